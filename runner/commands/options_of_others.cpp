@@ -25,6 +25,8 @@ constexpr const char* kLogs = "leave it out: the output of each rank is in logs/
 constexpr const char* kTorchrun = "leave it out: torchrun has this option, and ddp-exp starts its ranks by itself";
 constexpr const char* kTime =
     "`ddp-exp slurm FILE --time 1:00:00` limits a job of Slurm; --set stop.max_time=1h limits the training";
+constexpr const char* kName =
+    "a run keeps its name: `ddp-exp fork RUN --name NEW` starts a run of another name from its checkpoint";
 constexpr const char* kOneMachine =
     "a trial trains on one machine: `ddp-exp sweep FILE --array` writes an array of Slurm jobs, one for each trial; "
     "`ddp-exp slurm FILE --nodes 2` trains one run on several machines";
@@ -125,6 +127,7 @@ constexpr OptionOfOthers kOptionsOfOthers[] = {
     {"main_process_ip", "--master-addr"},
     {"main_process_port", "--master-port"},
     {"time", "--max-restarts", kTime},
+    {"name", "--max-restarts", kName},
 };
 
 // Options of sbatch that `slurm` does not have.

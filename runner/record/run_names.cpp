@@ -4,6 +4,7 @@
 #include <charconv>
 #include <vector>
 
+#include "base/own_command.h"
 #include "base/shell_word.h"
 #include "config/check/phrases.h"
 #include "config/text/source.h"
@@ -154,6 +155,23 @@ std::optional<Error> above_runs(const fs::path& results, const std::string& name
                      "name a run in it, such as the newest: latest" + elsewhere);
 }
 
+// The error for the folder of a run that has lost its file: the folder has results, and no config.toml.
+std::optional<Error> without_config(const fs::path& results, const fs::path& named) {
+  std::error_code none;
+  for (const fs::path& folder : {named, results / named, results / named / "latest"}) {
+    const RunDirectory run(folder);
+    if (holds_results(folder) || !fs::exists(run.metrics(), none)) continue;
+    const fs::path own = fs::is_symlink(folder, none) ? folder.parent_path() / fs::read_symlink(folder, none) : folder;
+    const std::string weights = " --init-from " + path_word(own / "checkpoints" / "latest");
+    return usage_error("this run has no config.toml: without it no command can read the run", own.string(),
+                       "bring the file back from a copy" +
+                           (latest_checkpoint(run.checkpoints()).empty()
+                                ? ""
+                                : ", or start a new run with its weights: " + own_command("run FILE" + weights)));
+  }
+  return {};
+}
+
 // The error for a number that no trial of an existing sweep has, as in "rates/latest/099" or "rates/099".
 std::optional<Error> no_such_trial(const fs::path& results, const fs::path& named) {
   const std::string number = named.filename().string();
@@ -205,6 +223,7 @@ std::string no_runs_in_words(const fs::path& results) {
 }
 
 Error unknown_run(const fs::path& results, const std::string& named) {
+  if (const auto lost = without_config(results, named)) return *lost;
   if (const auto inside = inside_a_run(named)) return *inside;
   if (const auto above = above_runs(results, named); above && !is_results_folder(".", named)) return *above;
   if (const auto trial = no_such_trial(results, named)) return *trial;

@@ -47,7 +47,8 @@ class Asha : public Search {
     }
     if (o_.min_epochs > space.epochs) {
       throw usage_error("min_epochs is more than the " + std::to_string(space.epochs) + " epochs of a whole trial",
-                        "sweep.min_epochs");
+                        "sweep.min_epochs",
+                        "give min_epochs = 1, or at most " + std::to_string(space.epochs) + "; or more epochs");
     }
     std::int64_t epochs = o_.min_epochs;
     for (; epochs < space.epochs; epochs *= o_.reduction_factor) rungs_.push_back({.epochs = epochs});

@@ -38,6 +38,18 @@ fs::path checkpoint(const Scratch& scratch, const std::string& step, const std::
 
 }  // namespace
 
+TEST_CASE("a run that has lost its config.toml is named with its missing file") {
+  const Scratch scratch;
+  const fs::path run = scratch.folder() / "kg" / "1";
+  fs::create_directories(run);
+  std::ofstream(run / "metrics.jsonl") << "";
+  fs::create_symlink("1", scratch.folder() / "kg" / "latest");
+  for (const std::string named : {"kg", "kg/1", "kg/latest"}) {
+    CHECK(contains(error_of([&] { RunDirectory::find(scratch.folder(), named); }),
+                   run.string() + ": this run has no config.toml"));
+  }
+}
+
 TEST_CASE("a run is found by its directory, its name, its name and id, or as the latest") {
   const Scratch scratch;
   const fs::path results = scratch.folder() / "results";

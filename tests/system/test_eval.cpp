@@ -200,7 +200,33 @@ TEST_CASE("eval of a run that held out nothing names the key that holds out data
   const Outcome eval = w.run({"eval", "small"});
   CHECK(eval.code == 2);
   CHECK(contains(eval.err, "held out no data to measure on"));
-  CHECK(contains(eval.err, "train with held-out data: --set validation.split=0.1"));
+  CHECK(contains(eval.err, "hold out data in a new run: " DDP_EXP " run results/small/"));
+  CHECK(contains(eval.err, "/config.toml --set validation.split=0.1"));
+}
+
+TEST_CASE("eval, resume and fork warn of a split that holds out samples of the training") {
+  const Workspace w;
+  w.write("small.toml", kSmall);
+  const std::string warning = "the model has trained on samples that are held out now";
+  const auto answer = [&](std::vector<std::string> words) {
+    const Outcome outcome = w.run(std::move(words));
+    INFO(outcome.err);
+    CHECK(outcome.code == 0);
+    return outcome.err;
+  };
+  REQUIRE(w.run({"run", "small.toml", "--set", "validation.split=0.2"}).code == 0);
+  CHECK_FALSE(contains(answer({"eval", "small"}), "warning: "));
+  CHECK_FALSE(contains(answer({"eval", "small", "--set", "validation.split=0.1"}), "warning: "));
+  const std::string larger = answer({"eval", "small", "--set", "validation.split=0.3"});
+  CHECK(contains(larger, "warning: validation.split was 0.2, now 0.3: " + warning));
+  CHECK(contains(larger, "in a new run: " DDP_EXP " run results/small/"));
+  CHECK(contains(answer({"eval", "small", "--set", "validation.seed=1"}), warning));
+  CHECK_FALSE(contains(answer({"eval", "small", "--set", "dataset.size=50"}), "warning: "));
+  CHECK(contains(answer({"eval", "small", "--set", "dataset.size=101"}), "the model has trained on them"));
+  const std::string epochs = "epochs=5";
+  CHECK_FALSE(contains(answer({"fork", "small", "--name", "other", "--set", epochs}), warning));
+  CHECK(contains(answer({"fork", "small", "--name", "third", "--set", epochs, "--set", "test.split=0.1"}), warning));
+  CHECK(contains(answer({"resume", "small", "--set", epochs, "--set", "validation.split=0.3"}), warning));
 }
 
 }  // namespace ddp::system_test

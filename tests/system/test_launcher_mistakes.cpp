@@ -29,7 +29,7 @@ const std::vector<LauncherMistake> kMistakes = {
     {{{"RANK", "x"}}, "RANK: is \"x\", not a count", "unset RANK and WORLD_SIZE"},
     {{{"WORLD_SIZE", "0"}}, "WORLD_SIZE is 0", "the number of ranks, at least 1"},
     {{{"LOCAL_WORLD_SIZE", "4"}}, "LOCAL_WORLD_SIZE is 4, and WORLD_SIZE is 2", "the ranks of all machines"},
-    {{{"LOCAL_WORLD_SIZE", "1"}}, "the launcher starts 1 on this machine", "use the same number"},
+    {{{"LOCAL_WORLD_SIZE", "1"}}, "the launcher starts 1 on a machine", "use the same number"},
 };
 
 }  // namespace

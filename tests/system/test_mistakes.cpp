@@ -85,6 +85,9 @@ const std::vector<UsersMistake> kMistakes = {
     {"run tiny.toml --resume", "there is no option \"--resume\"", "run: ", "`ddp-exp resume RUN` continues a run"},
     {"run --config tiny.toml", "there is no option \"--config\"", "run: ", "give FILE as a word without an option"},
     {"run tiny.toml --validation 0.2", "there is no option \"--validation\"", "run: ", "--set validation.split=0.2"},
+    {"resume tiny --name other", "there is no option \"--name\"", "resume: ", "`ddp-exp fork RUN --name NEW`"},
+    {"resume tiny --set name=other --set epochs=2", "a run keeps its name",
+     "--set 1: ", "ddp-exp fork results/tiny/1 --name other --set epochs=2"},
     {"resume tiny --checkpoint=best", "there is no option \"--checkpoint\"", "resume: ", "--from best"},
     {"eval tiny --data x.csv", "there is no option \"--data\"", "eval: ", "--set dataset.path=x.csv"},
     {"eval tiny x.csv", "takes one RUN; \"x.csv\" is one too many", "eval: ", "--set dataset.path=x.csv"},
@@ -177,6 +180,16 @@ const std::vector<UsersMistake> kMistakes = {
     {"run bad.toml", "unknown key \"epochs\" in [loader]",
      "bad.toml:8:1: ", "belongs at the top of the file. Line 4 gives it already", "[loader]\nepochs = 1"},
     {"run bad.toml", "\"tiny\" is not a value", "bad.toml:7:9: ", "text needs quotes: \"tiny\"", "name = tiny"},
+    {"plan bad.toml", "there is no init_method \"127.0.0.1:29500\"", "bad.toml:8:", "use \"env://\"",
+     "[distributed]\ninit_method = \"127.0.0.1:29500\""},
+    {"run bad.toml", "is no .safetensors file: ", "bad.toml:7:", "torch.load(", "init_from = \"text.pth\""},
+    {"run bad.toml", "unknown key \"every\" in [test]",
+     "bad.toml:8:1: ", "\"every\" is a key of [ema] and [validation]", "[test]\nevery = 2"},
+    {"sweep bad.toml", "\"sweep.min_epochs\": min_epochs is more than the 3 epochs of a whole trial",
+     "bad.toml:7:", "give min_epochs = 1, or at most 3; or more epochs",
+     "[sweep]\nmethod = \"asha\"\nmetric = \"train_loss\"\ntrials = 2\nmin_epochs = 5\n"
+     "[sweep.parameters]\n\"optimizer.lr\" = { min = 0.1, max = 0.2 }"},
+    {"list --where los>0.1", "no result has the key \"los\"", "", "did you mean \"train_loss\"?"},
     {"run classes.toml", "a target is class 9, and the model gives 5 classes",
      "classes.toml:1:", "one output for each class"},
 };
@@ -218,6 +231,7 @@ TEST_CASE("the answers to 40 mistakes of users name the fault, its place and the
   w.write("my exp.toml", kTiny);
   w.write("net.py", "class Net: pass\n");
   w.write("zip.pth", "PK\x03\x04 data.pkl");
+  w.write("text.pth", "no weights at all");
   w.write("old.pt", "\x80\x02 pickle");
   w.write("net.pt2", std::string("PK\3\4 not the whole archive\n", 29));
   w.write("nofile.toml", kWithoutFile);
@@ -246,6 +260,47 @@ TEST_CASE("a command in the remedy for a key of another program names this progr
   const Outcome answer = w.run({"run", "bad.toml"}, {{"DDP_EXP_CALLED_AS", "scripts/ddp-exp"}});
   CHECK(contains(answer.err, "`scripts/ddp-exp run FILE --results FOLDER`"));
   CHECK(contains(answer.err, "`scripts/ddp-exp run FILE --nnodes 2"));
+}
+
+TEST_CASE("a suggested name works when it is pasted") {
+  const Workspace w;
+  const auto answer = [&](const std::string& name, const std::string& text) {
+    w.write(name, text);
+    const Outcome outcome = w.run({"validate", name});
+    INFO(outcome.err);
+    CHECK((outcome.code == 0) == outcome.err.empty());
+    return outcome.err;
+  };
+  w.write("m/base.toml", kTiny);
+  CHECK(contains(answer("m/x.toml", "extends = \"bse.toml\"\n"), "did you mean \"base.toml\"?"));
+  CHECK(answer("m/x.toml", "extends = \"base.toml\"\n").empty());
+  const std::string varied = answer("sweep.toml", kTiny + "[sweep.parameters]\n\"dataset.siz\" = [8, 16]\n");
+  CHECK(contains(varied, "did you mean \"size\"?"));
+  CHECK_FALSE(contains(varied, "keep one of them"));
+  CHECK(answer("sweep.toml", kTiny + "[sweep.parameters]\n\"dataset.size\" = [8, 16]\n").empty());
+  const std::string file = answer("file.toml", "dataset = \"../p.csv\"\noutput_features = \"y\"\nmodel = \"linear\"\n");
+  CHECK_FALSE(contains(file, "name = \"../p.csv\""));
+  CHECK(answer("name.toml", kTiny + "[validation]\ndataset = \"random_pairs\"\n").empty());
+  CHECK(contains(answer("name.toml", kTiny + "[validation]\ndataset = \"random_pair\"\n"),
+                 "there is no dataset \"random_pair\""));
+}
+
+TEST_CASE("validate refuses an init_method and first weights that run refuses") {
+  const Workspace w;
+  w.write("text.pth", "no weights at all");
+  for (const auto& [line, what] : std::vector<std::pair<std::string, std::string>>{
+           {"distributed.init_method = \"127.0.0.1:29500\"", "there is no init_method"},
+           {"init_from = \"gone.pth\"", "there is no such file, and no such run: \"gone.pth\""},
+           {"init_from = \"text.pth\"", "is no .safetensors file: "}}) {
+    w.write("bad.toml", kTiny.substr(1) + line + "\n");
+    const Outcome answer = w.run({"validate", "bad.toml"});
+    INFO(answer.err);
+    CHECK(answer.code == 2);
+    CHECK(contains(answer.err, what));
+    CHECK(contains(answer.err, "bad.toml:7:"));
+  }
+  w.write("good.toml", kTiny + "init_from = \"a_run\"\n");
+  CHECK(w.run({"validate", "good.toml"}).code == 0);
 }
 
 TEST_CASE("an empty name or run id is refused, not taken as none") {

@@ -1,3 +1,5 @@
+#include <fstream>
+
 #include "catch.h"
 #include "finished_run.h"
 
@@ -185,14 +187,43 @@ TEST_CASE("an incomplete checkpoint is skipped") {
   CHECK(f.run.model() == f.model);
 }
 
-TEST_CASE("a run without a checkpoint starts over in place") {
+TEST_CASE("a run that has not completed and has no checkpoint starts over in place") {
   const FinishedRun f(kSavesOften);
   fs::remove_all(f.run.path() / "checkpoints");
+  Json summary = f.run.summary();
+  summary["status"] = "failed";
+  std::ofstream(f.run.path() / "summary.json") << summary;
   const Outcome again = f.resume({"small"});
   INFO(again.err);
   REQUIRE(again.code == 0);
   CHECK(f.run.has_each_step_once(28));
   CHECK(f.run.model() == f.model);
+}
+
+TEST_CASE("a completed run without a checkpoint is refused by resume, eval and fork, and stays unchanged") {
+  const FinishedRun f(kSavesOften);
+  fs::remove_all(f.run.path() / "checkpoints");
+  for (const char* command : {"resume", "fork"}) {
+    const Outcome refused = f.workspace.run({command, "small", "--set", "epochs=5"});
+    INFO(refused.err);
+    CHECK(refused.code == 2);
+    CHECK(contains(refused.err, "the run has completed 28 steps, and no checkpoint of it is left"));
+    CHECK(contains(refused.err, "train again in a new run: " DDP_EXP " run results/small/"));
+  }
+  CHECK(contains(f.workspace.run({"eval", "small"}).err, "and no checkpoint of it is left"));
+  CHECK(f.run.training() == f.training);
+}
+
+TEST_CASE("a completed run whose last checkpoint is gone says that steps are trained again") {
+  const FinishedRun f(kSavesOften);
+  fs::remove_all(f.run.checkpoint(28));
+  const Outcome again = f.resume({"small"});
+  INFO(again.err);
+  CHECK(again.code == 0);
+  CHECK(contains(again.err,
+                 "the run has completed 28 steps, and its newest checkpoint left is of step 25: steps 26 to 28 are "
+                 "trained again"));
+  CHECK(f.run.training() == f.training);
 }
 
 TEST_CASE("a damaged checkpoint is named and skipped for the one before it") {
@@ -220,6 +251,7 @@ TEST_CASE("a run whose checkpoints are all damaged is refused and stays unchange
   CHECK(refused.code == 2);
   CHECK(contains(refused.err, "model.safetensors is damaged"));
   CHECK(contains(refused.err, "this run has no undamaged checkpoint"));
+  CHECK(contains(refused.err, "train again in a new run: " DDP_EXP " run "));
   CHECK(f.run.training() == f.training);
 }
 

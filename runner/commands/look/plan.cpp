@@ -16,6 +16,7 @@
 #include "commands/sweep/sweep.h"
 #include "commands/train/launch_flags.h"
 #include "commands/train/prepare.h"
+#include "launch/cluster/launcher.h"
 #include "launch/held/describe.h"
 #include "launch/plan/start.h"
 #include "launch/plugin/experiment.h"
@@ -64,6 +65,7 @@ void add_plan(CLI::App& app, int& exit_code) {
       return;
     }
     config::Loaded loaded = launch::load_experiment(o->file, o->sets);
+    launch::require_init_method(loaded);
     launch::Launch launch = launch::choose_launch(o->flags);
     if (launch.leads()) launch::find_weights(loaded, o->results);
     if (o->jobs) log::warn("--jobs has no effect: " + o->file + " has no [sweep]");

@@ -14,8 +14,10 @@
 #include "commands/sweep/prepare_sweep.h"
 #include "config/check/files.h"
 #include "config/load.h"
+#include "launch/cluster/launcher.h"
 #include "launch/library/rank_library.h"
 #include "launch/plan/ineffective.h"
+#include "launch/plan/start.h"
 #include "launch/plugin/experiment.h"
 #include "launch/run/stopped.h"
 #include "rank/check.h"
@@ -57,6 +59,13 @@ class ModelFiles {
 };
 
 void look_into(const config::Loaded& loaded, ModelFiles& models, Findings& found) {
+  for (const auto& check : {launch::require_init_method, launch::require_weights}) {
+    try {
+      check(loaded);
+    } catch (const Error& error) {
+      add_once(found.mistakes, error.what());
+    }
+  }
   const std::vector<Error> missing = config::missing_files(loaded, loaded.experiment.components());
   for (const Error& one : missing) add_once(found.mistakes, one.what());
   if (missing.empty()) {

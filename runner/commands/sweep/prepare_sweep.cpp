@@ -127,8 +127,14 @@ void share_machine(PreparedSweep& p, std::optional<int> jobs) {
 
 std::unique_ptr<search::Search> make_search(const config::LoadedSweep& loaded) {
   const config::Sweep& sweep = loaded.sweep;
-  return search::methods().build(sweep.method.name, sweep.method.options,
-                                 {.parameters = sweep.parameters, .epochs = loaded.epochs});
+  try {
+    return search::methods().build(sweep.method.name, sweep.method.options,
+                                   {.parameters = sweep.parameters, .epochs = loaded.epochs});
+  } catch (const Error& error) {
+    if (!error.where().starts_with("sweep.")) throw;  // it has a place
+    throw usage_error(config::in_quotes(error.where()) + ": " + error.summary(), config::where(loaded.place),
+                      error.remedy());
+  }
 }
 
 std::vector<config::Loaded> check_trials(const config::LoadedSweep& loaded, const search::Search& search) {

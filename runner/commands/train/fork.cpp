@@ -14,10 +14,12 @@
 #include "commands/look/looking.h"
 #include "commands/sets.h"
 #include "commands/train/launch_flags.h"
+#include "commands/train/lost_saves.h"
 #include "commands/train/nodes.h"
 #include "commands/train/output.h"
 #include "commands/train/resume.h"
 #include "commands/typed.h"
+#include "commands/use/while_saving.h"
 #include "config/compose/compose.h"
 #include "launch/plugin/experiment.h"
 #include "launch/run/fork_files.h"
@@ -104,6 +106,7 @@ struct NewFork {
 ResumePoint NewFork::find_point(const launch::Launch& launch) const {
   const std::string where = origin.directory.path().string();
   if (record::complete_checkpoints(origin.directory.checkpoints()).empty()) {
+    if (const auto lost = all_saves_lost(origin.directory)) throw *lost;
     throw usage_error(
         "this run has no checkpoint yet: nothing to fork", where,
         "start a new run with its settings: " + own_command("run " + path_word(origin.directory.config())));
@@ -155,6 +158,14 @@ int begin_fork(const NewFork& fork, const launch::LaunchRole& role) {
       role);
 }
 
+// Several nodes agree on one checkpoint: then a replaced one is an error.
+int begin_fork_while_saving(const NewFork& fork, const launch::LaunchRole& role) {
+  if (role.launch.nodes > 1 || role.launch.one_rank()) return begin_fork(fork, role);
+  int exit_code = 0;
+  while_saving(fork.origin.directory, [&] { exit_code = begin_fork(fork, role); });
+  return exit_code;
+}
+
 int fork_run(const ForkOptions& o) {
   if (!o.run_id.empty()) record::RunDirectory::require_run_id(o.run_id);
   launch::Launch launch = launch::choose_launch(o.flags);
@@ -178,7 +189,7 @@ int fork_run(const ForkOptions& o) {
                      .origin_name = name_of_origin(directory.path(), o.results),
                      .name = loaded.experiment.name};
   return as_part(launch, terms, patience_of(loaded.experiment),
-                 [&](const launch::LaunchRole& role) { return begin_fork(fork, role); });
+                 [&](const launch::LaunchRole& role) { return begin_fork_while_saving(fork, role); });
 }
 
 void add_fork(CLI::App& app, int& exit_code) {

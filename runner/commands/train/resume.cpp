@@ -100,6 +100,18 @@ void tell_nothing_to_do(const ResumePoint& point, const record::RunDirectory& di
   record::retain(directory.checkpoints(), keep.keep_last, keep.keep_best);
 }
 
+// The folder of a run has its name: another name takes another folder.
+void require_same_name(const Resumption& r, const ResumePoint& point) {
+  if (!point.changes.contains("name")) return;
+  const config::Loaded& loaded = point.prepared.loaded;
+  std::vector<std::string> others = r.sets;
+  std::erase_if(others, [](const std::string& set) { return set.substr(0, set.find_first_of("= ")) == "name"; });
+  const std::string fork =
+      own_command("fork " + path_word(r.directory.path()) + " --name " + shell_word(loaded.experiment.name));
+  throw loaded.error("name", "a run keeps its name: its folder is " + r.directory.path().string(),
+                     "start a run of another name from its checkpoint: " + with_sets(fork, others));
+}
+
 }  // namespace
 
 std::optional<record::RunDirectory> begun_run(const std::string& results, const std::string& run_id,
@@ -121,6 +133,7 @@ int resume_run(const Resumption& r, const launch::LaunchRole& role) {
   FileDescriptor lock;
   if (role.launch.leads()) lock = r.directory.lock();
   const ResumePoint point = find_resume_point(r, role.launch);
+  require_same_name(r, point);
   // After a restart by the launcher the folder is not printed again.
   const auto print_once = [&](const record::RunDirectory& directory) {
     if (role.launch.attempt == 0) print_folder(directory.path());

@@ -1,12 +1,14 @@
 #include "commands/train/resumption.h"
 
 #include <algorithm>
-#include <map>
 
 #include "base/log.h"
 #include "base/own_command.h"
 #include "base/shell_word.h"
+#include "commands/other_split.h"
 #include "commands/sets.h"
+#include "commands/train/epoch_order.h"
+#include "commands/train/lost_saves.h"
 #include "commands/train/other_optimizer.h"
 #include "config/check/files.h"
 #include "config/difference.h"
@@ -48,54 +50,6 @@ fs::path choose_checkpoint(const record::RunDirectory& directory, const std::str
 }
 
 namespace {
-
-// Inside an epoch, the settings that order its samples must not change: samples would be skipped or repeated.
-std::map<std::string, config::Value> order_of(const config::Experiment& e) {
-  return {{"dataset", e.dataset.options},
-          {"dataset.name", e.dataset.name},
-          {"loader.shuffle", e.loader.shuffle},
-          {"loader.drop_last", e.loader.drop_last},
-          {"loader.drop_last_batch", e.loader.drop_last_batch},
-          {"loader.sampler_seed", e.loader.sampler_seed},
-          {"validation.split", e.validation.split},
-          {"validation.stratify", e.validation.stratify},
-          {"validation.by", e.validation.by},
-          {"validation.seed", e.validation.seed},
-          {"test.split", e.test.split},
-          {"test.stratify", e.test.stratify},
-          {"test.by", e.test.by}};
-}
-
-void require_same_order(const Prepared& now, const config::Experiment& before, const record::Position& position) {
-  constexpr const char* kWhat = "the checkpoint is inside an epoch, and this would change the epoch's order of samples";
-  constexpr const char* kRemedy = ", or use the end of an epoch with --from";
-  const auto& e = now.plan.experiment;
-  const auto old = order_of(before);
-  for (const auto& [key, value] : order_of(e)) {
-    if (value != old.at(key)) throw now.loaded.error(key, kWhat, "keep it at " + old.at(key).dump() + kRemedy);
-  }
-  if (*e.batch_size * now.plan.world_size() * e.accumulate == position.global_batch_size) return;
-  throw now.loaded.error(
-      "batch_size", kWhat,
-      "keep the " + std::to_string(position.global_batch_size) + " samples of a step (leave batch_size out)" + kRemedy);
-}
-
-// After a change of ranks the rest of the epoch may be less than a batch per rank, which drop_last_batch drops.
-void require_batch_left(const Prepared& now, const config::Experiment& before, const record::Position& at) {
-  const auto& e = now.plan.experiment;
-  if (!e.loader.drop_last_batch || now.workload.train_samples == 0 || !before.batch_size) return;
-  const config::EpochPlace place =
-      config::EpochPlace{
-          .position = at.position, .offset = at.offset, .world_size = at.world_size, .batch_size = *before.batch_size}
-          .converted(now.plan.world_size(), *e.batch_size);
-  const std::int64_t left = std::max<std::int64_t>(0, now.workload.train_samples - place.offset);
-  if (config::micro_batches_of_rank(left, place.world_size, place.batch_size, e.loader) > place.position) return;
-  throw now.loaded.error(
-      "loader.drop_last_batch",
-      "the checkpoint is inside an epoch with " + std::to_string(left) +
-          " samples left: less than a batch for each rank, which would be dropped",
-      "resume with " + std::to_string(at.world_size) + " ranks, or use the end of an epoch with --from");
-}
 
 // Returns the length of the whole run as the ranks that resume from `at` count it. `batch_then` is the batch size
 // before `at`.
@@ -188,15 +142,6 @@ std::string fork_command(const Resumption& r, std::int64_t step) {
   return with_sets(own_command("fork " + path_word(r.directory.path()) + " --from " + std::to_string(step)), r.sets);
 }
 
-// Returns the experiment of the run, without --set.
-config::Experiment experiment_before(const record::RunDirectory& run, const config::Experiment& now) {
-  try {
-    return config::load(run.config(), {}, now.components()).experiment;
-  } catch (const Error&) {
-    return launch::load_experiment(run.config()).experiment;
-  }
-}
-
 // Describes another number of ranks, and the batch that keeps the samples of a step; empty: the number is the same.
 std::string rank_change(const ResumePoint& point) {
   const launch::Plan& plan = point.prepared.plan;
@@ -210,6 +155,14 @@ std::string rank_change(const ResumePoint& point) {
 }
 
 }  // namespace
+
+config::Experiment experiment_before(const record::RunDirectory& run, const config::Experiment& now) {
+  try {
+    return config::load(run.config(), {}, now.components()).experiment;
+  } catch (const Error&) {
+    return launch::load_experiment(run.config()).experiment;
+  }
+}
 
 void tell_what_goes(const Resumption& r, const ResumePoint& point) {
   if (r.from == "latest") return;
@@ -238,6 +191,7 @@ ResumePoint find_resume_point(const Resumption& r, const launch::Launch& launch)
   const config::Experiment before = experiment_before(r.directory, loaded.experiment);
   if (launch.leads()) launch::tell_changed_sources(loaded.experiment, r.directory);
   const fs::path checkpoint = choose_checkpoint(r.directory, r.from);
+  if (r.from == "latest") check_saves(r.directory, checkpoint, launch.leads());
   if (const auto origin = record::origin_of(r.directory); origin && checkpoint.empty()) {
     throw usage_error(
         "the checkpoint from which this fork started is missing", r.directory.checkpoints().string(),
@@ -272,6 +226,9 @@ ResumePoint find_resume_point(const Resumption& r, const launch::Launch& launch)
   const launch::Plan& plan = point.prepared.plan;
   point.changes = config::differences(config::write(before), config::write(plan.experiment));
   point.lr_change = lr_change_of(point, before);
+  if (!checkpoint.empty()) {
+    point.split_change = held_out_after_training(before, plan.experiment, r.directory.config(), r.sets);
+  }
   return point;
 }
 
@@ -294,6 +251,7 @@ std::string ResumePoint::told_changes() const {
     log::info("changed: " + config::change_in_words(key, values));
   }
   if (!lr_change.empty()) log::warn(lr_change);
+  if (!split_change.empty()) log::warn(split_change);
   return changes.dump(-1, ' ', false, config::Value::error_handler_t::replace);
 }
 

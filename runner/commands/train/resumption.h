@@ -25,8 +25,9 @@ struct ResumePoint {
   Prepared prepared;
   std::filesystem::path checkpoint;  // empty: no checkpoint yet, the run starts over
   record::Position position;
-  config::Value changes;       // of the experiment, since the run's start or last resume: config::differences
-  std::string lr_change = {};  // effect of the changes on lr, as text; "": none
+  config::Value changes;          // of the experiment, since the run's start or last resume: config::differences
+  std::string lr_change = {};     // effect of the changes on lr, as text; "": none
+  std::string split_change = {};  // samples that are held out after they were trained on, as text; "": none
 
   record::ReturnPoint return_point() const { return {.checkpoint = checkpoint, .position = position}; }
   bool nothing_to_do() const;
@@ -46,6 +47,9 @@ void tell_what_goes(const Resumption& resumption, const ResumePoint& point);
 // Returns the checkpoint that `--from` names: latest, best or a step; an empty path if there is none yet. Throws
 // ddp::Error (usage) if the run has no such checkpoint.
 std::filesystem::path choose_checkpoint(const record::RunDirectory& directory, const std::string& from);
+
+// Returns the experiment of the run, without --set. `now` is the experiment with them.
+config::Experiment experiment_before(const record::RunDirectory& run, const config::Experiment& now);
 
 // Throws ddp::Error (usage) if the run cannot resume from there, or not with the new settings.
 ResumePoint find_resume_point(const Resumption& resumption, const launch::Launch& launch);

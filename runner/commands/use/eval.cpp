@@ -8,8 +8,16 @@
 #include <CLI/CLI.hpp>
 
 #include "base/log.h"
+#include "base/own_command.h"
+#include "base/shell_word.h"
+#include "commands/other_split.h"
+#include "commands/train/resumption.h"
 #include "commands/use/trained.h"
+<<<<<<< HEAD
 #include "config/check/files.h"
+=======
+#include "commands/use/while_saving.h"
+>>>>>>> 13802c433e1102f756f2a5d828003f54007a37e4
 #include "config/text/source.h"
 #include "launch/run/asking.h"
 #include "rank/evaluate.h"
@@ -50,7 +58,9 @@ config::Value measure_trained(const Trained& t, bool whole, bool raw) {
   const bool has_sets = t.plan.experiment.validation.exists() || t.plan.experiment.test.exists();
   if (!whole && !has_sets) {
     const config::Value& options = t.plan.experiment.dataset.options;
-    const std::string held_out = "train with held-out data: --set validation.split=0.1";
+    const std::string held_out =
+        "hold out data in a new run: " + own_command("run " + path_word(t.directory.config())) +
+        " --set validation.split=0.1";
     const std::string arrays = "give data: --set dataset.inputs=FILE --set dataset.targets=FILE";
     throw usage_error("held out no data to measure on", t.directory.path().string(),
                       options.contains("path")     ? "give data: --set dataset.path=FILE"
@@ -64,6 +74,20 @@ config::Value measure_trained(const Trained& t, bool whole, bool raw) {
   const rank::Measurement measured = ranks.ask(rank::EvaluateRequest{.whole = whole, .raw = raw}).at(0);
   if (!measured.left_out.empty()) log::warn(measured.left_out);
   return measured.values;
+}
+
+// Warns if the settings measure samples on which the run has trained.
+void warn_of_trained_samples(const Trained& t, const std::vector<std::string>& sets, bool whole) {
+  if (sets.empty()) return;
+  const config::Experiment before = experiment_before(t.directory, t.loaded.experiment);
+  const config::Experiment& now = t.loaded.experiment;
+  if (whole && same_data(before, now)) {
+    return log::warn(
+        "these are the data of the run: the model has trained on them, so values are better than on new "
+        "data");
+  }
+  const std::string warning = whole ? "" : held_out_after_training(before, now, t.directory.config(), sets);
+  if (!warning.empty()) log::warn(warning);
 }
 
 // ": 1 is 517955.9 of price"; empty if the preprocessing scales no target.
@@ -90,7 +114,9 @@ int eval(const EvalOptions& o) {
     log::info("normalise_targets: errors are in standard deviations of the training targets, not in their own unit" +
               deviations_of(t.preprocessing));
   }
-  const config::Value values = measure_trained(t, sets_dataset(o.trained.sets), o.trained.raw);
+  const bool whole = sets_dataset(o.trained.sets);
+  warn_of_trained_samples(t, o.trained.sets, whole);
+  const config::Value values = measure_trained(t, whole, o.trained.raw);
   if (o.json) {
     const config::Value json = {{"version", 1},
                                 {"run", t.directory.path().string()},
@@ -114,7 +140,7 @@ void add_eval(CLI::App& app, int& exit_code) {
       app.add_subcommand("eval", "measure a trained model on its validation and test data, or on other data");
   add_trained(*verb, o->trained, {"loss", "metrics", "validation", "test"});
   verb->add_flag("--json", o->json, "print JSON");
-  verb->callback([o, &exit_code] { exit_code = eval(*o); });
+  verb->callback([o, &exit_code] { while_saving(find_run(o->trained), [&] { exit_code = eval(*o); }); });
 }
 
 const bool eval_registered = register_verb(45, add_eval);

@@ -2,13 +2,19 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 
+#include "base/own_command.h"
+#include "base/shell_word.h"
 #include "commands/look/looking.h"
 #include "commands/sets.h"
+#include "commands/train/lost_saves.h"
 #include "commands/train/resumption.h"
 #include "commands/typed.h"
+#include "commands/use/while_saving.h"
 #include "config/check/files.h"
 #include "launch/library/obtain.h"
 #include "launch/plugin/experiment.h"
@@ -71,7 +77,11 @@ fs::path checkpoint_of(const record::RunDirectory& directory, const config::Expe
   const bool has_best = e.validation.exists() && record::best_saved(directory.checkpoints(), e.best_metric());
   const fs::path checkpoint = choose_checkpoint(directory, !from.empty() ? from : has_best ? "best" : "latest");
   if (!checkpoint.empty()) return checkpoint;
-  throw usage_error("has no complete checkpoint yet", directory.path().string(), "wait for its first save");
+  if (const auto lost = all_saves_lost(directory)) throw *lost;
+  throw usage_error("has no complete checkpoint yet", directory.path().string(),
+                    directory.is_locked()
+                        ? "wait for its first save"
+                        : "it stopped before its first save: " + own_command("resume " + path_word(directory.path())));
 }
 
 void require_same_model(const TrainedOptions& o, const fs::path& checkpoint, const config::Experiment& experiment) {
@@ -130,7 +140,9 @@ void refuse_fitted(const TrainedOptions& o, const config::Value& preprocessing) 
 
 std::int64_t Trained::step() const { return record::step_of(checkpoint); }
 
-Trained open_trained(const TrainedOptions& o, bool tables) {
+namespace {
+
+Trained open_now(const TrainedOptions& o, bool tables) {
   Trained t{.directory = find_run(o), .loaded = {}, .plan = {}, .checkpoint = {}, .preprocessing = {}, .library = {}};
   refuse_ema(o.sets);
   t.loaded = launch::load_experiment(t.directory.config(), o.sets);
@@ -145,6 +157,14 @@ Trained open_trained(const TrainedOptions& o, bool tables) {
   launch::obtain(t.plan.libraries);
   t.library = std::make_unique<launch::RankLibrary>(t.plan.uses_gpus(), t.plan.experiment.components().plugin());
   return t;
+}
+
+}  // namespace
+
+Trained open_trained(const TrainedOptions& o, bool tables) {
+  std::optional<Trained> trained;
+  while_saving(find_run(o), [&] { trained.emplace(open_now(o, tables)); });
+  return std::move(*trained);
 }
 
 }  // namespace ddp::commands

@@ -102,6 +102,12 @@ std::optional<Value> Checker::value(const Node& node, const Option& option, cons
 }
 
 std::optional<Value> Checker::component(const Node& node, const Option& option, const std::string& path) const {
+  if (node.text()) {
+    // The name alone. At the top of a file it is a table already.
+    Node named{.key = node.key, .place = node.place};
+    named.entries["name"] = node;
+    return component(named, option, path);
+  }
   if (!node.is_table()) return misfit(node, option, path);
   const Node* name_node = node.find("name");
   std::optional<std::string> name = name_node ? name_node->text() : std::nullopt;

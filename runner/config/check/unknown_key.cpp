@@ -45,6 +45,16 @@ std::string did_you_mean(const std::vector<std::string>& paths) {
   return "did you mean " + text + "?";
 }
 
+// Lists the sections of these paths: "[ema] and [validation]".
+std::string sections_of(const std::vector<std::string>& paths) {
+  std::string text;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    text += i == 0 ? "" : i + 1 < paths.size() ? ", " : " and ";
+    text += "[" + paths[i].substr(0, paths[i].rfind('.')) + "]";
+  }
+  return text;
+}
+
 // Returns the path that a key with this value can mean: a table stands for a whole section without a component.
 std::string path_for(const std::string& path, const Node& value, const std::vector<Option>& options) {
   const std::string section = path.substr(0, path.find('.'));
@@ -108,6 +118,7 @@ std::string Checker::remedy_of_unknown(const std::string& key, const Node& value
   }
   if (own.empty() && others.empty()) {
     if (common) return remedy_at_path(common->key, value, owner);
+    if (elsewhere.size() > 1) return in_quotes(key) + " is a key of " + sections_of(elsewhere);
     if (!elsewhere.empty()) return remedy_at_path(elsewhere.front(), value, owner);
   }
   const std::string list =
@@ -144,6 +155,7 @@ std::string Checker::remedy_at_path(const std::string& named, const Node& value,
 // Returns the remedy for a key that its file gives already, under its right name; empty: the file does not.
 std::string Checker::given_already(const std::string& path, const Node& value) const {
   const Node* const twice = given_ ? given_->at_path(path) : nullptr;
+  if (value.varies) return "";  // a sweep may vary a key that the file gives
   if (!twice || twice->key.source != value.key.source || !value.key.source->is_file()) return "";
   return " Line " + std::to_string(twice->key.line) +
          " gives it already: " + (value.is_table() ? "write all its keys there" : "keep one of them");
@@ -161,6 +173,9 @@ std::string Checker::way_into_section(const std::string& path, const Node& value
   if (line.starts_with('[')) return " Write it below line " + number + ", [" + name + "]: " + entry;
   const Node* text = section->whole ? section->find("name") : nullptr;
   if (text && text->text()) {
+    const auto own = std::find_if(options_.begin(), options_.end(), [&](const Option& o) { return o.name == name; });
+    const bool is_known = own != options_.end() && components_.find(own->component_kind, *text->text()) != nullptr;
+    if (!is_known && own != options_.end() && !own->component_kind.empty()) return "";
     return " Write line " + number + " as " + name + " = { name = " + in_quotes(*text->text()) + ", " + entry + " }";
   }
   if (line.find('{') == std::string_view::npos) return "";

@@ -66,7 +66,7 @@ std::string file_meant(const std::filesystem::path& file) {
 
 // Returns a remedy for a folder, or for a file that does not exist: the experiment file of the same folder that the
 // name probably means, or the list of them. Empty: there are none.
-std::string files_like(const std::filesystem::path& file) {
+std::string files_like(const std::filesystem::path& file, const std::filesystem::path& shown_in) {
   std::error_code code;
   const bool is_folder = std::filesystem::is_directory(file, code);
   if (!is_folder && std::filesystem::exists(file, code)) return "";
@@ -80,17 +80,19 @@ std::string files_like(const std::filesystem::path& file) {
   }
   if (names.empty()) return "";
   const std::string near = is_folder ? "" : nearest_file(file.filename().string(), names);
-  if (!near.empty()) return "did you mean \"" + printable((folder / near).string()) + "\"?";
-  for (std::string& name : names) name = (folder / name).string();
+  if (!near.empty()) return "did you mean \"" + printable((shown_in / near).string()) + "\"?";
+  for (std::string& name : names) name = (shown_in / name).string();
   std::sort(names.begin(), names.end());
   return suggestion("", names, "experiment files there");
 }
 
-// Returns a remedy for a file that another one extends and that does not exist.
-std::string remedy_of_extends(const std::filesystem::path& file) {
+// Returns a remedy for a file that another one extends as `written` and that does not exist. Its names are relative to
+// the other file, as the written one is.
+std::string remedy_of_extends(const std::filesystem::path& file, const std::filesystem::path& written) {
   const std::string name = file.string();
   const bool is_of_shell = name.find('~') != std::string::npos || name.find('$') != std::string::npos;
-  return is_of_shell ? "write the whole path: only a shell replaces ~ and $NAME" : files_like(file);
+  return is_of_shell ? "write the whole path: only a shell replaces ~ and $NAME"
+                     : files_like(file, written.parent_path());
 }
 
 // Follows `extends` from file to file.
@@ -135,9 +137,9 @@ class LayerReader {
     const auto source = Source::file(file, std::move(read.text), static_cast<int>(layers_.size()));
     if (!read.error.empty()) {
       if (extends_) {
-        fail("cannot read " + in_quotes(file.string()) + ": " + read.error, remedy_of_extends(file));
+        fail("cannot read " + in_quotes(file.string()) + ": " + read.error, remedy_of_extends(file, *extends_->text()));
       } else {
-        problems_.add({.source = source}, read.error, files_like(file));
+        problems_.add({.source = source}, read.error, files_like(file, file.parent_path()));
       }
       return false;
     }

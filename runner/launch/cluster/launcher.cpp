@@ -238,23 +238,28 @@ Launch choose_launch(const LaunchFlags& flags) {
   return launch;
 }
 
+void require_init_method(const config::Loaded& loaded) {
+  const std::string& method = loaded.experiment.distributed.init_method;
+  if (method.starts_with("tcp://") && !parse_endpoint(method.substr(6))) {
+    throw loaded.error("distributed.init_method", config::in_quotes(method) + " " + wrong_endpoint(method.substr(6)),
+                       "write it as \"tcp://10.0.0.1:29500\"");
+  }
+  if (method.starts_with("tcp://") || method.starts_with("file:///") || method == "env://") return;
+  throw loaded.error("distributed.init_method", "there is no init_method " + config::in_quotes(method),
+                     "use \"env://\" (the launcher's address), \"tcp://10.0.0.1:29500\" or \"file:///shared/path\"");
+}
+
 void apply_init_method(const config::Loaded& loaded, Launch& launch) {
+  require_init_method(loaded);
   const std::string& method = loaded.experiment.distributed.init_method;
   if (method.starts_with("file:///")) {
     if (launch.master_host.empty()) launch.meeting_file = method.substr(7);
   } else if (method.starts_with("tcp://")) {
     const auto endpoint = parse_endpoint(method.substr(6));
-    if (!endpoint) {
-      throw loaded.error("distributed.init_method", config::in_quotes(method) + " " + wrong_endpoint(method.substr(6)),
-                         "write it as \"tcp://10.0.0.1:29500\"");
-    }
     if (launch.master_host.empty()) {
       launch.master_host = endpoint->host;
       launch.master_port = endpoint->port;
     }
-  } else if (method != "env://") {
-    throw loaded.error("distributed.init_method", "there is no init_method " + config::in_quotes(method),
-                       "use \"env://\" (the launcher's address), \"tcp://10.0.0.1:29500\" or \"file:///shared/path\"");
   }
   if (launch.one_rank() && !launch.master_host.empty() && launch.master_port == 0) {
     throw usage_error("MASTER_PORT is not set, so the ranks cannot meet", "environment",

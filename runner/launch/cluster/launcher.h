@@ -63,6 +63,9 @@ Launch choose_launch(const LaunchFlags& flags);
 // Throws ddp::Error (usage) if torchrun or srun started several processes of a command that trains in one.
 void require_one_process(const std::string& verb, const std::string& remedy);
 
+// Throws ddp::Error (usage) if `distributed.init_method` is none of "env://", "tcp://host:port" and "file:///path".
+void require_init_method(const config::Loaded& loaded);
+
 // If neither flags nor environment say where ranks meet, applies `distributed.init_method`: "tcp://host:port" or
 // "file:///path". Throws ddp::Error (usage) if it is neither of the two, or if it is needed but gives no place.
 void apply_init_method(const config::Loaded& loaded, Launch& launch);

@@ -56,6 +56,14 @@ bool is_of_torch_save(const fs::path& file) {
   return (bytes.starts_with("PK\x03\x04") && file.extension() != ".npz") || bytes.starts_with("\x80\x02");
 }
 
+// Does the file begin as a .safetensors file does: with the length of its header, and its brace? An unreadable file is
+// left to its reader.
+bool is_safetensors(const fs::path& file) {
+  char start[9] = {};
+  std::ifstream in(file, std::ios::binary);
+  return !in || (in.read(start, sizeof start) && start[sizeof start - 1] == '{');
+}
+
 // Returns lines of Python that write the weights of such a file as safetensors.
 std::string conversion_of(const fs::path& file) {
   const fs::path written = fs::path(file).replace_extension(".safetensors");
@@ -98,13 +106,26 @@ void find_weights(config::Loaded& loaded, const fs::path& results) {
   path = behind_links(path).string();
 }
 
+void require_weights(const config::Loaded& loaded) {
+  const std::string& path = loaded.experiment.init_from.path;
+  if (!fs::path(path).is_absolute() && !is_like_weights(path)) return;
+  config::Loaded found = loaded;
+  find_weights(found, "");
+  weights_of(found);
+}
+
 fs::path weights_of(const config::Loaded& loaded) {
   const fs::path file = loaded.experiment.init_from.path;
   std::error_code unreadable;
   if (file.empty()) return file;
   if (fs::is_regular_file(file, unreadable)) {
-    if (!is_of_torch_save(file)) return file;
-    throw loaded.error(kKey, "this is a file of torch.save, which is not read: " + file.string(), conversion_of(file));
+    if (is_safetensors(file)) return file;
+    const bool is_known = is_of_torch_save(file);
+    const std::string what =
+        is_known ? "this is a file of torch.save, which is not read: " : "is no .safetensors file: ";
+    const bool converts = is_known || is_like_weights(file.string());
+    throw loaded.error(kKey, what + file.string(),
+                       converts ? conversion_of(file) : "give a checkpoint, a run or a .safetensors file");
   }
   if (!fs::exists(file, unreadable)) {
     throw loaded.error(kKey, "there is no such file: " + file.string(),

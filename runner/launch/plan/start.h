@@ -17,6 +17,9 @@ struct Start {
 // ddp::Error (usage) if the target does not exist.
 void find_weights(config::Loaded& loaded, const std::filesystem::path& results);
 
+// Checks init_from without a results folder: the name of a run is not looked for. Throws ddp::Error (usage).
+void require_weights(const config::Loaded& loaded);
+
 // Returns the file that find_weights found, or that the experiment names itself; empty: none. Throws ddp::Error (usage)
 // if it does not exist.
 std::filesystem::path weights_of(const config::Loaded& loaded);

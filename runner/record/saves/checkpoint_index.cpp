@@ -119,9 +119,17 @@ std::vector<fs::path> checkpoint_folders(const fs::path& checkpoints) {
 }
 
 std::vector<fs::path> complete_checkpoints(const fs::path& checkpoints) {
-  std::vector<fs::path> list = checkpoint_folders(checkpoints);
-  std::erase_if(list, [](const fs::path& folder) { return !is_complete(folder); });
-  return list;
+  // A run that trains may replace each checkpoint while it is read.
+  constexpr int kMostListings = 5;
+  for (int listing = 1;; ++listing) {
+    std::vector<fs::path> list = checkpoint_folders(checkpoints);
+    std::error_code unreadable;
+    const auto is_gone = [&](const fs::path& folder) { return !fs::exists(folder, unreadable) && !unreadable; };
+    const bool whole = std::any_of(list.begin(), list.end(), is_complete);
+    if (!whole && listing < kMostListings && std::any_of(list.begin(), list.end(), is_gone)) continue;
+    std::erase_if(list, [](const fs::path& folder) { return !is_complete(folder); });
+    return list;
+  }
 }
 
 std::int64_t step_of(const fs::path& folder) {
@@ -138,6 +146,7 @@ std::vector<fs::path> up_to_latest(const fs::path& checkpoints) {
   std::erase_if(list, [&](const fs::path& folder) { return step_of(folder) > step_of(named); });
   // The link is not ours. Without this fallback the run would silently start over and lose its saves.
   if (list.empty() && !all.empty()) {
+    if (fs::read_symlink(checkpoints / "latest", no_link) != named) return up_to_latest(checkpoints);
     log::warn((checkpoints / "latest").string() + " names no checkpoint: " + config::in_quotes(named.string()));
     return all;
   }

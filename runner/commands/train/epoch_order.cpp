@@ -1,0 +1,60 @@
+#include "commands/train/epoch_order.h"
+
+#include <algorithm>
+#include <map>
+
+#include "config/length.h"
+
+namespace ddp::commands {
+namespace {
+
+// Inside an epoch, the settings that order its samples must not change: samples would be skipped or repeated.
+std::map<std::string, config::Value> order_of(const config::Experiment& e) {
+  return {{"dataset", e.dataset.options},
+          {"dataset.name", e.dataset.name},
+          {"loader.shuffle", e.loader.shuffle},
+          {"loader.drop_last", e.loader.drop_last},
+          {"loader.drop_last_batch", e.loader.drop_last_batch},
+          {"loader.sampler_seed", e.loader.sampler_seed},
+          {"validation.split", e.validation.split},
+          {"validation.stratify", e.validation.stratify},
+          {"validation.by", e.validation.by},
+          {"validation.seed", e.validation.seed},
+          {"test.split", e.test.split},
+          {"test.stratify", e.test.stratify},
+          {"test.by", e.test.by}};
+}
+
+}  // namespace
+
+void require_same_order(const Prepared& now, const config::Experiment& before, const record::Position& position) {
+  constexpr const char* kWhat = "the checkpoint is inside an epoch, and this would change the epoch's order of samples";
+  constexpr const char* kRemedy = ", or use the end of an epoch with --from";
+  const auto& e = now.plan.experiment;
+  const auto old = order_of(before);
+  for (const auto& [key, value] : order_of(e)) {
+    if (value != old.at(key)) throw now.loaded.error(key, kWhat, "keep it at " + old.at(key).dump() + kRemedy);
+  }
+  if (*e.batch_size * now.plan.world_size() * e.accumulate == position.global_batch_size) return;
+  throw now.loaded.error(
+      "batch_size", kWhat,
+      "keep the " + std::to_string(position.global_batch_size) + " samples of a step (leave batch_size out)" + kRemedy);
+}
+
+void require_batch_left(const Prepared& now, const config::Experiment& before, const record::Position& at) {
+  const auto& e = now.plan.experiment;
+  if (!e.loader.drop_last_batch || now.workload.train_samples == 0 || !before.batch_size) return;
+  const config::EpochPlace place =
+      config::EpochPlace{
+          .position = at.position, .offset = at.offset, .world_size = at.world_size, .batch_size = *before.batch_size}
+          .converted(now.plan.world_size(), *e.batch_size);
+  const std::int64_t left = std::max<std::int64_t>(0, now.workload.train_samples - place.offset);
+  if (config::micro_batches_of_rank(left, place.world_size, place.batch_size, e.loader) > place.position) return;
+  throw now.loaded.error(
+      "loader.drop_last_batch",
+      "the checkpoint is inside an epoch with " + std::to_string(left) +
+          " samples left: less than a batch for each rank, which would be dropped",
+      "resume with " + std::to_string(at.world_size) + " ranks, or use the end of an epoch with --from");
+}
+
+}  // namespace ddp::commands

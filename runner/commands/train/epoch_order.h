@@ -1,0 +1,17 @@
+#pragma once
+
+#include "commands/train/prepare.h"
+#include "config/experiment.h"
+#include "record/saves/checkpoint_index.h"
+
+namespace ddp::commands {
+
+// Inside an epoch, the settings that order its samples must not change: samples would be skipped or repeated. Throws
+// ddp::Error (usage) if one of them differs from `before`.
+void require_same_order(const Prepared& now, const config::Experiment& before, const record::Position& position);
+
+// After a change of ranks the rest of the epoch may be less than a batch per rank, which drop_last_batch drops. Throws
+// ddp::Error (usage) if it is.
+void require_batch_left(const Prepared& now, const config::Experiment& before, const record::Position& at);
+
+}  // namespace ddp::commands
