@@ -19,8 +19,8 @@ constexpr std::size_t kMostListed = 6;
 
 // A default or a size that the run has taken from its data is not in the file.
 bool in_file(const config::Loaded& asked, const std::string& key) {
-  constexpr std::string_view kName = ".name";
-  return asked.given(key) || (key.ends_with(kName) && asked.given(key.substr(0, key.size() - kName.size())));
+  constexpr std::string_view kOfName = ".name";
+  return asked.given(key) || (key.ends_with(kOfName) && asked.given(key.substr(0, key.size() - kOfName.size())));
 }
 
 // Returns whether the run's value is the asked one as the run resolved it: "auto" or a number became a list of devices,

@@ -13,11 +13,8 @@
 #include "commands/other_split.h"
 #include "commands/train/resumption.h"
 #include "commands/use/trained.h"
-<<<<<<< HEAD
-#include "config/check/files.h"
-=======
 #include "commands/use/while_saving.h"
->>>>>>> 13802c433e1102f756f2a5d828003f54007a37e4
+#include "config/check/files.h"
 #include "config/text/source.h"
 #include "launch/run/asking.h"
 #include "rank/evaluate.h"
