@@ -63,6 +63,7 @@ const std::vector<UsersMistake> kMistakes = {
     {"run tiny.toml --device cpu", "there is no option \"--device\"", "run: ", "--set 'device_pool=[\"cpu\",\"cpu\"]'"},
     {"run tiny.toml --gpus 2", "there is no option \"--gpus\"", "run: ", "--set device_pool=2"},
     {"run tiny.toml --device cuda:1", "there is no option \"--device\"", "run: ", "--set 'device_pool=[1]'"},
+    {"run tiny.toml --set device_pool=true", "\"device_pool\" must be", "--set 1: ", "give, for example, \"auto\""},
     {"run tiny.toml --set device_pool=cpu", "\"device_pool\" must be", "--set 1: ", "[\"cpu\", \"cpu\"]"},
     {"run tiny.toml --resume", "there is no option \"--resume\"", "run: ", "`ddp-exp resume RUN` continues a run"},
     {"run --config tiny.toml", "there is no option \"--config\"", "run: ", "give FILE as a word without an option"},
@@ -114,6 +115,7 @@ const std::vector<UsersMistake> kMistakes = {
      "--set 1: ", "give a list of values"},
     // Names of runs and their checkpoints.
     {"resume nothing", "no such run: \"nothing\"", "results: ", "names there: tiny"},
+    {"show ex/1", "no such run: \"ex/1\"", "results: ", "did you mean \"tiny/1\"?"},
     {"resume tny", "no such run: \"tny\"", "results: ", "did you mean \"tiny\"?"},
     {"show results/tiny", "is the folder of all runs of a name", "results/tiny: ", "the newest: tiny"},
     {"show results/tiny/", "is the folder of all runs of a name", "results/tiny/: ", "the newest: tiny"},
@@ -222,7 +224,7 @@ TEST_CASE("the answers to 40 mistakes of users name the fault, its place and the
   CHECK(Json::parse(w.run({"list", "--json"}).out).at("runs").size() == 1);
 }
 
-TEST_CASE("an empty name or run id is refused, not taken as none") {
+TEST_CASE("an empty name, run id or results folder is refused, not taken as none") {
   const Workspace w;
   w.write("tiny.toml", kTiny);
   const Outcome answer = w.run({"run", "tiny.toml", "--name", ""});
@@ -231,6 +233,15 @@ TEST_CASE("an empty name or run id is refused, not taken as none") {
   const Outcome id = w.run({"run", "tiny.toml", "--run-id", ""});
   CHECK(id.code == 2);
   CHECK(contains(id.err, "--run-id: \"\" cannot be a run id\n  leave --run-id out"));
+  for (const std::vector<std::string>& line :
+       {std::vector<std::string>{"run", "tiny.toml"}, {"plan", "tiny.toml"}, {"list"}}) {
+    std::vector<std::string> words = line;
+    words.insert(words.end(), {"--results", ""});
+    const Outcome results = w.run(words);
+    INFO(line.front() << "\n" << results.err);
+    CHECK(results.code == 2);
+    CHECK(contains(results.err, "--results: \"\" cannot be a results folder\n  leave --results out"));
+  }
 }
 
 TEST_CASE("a grid with a value twice is planned with a warning") {
