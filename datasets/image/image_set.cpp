@@ -1,5 +1,6 @@
 #include "datasets/image/image_set.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <ATen/ops/empty.h>
@@ -57,7 +58,9 @@ Batch ImageSet::gather(const at::Tensor& indices, std::int64_t epoch) const {
   try {
     return batch_of(indices);
   } catch (const Error& error) {
-    if (treatment_.predicts) throw usage_error(error.summary(), error.where(), "name only files of images");
+    if (treatment_.predicts && error.remedy().empty() && !all_decode(indices)) {
+      throw usage_error(error.summary(), error.where(), "name only files of images");
+    }
     if (!treatment_.skips_bad) throw;
     const at::Tensor rest = without_bad(indices, epoch);
     // Each image alone is usable, but their shapes differ.
@@ -95,16 +98,24 @@ bool ImageSet::is_usable(std::int64_t sample, std::int64_t epoch) const {
     images(at::tensor({sample}, at::kLong), epoch);
     return true;
   } catch (const Error&) {
-    try {
-      OpenFile memory;
-      source_->open(sample, memory).pixels();
-    } catch (const Error&) {
-      const std::scoped_lock lock(mutex_);
-      left_out_.insert(sample);
-      return false;
-    }
-    throw;
+    if (decodes(sample)) throw;
+    const std::scoped_lock lock(mutex_);
+    left_out_.insert(sample);
+    return false;
   }
+}
+
+bool ImageSet::decodes(std::int64_t sample) const try {
+  OpenFile memory;
+  source_->open(sample, memory).pixels();
+  return true;
+} catch (const Error&) {
+  return false;
+}
+
+bool ImageSet::all_decode(const at::Tensor& indices) const {
+  const auto* index = indices.const_data_ptr<std::int64_t>();
+  return std::all_of(index, index + indices.numel(), [&](std::int64_t sample) { return decodes(sample); });
 }
 
 Batch ImageSet::at_place(Batch batch, const MicroBatchPosition& place) const {

@@ -31,6 +31,9 @@ class FileDescriptor {
 // Returns the text of errno for an error message: "No space left on device".
 std::string errno_text(int error);
 
+// Returns the remedy for an errno of a failed write to a disk: "" if it needs another one than space or permission.
+std::string remedy_for_write(int error);
+
 // Writes all bytes, despite EINTR and short writes. Throws ddp::Error (training).
 void write_all(int fd, const void* data, std::size_t size, const std::string& name);
 

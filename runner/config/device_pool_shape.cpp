@@ -95,6 +95,8 @@ class ShapeCheck {
 
 }  // namespace
 
+std::string device_pool_forms() { return kForms; }
+
 void check_device_pool(const Node& pool, Problems& problems) {
   if (pool.kind == Kind::list) return ShapeCheck(pool, problems).list();
   const bool is_auto = pool.text() == "auto";

@@ -40,7 +40,7 @@ class Holder {
     if (options.split == 0) return {};
     if (options.stratify) return take_by_class(options.split, section);
     const std::int64_t wanted = config::held_out(size(), options.split);
-    if (!options.by.empty()) return take_by_group(wanted, options.by);
+    if (!options.by.empty()) return take_by_group(wanted, options.by, section);
     return take_first([wanted, held = std::int64_t{0}](std::int64_t) mutable { return held++ < wanted; });
   }
 
@@ -90,8 +90,17 @@ class Holder {
     return take_first([&](std::int64_t sample) { return left[of[sample]]-- > 0; });
   }
 
-  std::vector<std::int64_t> take_by_group(std::int64_t wanted, const std::string& column) {
-    const at::Tensor values = dataset_.groups(column).contiguous();
+  // Reports an error of the column as an error of the key that names it.
+  at::Tensor groups_of(const std::string& column, const std::string& key) const try {
+    return dataset_.groups(column);
+  } catch (const Error& error) {
+    if (error.fault() != Fault::usage) throw;
+    const std::string holder = error.where() == "dataset" ? "the dataset" : error.where();
+    throw usage_error(holder + " " + error.summary(), key, error.remedy());
+  }
+
+  std::vector<std::int64_t> take_by_group(std::int64_t wanted, const std::string& column, const std::string& section) {
+    const at::Tensor values = groups_of(column, section + ".by").contiguous();
     const std::int64_t* of = values.const_data_ptr<std::int64_t>();
     const Counts sizes = count(of, size());
     std::unordered_map<std::int64_t, bool> held_out;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <algorithm>
 #include <cerrno>
 #include <ctime>
 #include <optional>
@@ -19,6 +20,9 @@
 namespace ddp::record {
 namespace fs = std::filesystem;
 namespace {
+
+// The ranks of a killed parent hold the lock until they have ended too, a moment later.
+constexpr std::chrono::milliseconds kMoment{500};
 
 std::string new_run_id() {
   const std::time_t now = std::time(nullptr);
@@ -163,7 +167,7 @@ bool RunDirectory::make_folder(const fs::path& folder) {
   if (is_new) made_.push_back(folder);
   if (!error) return is_new;
   remove_what_was_made();
-  throw usage_error("cannot make the folder: " + error.message(), folder.string());
+  throw usage_error("cannot make the folder: " + error.message(), folder.string(), remedy_for_write(error.value()));
 }
 
 void RunDirectory::remove_what_was_made() const {
@@ -191,7 +195,7 @@ void RunDirectory::begin(const fs::path& file, const std::function<std::string()
   } catch (const Error& error) {
     if (!is_new) throw;
     discard();
-    throw usage_error(error.what());
+    throw usage_error(error.summary(), error.where(), error.remedy());
   }
 }
 
@@ -223,10 +227,17 @@ bool RunDirectory::is_locked() const {
   return folder && flock(folder.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
-// The ranks of a killed parent hold the lock until they have ended too, a moment later.
-FileDescriptor RunDirectory::lock() const { return lock(LOCK_EX, std::chrono::milliseconds(500)); }
+FileDescriptor RunDirectory::lock() const { return lock(LOCK_EX, kMoment); }
 
-FileDescriptor RunDirectory::lock_shared(std::chrono::milliseconds patience) const { return lock(LOCK_SH, patience); }
+FileDescriptor RunDirectory::lock_shared(std::chrono::milliseconds patience, const std::function<void()>& waits) const {
+  try {
+    return lock(LOCK_SH, std::min(patience, kMoment));
+  } catch (const Error&) {
+    if (patience <= kMoment) throw;
+  }
+  if (is_locked()) waits();
+  return lock(LOCK_SH, patience - kMoment);
+}
 
 FileDescriptor RunDirectory::lock(int how, std::chrono::milliseconds patience) const {
   FileDescriptor lock(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

@@ -55,8 +55,8 @@ class RunDirectory {
   // (usage) if another process holds it.
   FileDescriptor lock() const;
   // Takes a shared lock, which several processes may hold at a time: they train the trials of one sweep. Waits up to
-  // `patience` for a process that holds the exclusive lock.
-  FileDescriptor lock_shared(std::chrono::milliseconds patience) const;
+  // `patience` for a process that holds the exclusive lock; calls `waits` once if it does not end in a moment.
+  FileDescriptor lock_shared(std::chrono::milliseconds patience, const std::function<void()>& waits) const;
   // Does a process hold a lock?
   bool is_locked() const;
 

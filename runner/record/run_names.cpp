@@ -88,6 +88,14 @@ std::string nearest_run(const fs::path& results, const NamedPart& wanted, const 
   return "";
 }
 
+// Returns "name/id" of the first run or sweep that has this id under another name.
+std::string same_id(const fs::path& results, const NamedPart& wanted, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (!wanted.part.empty() && holds_results(results / name / wanted.part)) return name + "/" + wanted.part;
+  }
+  return "";
+}
+
 // The names of the remedy for an unknown name: the nearest existing ones, or the ways to name a run.
 std::string remedy_for_unknown(const fs::path& results, const std::string& named) {
   const auto wanted = split_name(named);
@@ -102,6 +110,7 @@ std::string remedy_for_unknown(const fs::path& results, const std::string& named
   if (wanted && !wanted->name.empty()) {
     const std::string name = config::nearest(wanted->name, names);
     if (!name.empty() && name != wanted->name) near.push_back(name + "/" + wanted->part);
+    if (name.empty()) near.push_back(same_id(results, *wanted, names));
   }
   if (wanted) near.push_back(nearest_run(results, *wanted, names));
   std::string text;

@@ -18,12 +18,17 @@ namespace {
 constexpr double kSmallScale = 10;
 // Below it, an even smaller lr is no remedy.
 constexpr double kLeastLr = 1e-5;
+// Above it, a tenth of lr is no remedy either.
+constexpr double kMostLr = 10;
+constexpr double kUsualLr = 0.01;
 
 std::string printed(double number) {
   std::ostringstream text;
   text << number;
   return text.str();
 }
+
+double smaller(double lr) { return lr > kMostLr ? kUsualLr : lr / 10; }
 
 double largest_of(const at::Tensor& numbers) {
   if (!numbers.is_floating_point() || numbers.numel() == 0) return 0;
@@ -66,7 +71,7 @@ std::string remedy_for_steps(const config::Experiment& e, const LargestNumbers& 
   const auto lr = e.optimizer.options.find("lr");
   const bool has_lr = lr != e.optimizer.options.end() && lr->is_number();
   if (has_lr && lr->get<double>() > kLeastLr) {
-    add("give a smaller lr, such as --set optimizer.lr=" + printed(lr->get<double>() / 10));
+    add("give a smaller lr, such as --set optimizer.lr=" + printed(smaller(lr->get<double>())));
   } else if (sets.empty()) {
     add("look at the data and the model, for lr is small already: " + plan_command() +
         " shows the range of the first batch");
@@ -106,16 +111,22 @@ Error loss_not_finite(const config::Experiment& e, std::int64_t step, int rank, 
   return training_error(what + (large.empty() ? "" : ", with " + large) + unchanged, "", remedy_for_steps(e, largest));
 }
 
-void SkippedSteps::count(bool skipped) {
+void SkippedSteps::count(std::optional<int> not_finite, bool skipped) {
   ++steps_;
-  if (skipped) ++skipped_;
+  if (not_finite || skipped) ++skipped_;
+  if (not_finite) lowest_ = std::min(lowest_.value_or(*not_finite), *not_finite);
 }
 
-std::string SkippedSteps::warning(const config::Experiment& e, const LargestNumbers& largest) const {
+std::string SkippedSteps::warning(const config::Experiment& e, int rank, const LargestNumbers& largest) const {
   if (skipped_ * 2 <= steps_) return "";
   const std::string steps = std::to_string(steps_) + " steps";
   const std::string count = skipped_ == steps_ ? "all " + steps : std::to_string(skipped_) + " of " + steps;
   const std::string scale = e.precision == "fp16" ? "; the loss scale of fp16 halves at each such step" : "";
+  // This rank cannot tell whether data or steps of another rank were the cause.
+  if (lowest_ && *lowest_ > rank) {
+    return count + " changed no weight, because the loss of rank " + std::to_string(*lowest_) + " was not finite" +
+           scale + "; --set on_nan=stop ends a run at such a step and names the cause";
+  }
   const bool bad_data = !std::isfinite(largest.input) || !std::isfinite(largest.target);
   return count + " changed no weight, because a loss or a gradient was not finite" + scale + "; " +
          (bad_data ? remedy_for_data(e) : remedy_for_steps(e, largest));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,18 +24,20 @@ LargestNumbers largest_of(const std::vector<at::Tensor>& inputs, const datasets:
 // `largest`: of its micro-batch.
 Error loss_not_finite(const config::Experiment& experiment, std::int64_t step, int rank, const LargestNumbers& largest);
 
-// Counts the steps of this process, and its skipped steps: they left the weights unchanged, because a loss or a gradient
-// was not finite.
+// Counts the steps of this process, and its skipped steps: they left the weights unchanged, because a loss or a
+// gradient was not finite.
 class SkippedSteps {
  public:
-  void count(bool skipped);
+  // `not_finite`: the first rank whose loss was not finite in this step.
+  void count(std::optional<int> not_finite, bool skipped);
   // Returns the warning at the end of a run that skipped most of its steps; "": most steps changed the weights.
-  // `largest`: of a skipped step.
-  std::string warning(const config::Experiment& experiment, const LargestNumbers& largest) const;
+  // `largest`: of a skipped step of this rank.
+  std::string warning(const config::Experiment& experiment, int rank, const LargestNumbers& largest) const;
 
  private:
   std::int64_t steps_ = 0;
   std::int64_t skipped_ = 0;
+  std::optional<int> lowest_;  // the lowest of these first ranks
 };
 
 }  // namespace ddp::train

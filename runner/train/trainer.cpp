@@ -81,7 +81,7 @@ void Trainer::run() {
   }
   progress().interrupted = reason.empty();
   if (!reason.empty() && p_.test) test();
-  const std::string skipped = skipped_.warning(p_.experiment, stepper_.largest());
+  const std::string skipped = skipped_.warning(p_.experiment, p_.rank, stepper_.largest());
   if (!skipped.empty() && p_.recorder) p_.console.line("warning: " + skipped);
   if (p_.recorder) p_.shared.run().end(rule, !reason.empty());
   enter(Phase::finished);
@@ -121,7 +121,7 @@ void Trainer::run_step() {
   state_.position += of_step;
   progress().step.store(state_.step, std::memory_order_relaxed);
   if (p_.ema != nullptr) p_.ema->step_done(state_.step);
-  skipped_.count(outcome.not_finite || outcome.skipped);
+  skipped_.count(outcome.not_finite, outcome.skipped);
   if (p_.recorder) record_step(lr, outcome);
   if (outcome.not_finite && p_.experiment.on_nan == "stop") give_up(*outcome.not_finite);
 }

@@ -242,6 +242,33 @@ TEST_CASE("many processes that link one name at the same moment all succeed") {
   CHECK_FALSE(fs::is_symlink(scratch.folder() / "latest.tmp"));
 }
 
+TEST_CASE("a full disk is reported with the name of the final file, and the remedy") {
+  const Scratch scratch;
+  const fs::path file = scratch.folder() / "summary.json";
+  fs::create_symlink("/dev/full", file.string() + ".tmp");
+  const std::string error = error_of([&] { write_atomically(file, "{}"); });
+  INFO(error);
+  CHECK(contains(error, file.string() + ": cannot write: No space left on device\n  free space on this disk"));
+  CHECK(contains(error, "resume RUN"));
+  CHECK_FALSE(fs::exists(file));
+}
+
+TEST_CASE("a file in a folder that is not there is reported with the remedy") {
+  const Scratch scratch;
+  const std::string error = error_of([&] { write_atomically(scratch.folder() / "gone" / "page.html", ""); });
+  INFO(error);
+  CHECK(contains(error, "page.html: cannot create: No such file or directory\n  make the folder first"));
+}
+
+TEST_CASE("a results folder below a file is refused with the option that names another") {
+  const Scratch scratch;
+  scratch.write("file", "");
+  const std::string error = error_of([&] { RunDirectory::create(scratch.folder() / "file" / "results", "a", "1"); });
+  INFO(error);
+  CHECK(contains(error, "cannot make the folder: Not a directory\n"));
+  CHECK(contains(error, "--results DIR"));
+}
+
 TEST_CASE("a second writer of a locked run is refused until the first one lets go") {
   const Scratch scratch;
   const RunDirectory run = RunDirectory::create(scratch.folder(), "a", "1");

@@ -169,7 +169,7 @@ TEST_CASE("a parameter that the loss does not depend on is named before anything
                      "--set 1: the loss does not depend on these parameters, so they have no gradient: "
                      "fc.bias\n"));
       CHECK(contains(refused.err, "freeze = [\"fc.bias\"]"));
-      CHECK(contains(refused.err, "distributed.find_unused_parameters = true"));
+      CHECK(contains(refused.err, "--set distributed.find_unused_parameters=true"));
       CHECK_FALSE(fs::exists(w.results()));
     }
   }

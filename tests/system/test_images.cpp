@@ -220,7 +220,22 @@ TEST_CASE("predict names each image by its given path, with its class and probab
   CHECK(files.starts_with(header + "new/deep/c.PNG,"));
   CHECK(std::count(files.begin(), files.end(), '\n') == 4);
   w.write("new/bad.png", "not an image");
-  check_predict_fails(w, 2, {"images", "new"}, {"new/bad.png"});
+  check_predict_fails(w, 2, {"images", "new"}, {"new/bad.png", "name only files of images"});
+}
+
+TEST_CASE("predict gives the reason of an image that decodes and does not fit, and does not call it no image") {
+  const ImageWorkspace w;
+  w.write("images.toml", ImageWorkspace::text("", ", on_bad = \"skip\""));
+  trained_images(w, {"epochs=1"});
+  fs::create_directories(w.folder() / "new");
+  w.write("new/a.png", class_png(0, 51));
+  w.write("new/b.png", png_file(9, 7, 3, noise(9 * 7 * 3, 1)));
+  const Outcome outcome = w.run({"predict", "images", "new"});
+  INFO(outcome.err);
+  CHECK(outcome.code == 2);
+  CHECK(contains(outcome.err, "new/b.png: "));
+  CHECK(contains(outcome.err, "the images of a batch need the same shape\n  add {type = \"Resize\""));
+  CHECK_FALSE(contains(outcome.err, "name only files of images"));
 }
 
 TEST_CASE("eval on another folder draws nothing and has the bits of the validation on it") {

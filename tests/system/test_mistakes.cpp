@@ -81,6 +81,7 @@ const std::vector<UsersMistake> kMistakes = {
     {"run tiny.toml --device cpu", "there is no option \"--device\"", "run: ", "--set 'device_pool=[\"cpu\",\"cpu\"]'"},
     {"run tiny.toml --gpus 2", "there is no option \"--gpus\"", "run: ", "--set device_pool=2"},
     {"run tiny.toml --device cuda:1", "there is no option \"--device\"", "run: ", "--set 'device_pool=[1]'"},
+    {"run tiny.toml --set device_pool=true", "\"device_pool\" must be", "--set 1: ", "give, for example, \"auto\""},
     {"run tiny.toml --set device_pool=cpu", "\"device_pool\" must be", "--set 1: ", "[\"cpu\", \"cpu\"]"},
     {"run tiny.toml --resume", "there is no option \"--resume\"", "run: ", "`ddp-exp resume RUN` continues a run"},
     {"run --config tiny.toml", "there is no option \"--config\"", "run: ", "give FILE as a word without an option"},
@@ -135,6 +136,7 @@ const std::vector<UsersMistake> kMistakes = {
      "--set 1: ", "give a list of values"},
     // Names of runs and their checkpoints.
     {"resume nothing", "no such run: \"nothing\"", "results: ", "names there: tiny"},
+    {"show ex/1", "no such run: \"ex/1\"", "results: ", "did you mean \"tiny/1\"?"},
     {"resume tny", "no such run: \"tny\"", "results: ", "did you mean \"tiny\"?"},
     {"show results/tiny", "is the folder of all runs of a name", "results/tiny: ", "the newest: tiny"},
     {"show results/tiny/", "is the folder of all runs of a name", "results/tiny/: ", "the newest: tiny"},
@@ -254,56 +256,7 @@ TEST_CASE("the answers to 40 mistakes of users name the fault, its place and the
   CHECK(Json::parse(w.run({"list", "--json"}).out).at("runs").size() == 1);
 }
 
-TEST_CASE("a command in the remedy for a key of another program names this program as it was called") {
-  const Workspace w;
-  w.write("bad.toml", kTiny + "output_dir = \"out\"\n[distributed]\nnnodes = 2\n");
-  const Outcome answer = w.run({"run", "bad.toml"}, {{"DDP_EXP_CALLED_AS", "scripts/ddp-exp"}});
-  CHECK(contains(answer.err, "`scripts/ddp-exp run FILE --results FOLDER`"));
-  CHECK(contains(answer.err, "`scripts/ddp-exp run FILE --nnodes 2"));
-}
-
-TEST_CASE("a suggested name works when it is pasted") {
-  const Workspace w;
-  const auto answer = [&](const std::string& name, const std::string& text) {
-    w.write(name, text);
-    const Outcome outcome = w.run({"validate", name});
-    INFO(outcome.err);
-    CHECK((outcome.code == 0) == outcome.err.empty());
-    return outcome.err;
-  };
-  w.write("m/base.toml", kTiny);
-  CHECK(contains(answer("m/x.toml", "extends = \"bse.toml\"\n"), "did you mean \"base.toml\"?"));
-  CHECK(answer("m/x.toml", "extends = \"base.toml\"\n").empty());
-  const std::string varied = answer("sweep.toml", kTiny + "[sweep.parameters]\n\"dataset.siz\" = [8, 16]\n");
-  CHECK(contains(varied, "did you mean \"size\"?"));
-  CHECK_FALSE(contains(varied, "keep one of them"));
-  CHECK(answer("sweep.toml", kTiny + "[sweep.parameters]\n\"dataset.size\" = [8, 16]\n").empty());
-  const std::string file = answer("file.toml", "dataset = \"../p.csv\"\noutput_features = \"y\"\nmodel = \"linear\"\n");
-  CHECK_FALSE(contains(file, "name = \"../p.csv\""));
-  CHECK(answer("name.toml", kTiny + "[validation]\ndataset = \"random_pairs\"\n").empty());
-  CHECK(contains(answer("name.toml", kTiny + "[validation]\ndataset = \"random_pair\"\n"),
-                 "there is no dataset \"random_pair\""));
-}
-
-TEST_CASE("validate refuses an init_method and first weights that run refuses") {
-  const Workspace w;
-  w.write("text.pth", "no weights at all");
-  for (const auto& [line, what] : std::vector<std::pair<std::string, std::string>>{
-           {"distributed.init_method = \"127.0.0.1:29500\"", "there is no init_method"},
-           {"init_from = \"gone.pth\"", "there is no such file, and no such run: \"gone.pth\""},
-           {"init_from = \"text.pth\"", "is no .safetensors file: "}}) {
-    w.write("bad.toml", kTiny.substr(1) + line + "\n");
-    const Outcome answer = w.run({"validate", "bad.toml"});
-    INFO(answer.err);
-    CHECK(answer.code == 2);
-    CHECK(contains(answer.err, what));
-    CHECK(contains(answer.err, "bad.toml:7:"));
-  }
-  w.write("good.toml", kTiny + "init_from = \"a_run\"\n");
-  CHECK(w.run({"validate", "good.toml"}).code == 0);
-}
-
-TEST_CASE("an empty name or run id is refused, not taken as none") {
+TEST_CASE("an empty name, run id or results folder is refused, not taken as none") {
   const Workspace w;
   w.write("tiny.toml", kTiny);
   const Outcome answer = w.run({"run", "tiny.toml", "--name", ""});
@@ -312,6 +265,15 @@ TEST_CASE("an empty name or run id is refused, not taken as none") {
   const Outcome id = w.run({"run", "tiny.toml", "--run-id", ""});
   CHECK(id.code == 2);
   CHECK(contains(id.err, "--run-id: \"\" cannot be a run id\n  leave --run-id out"));
+  for (const std::vector<std::string>& line :
+       {std::vector<std::string>{"run", "tiny.toml"}, {"plan", "tiny.toml"}, {"list"}}) {
+    std::vector<std::string> words = line;
+    words.insert(words.end(), {"--results", ""});
+    const Outcome results = w.run(words);
+    INFO(line.front() << "\n" << results.err);
+    CHECK(results.code == 2);
+    CHECK(contains(results.err, "--results: \"\" cannot be a results folder\n  leave --results out"));
+  }
 }
 
 TEST_CASE("a grid with a value twice is planned with a warning") {

@@ -50,6 +50,16 @@ TEST_CASE("a loss that is not finite on a table of large numbers names first the
   CHECK(contains(other, "on a small scale: --set dataset.normalise=standard, or"));
 }
 
+TEST_CASE("a loss that is not finite under a huge lr names a usual lr, not a tenth of the huge one") {
+  const PricesWorkspace w;
+  const std::string answer =
+      run_with(w, "prices.toml", {"dataset.normalise_targets=true", "dataset.normalise=standard", "optimizer.lr=1e30"},
+               1)
+          .err;
+  INFO(answer);
+  CHECK(contains(answer, "give a smaller lr, such as --set optimizer.lr=0.01, or --set on_nan=skip"));
+}
+
 TEST_CASE("a loss that is not finite under a small lr does not ask for a smaller one") {
   const PricesWorkspace w;
   w.write("x.npy", npy_of("<f4", "(8, 1)", std::vector<float>(8, 1e20f)));
@@ -77,7 +87,8 @@ TEST_CASE("a loss that is not finite because of the data names them, and no lr")
   CHECK(contains(answer, "plan FILE` counts them in the first batch; or give --set on_nan=skip"));
   CHECK_FALSE(contains(answer, "lr"));
   // The value is in a micro-batch before the last one of its step.
-  const std::string early = run_with(w, "arrays.toml", {"accumulate=4", "batch_size=10", "loader.shuffle=false"}, 1).err;
+  const std::string early =
+      run_with(w, "arrays.toml", {"accumulate=4", "batch_size=10", "loader.shuffle=false"}, 1).err;
   INFO(early);
   CHECK(contains(early, "the inputs of this step hold inf or NaN"));
 }
@@ -95,6 +106,20 @@ TEST_CASE("a run whose steps changed no weight ends with a warning that counts t
   once.x[0] = std::numeric_limits<float>::infinity();
   const ArrayWorkspace few("npy", once);
   CHECK_FALSE(contains(run_with(few, "arrays.toml", {"on_nan=skip"}, 0).err, "changed no weight"));
+}
+
+TEST_CASE("a run that skipped steps because of another rank's data names this rank, and no lr") {
+  ArrayData data(100);
+  // Without shuffling, rank 1 of two takes each second row.
+  for (std::size_t row = 1; row < 100; row += 2) data.x[4 * row] = std::numeric_limits<float>::infinity();
+  const ArrayWorkspace w("npy", data);
+  const Outcome run = run_with(w, "arrays.toml", {"on_nan=skip", "loader.shuffle=false"}, 0);
+  INFO(run.err);
+  CHECK(contains(run.err, "changed no weight, because the loss of rank 1 was not finite"));
+  CHECK_FALSE(contains(run.err, "smaller lr"));
+  const std::string stopped = run_with(w, "arrays.toml", {"on_nan=stop", "loader.shuffle=false"}, 1).err;
+  INFO(stopped);
+  CHECK(contains(stopped, "the inputs of this step hold inf or NaN"));
 }
 
 TEST_CASE("a short run in fp16 whose loss scale is too large for all steps ends with a warning") {

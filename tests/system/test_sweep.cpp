@@ -1,3 +1,6 @@
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
 #include <algorithm>
 #include <map>
 #include <set>
@@ -19,6 +22,22 @@ batch_size     = [4, 8]
 )";
 
 }  // namespace
+
+TEST_CASE("a trial beside a process that holds its sweep says what it waits for, and then trains") {
+  const Workspace w;
+  w.write("s.toml", kSweep);
+  REQUIRE(w.run(sweep_arguments({"--trial", "0"})).code == 0);
+  int held = open(sweep_of(w).path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  REQUIRE(held >= 0);
+  REQUIRE(flock(held, LOCK_EX) == 0);
+  const auto process = w.start(sweep_arguments({"--trial", "1"}));
+  const bool told = wait_until([&] { return contains(process->err(), "waiting up to 60 seconds: "); }, process->pid());
+  close(held);
+  INFO(process->err());
+  CHECK(told);
+  CHECK(process->wait() == 0);
+  CHECK(contains(process->err(), "another process trains all trials of this sweep"));
+}
 
 TEST_CASE("a sweep trains and ranks every trial, and the best one can be repeated alone with the same bits") {
   const Workspace workspace;
@@ -151,7 +170,7 @@ TEST_CASE("a sweep keeps its first settings, and other ones are refused and chan
                                                         {"sweep.retries=1", "sweep.retries = 0, not 1"},
                                                         {"save_every=1", "save_every"}}) {
     for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--trial", "0"}}) {
-      auto arguments = sweep_arguments({"--set", set});
+      auto arguments = sweep_arguments({"--set", "epochs=1", "--set", "optimizer.momentum=0.5", "--set", set});
       arguments.insert(arguments.end(), more.begin(), more.end());
       const Outcome refused = workspace.run(arguments);
       INFO(refused.err);

@@ -55,6 +55,12 @@ TEST_CASE("mistakes in a table are named with file, line and column") {
   check_table_refused(std::string("x,y\n1,a\0b\n0,c\n\0,d\n", 19), kNumberOptions, {"shapes.csv"});
 }
 
+TEST_CASE("an unknown column of validation.by points at its key") {
+  check_table_refused(
+      "x,y,name\n1,2,a\n2,3,b\n3,4,c\n", kNumberOptions + " }\nvalidation = { split = 0.3, by = \"nam\"",
+      {"shapes.toml:3:35: ", "shapes.csv has no column \"nam\"\n", "its columns: \"x\", \"y\", \"name\""});
+}
+
 TEST_CASE("a column of text has one line and its remedy, beside the other mistakes of the file") {
   std::string csv = "sold,x,z,y\n";
   for (int i = 1; i <= 30; ++i) csv += "2020-11-" + std::to_string(i) + (i % 2 ? ",,?,a\n" : ",1,3,b\n");

@@ -4,14 +4,20 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/error.h"
 #include "base/log.h"
 #include "base/paths.h"
 #include "record/run_directory.h"
 
 namespace ddp::commands {
 
-void add_results(CLI::App& verb, std::string& results) {
-  verb.add_option("--results", results, "results folder: the folder of all runs and sweeps")->capture_default_str();
+void add_results(CLI::App& verb, std::string& results, const std::string& doc) {
+  verb.add_option("--results", results, doc)->capture_default_str()->each([](const std::string& given) {
+    if (given.empty()) {
+      throw usage_error("\"\" cannot be a results folder", "--results",
+                        "leave --results out, or write --results . for this folder");
+    }
+  });
 }
 
 report::Row find_result(const std::filesystem::path& results, const std::string& run) {

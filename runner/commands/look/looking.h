@@ -13,8 +13,9 @@ namespace ddp::commands {
 inline constexpr const char* kRunInWords =
     "a run's folder; name, name/run-id, name/sweep-id/007 or latest under the results folder; or a part of an id";
 
-// Adds --results to a command: the folder that contains all runs and sweeps.
-void add_results(CLI::App& verb, std::string& results);
+// Adds --results to a command: the folder that contains all runs and sweeps. An empty text is refused.
+void add_results(CLI::App& verb, std::string& results,
+                 const std::string& doc = "results folder: the folder of all runs and sweeps");
 
 // Returns the run or sweep with this name. Throws ddp::Error (usage) if it does not exist or cannot be read.
 report::Row find_result(const std::filesystem::path& results, const std::string& run);

@@ -43,7 +43,7 @@ void add_plan(CLI::App& app, int& exit_code) {
   add_sets(*verb, o->sets);
   add_launch_flags(*verb, o->flags);
   add_jobs(*verb, o->jobs);
-  verb->add_option("--results", o->results, "results folder of the planned run")->capture_default_str();
+  add_results(*verb, o->results, "results folder of the planned run");
   verb->add_option("--preview", o->preview,
                    "also write an HTML page that shows the data before and after preprocessing")
       ->type_name("FILE.html");

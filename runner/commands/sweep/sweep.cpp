@@ -168,7 +168,10 @@ int sweep_one(const SweepOptions& o, const std::vector<std::string>& sets) {
   const record::RunDirectory directory(fs::path(o.results) / prepared.loaded->name / o.run_id);
   begin_once(prepared, directory);
   require_settings_of(directory, *prepared.loaded);
-  const FileDescriptor lock = directory.lock_shared(kPatience);
+  const FileDescriptor lock = directory.lock_shared(kPatience, [&] {
+    log::info("waiting up to " + std::to_string(kPatience.count()) +
+              " seconds: another process trains all trials of this sweep, or begins it: " + directory.path().string());
+  });
   return run_trials(prepared, directory, git.result(), resuming_command(directory, o.jobs), o.trial);
 }
 

@@ -8,6 +8,7 @@
 #include "config/check/check.h"
 #include "config/check/common_names.h"
 #include "config/check/phrases.h"
+#include "config/check/rules.h"
 #include "config/metric.h"
 #include "config/text/blanks.h"
 
@@ -122,6 +123,7 @@ std::string Checker::remedy_of(const Node& node, const Option& option, const std
   if (!option.component_kind.empty()) {
     return text ? remedy_of_file(path, option.component_kind, *text) : component_remedy(node, path);
   }
+  if (path == "device_pool" && node.kind != Kind::list) return device_pool_forms();
   if (!option.variants.empty()) return "write " + path.substr(path.rfind('.') + 1) + " = [{ type = \"…\" }]";
   if (lists_tables) return "write [[" + path + "]], and below it its keys: " + joined_names(option.item_keys);
   const auto amount = amount_meant(path, node.scalar);

@@ -20,7 +20,7 @@ Error unused_parameters(Fault fault, const std::vector<std::string>& names) {
   }
   return {fault, "the loss does not depend on these parameters, so they have no gradient: " + text, "model",
           "leave them out of the model, exclude them with freeze = [" + list +
-              "], or set distributed.find_unused_parameters = true"};
+              "], or, if other batches use them, give --set distributed.find_unused_parameters=true"};
 }
 
 }  // namespace ddp::dist

@@ -12,18 +12,26 @@
 namespace ddp::record {
 namespace fs = std::filesystem;
 
+namespace {
+
+// `file`: the name that a person knows, not a temporary one.
+Error unwritten(const std::string& what, const fs::path& file) {
+  const int error = errno;
+  return training_error(what + ": " + errno_text(error), file.string(), remedy_for_write(error));
+}
+
+}  // namespace
+
 void write_atomically(const fs::path& file, const std::string& text) {
   fs::path temporary = file;
   temporary += ".tmp";
   try {
     FileDescriptor out(open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-    if (!out) throw training_error("cannot create: " + errno_text(errno), temporary.string());
-    write_all(out.get(), text.data(), text.size(), temporary.string());
-    if (fsync(out.get()) != 0) throw training_error("cannot write to disk: " + errno_text(errno), temporary.string());
+    if (!out) throw unwritten("cannot create", file);
+    write_all(out.get(), text.data(), text.size(), file.string());
+    if (fsync(out.get()) != 0) throw unwritten("cannot write to disk", file);
     out.close();
-    if (rename(temporary.c_str(), file.c_str()) != 0) {
-      throw training_error("cannot put in place: " + errno_text(errno), file.string());
-    }
+    if (rename(temporary.c_str(), file.c_str()) != 0) throw unwritten("cannot put in place", file);
   } catch (const Error&) {
     unlink(temporary.c_str());
     throw;
@@ -35,22 +43,22 @@ void link_atomically(const fs::path& link, const std::string& target) {
   // A fixed temporary name: the next process replaces the file that a killed process left. Runs that start at the same
   // moment link the same name; they wait for each other if the file system has locks.
   FileDescriptor turn(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!turn) throw training_error("cannot link: " + errno_text(errno), link.string());
+  if (!turn) throw unwritten("cannot link", link);
   while (flock(turn.get(), LOCK_EX) != 0 && errno == EINTR) {
   }
   fs::path temporary = link;
   temporary += ".tmp";
   unlink(temporary.c_str());
   if (symlink(target.c_str(), temporary.c_str()) == 0 && rename(temporary.c_str(), link.c_str()) == 0) return;
-  const int error = errno;
+  const Error error = unwritten("cannot link", link);
   unlink(temporary.c_str());
-  throw training_error("cannot link: " + errno_text(error), link.string());
+  throw error;
 }
 
 void sync_folder(const fs::path& folder) {
   FileDescriptor handle(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!handle || fsync(handle.get()) != 0) {
-    throw training_error("cannot write to disk: " + errno_text(errno), folder.string());
+    throw unwritten("cannot write to disk", folder);
   }
 }
 
