@@ -1,5 +1,6 @@
 #include "datasets/image/image_set.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <ATen/ops/empty.h>
@@ -57,7 +58,10 @@ Batch ImageSet::gather(const at::Tensor& indices, std::int64_t epoch) const {
   try {
     return batch_of(indices);
   } catch (const Error& error) {
-    if (treatment_.predicts) throw usage_error(error.summary(), error.where(), "name only files of images");
+    if (treatment_.predicts && error.remedy().empty() && !all_decode(indices)) {
+      throw usage_error(error.summary(), error.where(), "name only files of images");
+    }
+    if (!treatment_.skips_bad && !treatment_.predicts) throw with_remedy(error, indices);
     if (!treatment_.skips_bad) throw;
     const at::Tensor rest = without_bad(indices, epoch);
     // Each image alone is usable, but their shapes differ.
@@ -83,7 +87,9 @@ at::Tensor ImageSet::without_bad(const at::Tensor& indices, std::int64_t epoch) 
   if (good.empty() && treatment_.trains) {
     throw usage_error("does not decode, like every other image of its batch of " + std::to_string(indices.size(0)) +
                           ": the batch is empty",
-                      source_->name(index[0]), "check the files, or set a larger batch_size");
+                      source_->name(index[0]),
+                      "convert the images to PNG if this program does not read their format; else replace the damaged "
+                      "files, or set a larger batch_size");
   }
   return at::tensor(good, at::kLong);
 }
@@ -95,16 +101,30 @@ bool ImageSet::is_usable(std::int64_t sample, std::int64_t epoch) const {
     images(at::tensor({sample}, at::kLong), epoch);
     return true;
   } catch (const Error&) {
-    try {
-      OpenFile memory;
-      source_->open(sample, memory).pixels();
-    } catch (const Error&) {
-      const std::scoped_lock lock(mutex_);
-      left_out_.insert(sample);
-      return false;
-    }
-    throw;
+    if (decodes(sample)) throw;
+    const std::scoped_lock lock(mutex_);
+    left_out_.insert(sample);
+    return false;
   }
+}
+
+bool ImageSet::decodes(std::int64_t sample) const try {
+  OpenFile memory;
+  source_->open(sample, memory).pixels();
+  return true;
+} catch (const Error&) {
+  return false;
+}
+
+bool ImageSet::all_decode(const at::Tensor& indices) const {
+  const auto* index = indices.const_data_ptr<std::int64_t>();
+  return std::all_of(index, index + indices.numel(), [&](std::int64_t sample) { return decodes(sample); });
+}
+
+Error ImageSet::with_remedy(const Error& error, const at::Tensor& indices) const {
+  if (!error.remedy().empty() || all_decode(indices)) return error;
+  return Error(error.fault(), error.summary(), error.where(),
+               "replace the file, or leave such files out with dataset.on_bad = \"skip\"");
 }
 
 Batch ImageSet::at_place(Batch batch, const MicroBatchPosition& place) const {

@@ -76,6 +76,11 @@ class ImageSet final : public MapDataset {
   at::Tensor images(const at::Tensor& indices, std::int64_t epoch) const;
   at::Tensor without_bad(const at::Tensor& indices, std::int64_t epoch) const;
   bool is_usable(std::int64_t sample, std::int64_t epoch) const;
+  // Does the image decode as a whole, before the transforms?
+  bool decodes(std::int64_t sample) const;
+  bool all_decode(const at::Tensor& indices) const;
+  // Adds the remedy to the error of an image that does not decode.
+  Error with_remedy(const Error& error, const at::Tensor& indices) const;
 
   const std::shared_ptr<const ImageSource> source_;
   const ImageTreatment treatment_;

@@ -8,6 +8,7 @@
 #include "base/shell_word.h"
 #include "commands/sets.h"
 #include "commands/train/other_optimizer.h"
+#include "commands/train/other_target.h"
 #include "config/check/files.h"
 #include "config/difference.h"
 #include "config/length.h"
@@ -197,18 +198,6 @@ config::Experiment experiment_before(const record::RunDirectory& run, const conf
   }
 }
 
-// Describes another number of ranks, and the batch that keeps the samples of a step; empty: the number is the same.
-std::string rank_change(const ResumePoint& point) {
-  const launch::Plan& plan = point.prepared.plan;
-  if (point.checkpoint.empty() || point.position.world_size == plan.world_size()) return "";
-  const std::int64_t batch = *plan.experiment.batch_size;
-  const bool same_step = batch * plan.world_size() * plan.experiment.accumulate == point.position.global_batch_size;
-  return "ranks were " + std::to_string(point.position.world_size) + ", now " + std::to_string(plan.world_size()) +
-         (same_step ? "; batch_size " + std::to_string(batch) + " keeps " +
-                          std::to_string(point.position.global_batch_size) + " samples a step"
-                    : "");
-}
-
 }  // namespace
 
 void tell_what_goes(const Resumption& r, const ResumePoint& point) {
@@ -250,6 +239,8 @@ ResumePoint find_resume_point(const Resumption& r, const launch::Launch& launch)
     point.position = record::position_of(checkpoint);
     if (!sets_batch_size(r.sets)) global_batch_size = point.position.global_batch_size;
   }
+  if (!checkpoint.empty())
+    require_same_target({.run = r.directory, .checkpoint = checkpoint, .sets = r.sets}, before, loaded);
   const bool compares = launch.leads() && !r.data_changed && !checkpoint.empty();
   if (compares) check_data(r, checkpoint, loaded, before, point.position);
   const launch::DataUse use{.preprocessing = kept_fit(launch, checkpoint, before, loaded.experiment)};
@@ -272,29 +263,8 @@ ResumePoint find_resume_point(const Resumption& r, const launch::Launch& launch)
   const launch::Plan& plan = point.prepared.plan;
   point.changes = config::differences(config::write(before), config::write(plan.experiment));
   point.lr_change = lr_change_of(point, before);
+  if (!checkpoint.empty()) point.best_change = best_change(before, plan.experiment);
   return point;
-}
-
-bool ResumePoint::nothing_to_do() const { return launch::has_ended(prepared.plan.experiment, position); }
-
-std::string ResumePoint::ended_by_rule() const {
-  if (!nothing_to_do() || launch::has_done_all_steps(prepared.plan.experiment, position)) return "";
-  return position.ended_by == record::kAllSteps ? record::kPatience : position.ended_by;
-}
-
-std::string ResumePoint::longer_run() const {
-  const bool by_steps = prepared.plan.experiment.steps.has_value();
-  const std::int64_t done = by_steps ? position.step : position.epoch;
-  return std::string("--set ") + (by_steps ? "steps" : "epochs") + "=" + std::to_string(done + 1) + ", or more";
-}
-
-std::string ResumePoint::told_changes() const {
-  if (const std::string ranks = rank_change(*this); !ranks.empty()) log::info("changed: " + ranks);
-  for (const auto& [key, values] : changes.items()) {
-    log::info("changed: " + config::change_in_words(key, values));
-  }
-  if (!lr_change.empty()) log::warn(lr_change);
-  return changes.dump(-1, ' ', false, config::Value::error_handler_t::replace);
 }
 
 }  // namespace ddp::commands
