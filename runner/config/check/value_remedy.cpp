@@ -119,7 +119,7 @@ std::string remedy_of_held_out(const Node& node, const std::string& path, bool i
   const std::filesystem::path folder = node.place.source ? node.place.source->folder() : std::filesystem::path();
   std::error_code unknown;
   if (!std::filesystem::exists(folder / *text, unknown)) return "";
-  if (!in_file) return "give --set " + shell_word(path + ".dataset.path=" + in_quotes(*text));
+  if (!in_file) return "give --set " + shell_word(path + "={split=0,dataset={path=" + in_quotes(*text) + "}}");
   return "write " + path + " = { dataset = { path = " + in_quotes(*text) + " } }";
 }
 
