@@ -53,7 +53,7 @@ bool are_day_month_year(std::string_view first, std::string_view second, std::st
     return digits.empty() || digits.size() > 4 ? 0 : std::stoi(std::string(digits));
   };
   const auto are_day_and_month = [&](std::string_view one, std::string_view other) {
-    const auto [less, more] = std::minmax(number(one), number(other));
+    const auto [less, more] = std::minmax({number(one), number(other)});
     return one.size() <= 2 && other.size() <= 2 && less >= 1 && less <= kMonths && more <= kDays;
   };
   const auto is_year = [](std::string_view digits) { return digits.size() == 4 || digits.size() == 2; };
