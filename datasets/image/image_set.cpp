@@ -58,10 +58,7 @@ Batch ImageSet::gather(const at::Tensor& indices, std::int64_t epoch) const {
   try {
     return batch_of(indices);
   } catch (const Error& error) {
-    if (treatment_.predicts && error.remedy().empty() && !all_decode(indices)) {
-      throw usage_error(error.summary(), error.where(), "name only files of images");
-    }
-    if (!treatment_.skips_bad) throw;
+    if (!treatment_.skips_bad) throw with_remedy(error, indices);
     const at::Tensor rest = without_bad(indices, epoch);
     // Each image alone is usable, but their shapes differ.
     if (rest.size(0) == indices.size(0)) throw;
@@ -86,7 +83,9 @@ at::Tensor ImageSet::without_bad(const at::Tensor& indices, std::int64_t epoch) 
   if (good.empty() && treatment_.trains) {
     throw usage_error("does not decode, like every other image of its batch of " + std::to_string(indices.size(0)) +
                           ": the batch is empty",
-                      source_->name(index[0]), "check the files, or set a larger batch_size");
+                      source_->name(index[0]),
+                      "convert the images to PNG if this program does not read their format; else replace the damaged "
+                      "files, or set a larger batch_size");
   }
   return at::tensor(good, at::kLong);
 }
@@ -116,6 +115,13 @@ bool ImageSet::decodes(std::int64_t sample) const try {
 bool ImageSet::all_decode(const at::Tensor& indices) const {
   const auto* index = indices.const_data_ptr<std::int64_t>();
   return std::all_of(index, index + indices.numel(), [&](std::int64_t sample) { return decodes(sample); });
+}
+
+Error ImageSet::with_remedy(const Error& error, const at::Tensor& indices) const {
+  if (!error.remedy().empty() || all_decode(indices)) return error;
+  return Error(error.fault(), error.summary(), error.where(),
+               treatment_.predicts ? "name only files of images"
+                                   : "replace the file, or leave such files out with dataset.on_bad = \"skip\"");
 }
 
 Batch ImageSet::at_place(Batch batch, const MicroBatchPosition& place) const {

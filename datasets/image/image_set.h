@@ -79,6 +79,8 @@ class ImageSet final : public MapDataset {
   // Does the image decode as a whole, before the transforms?
   bool decodes(std::int64_t sample) const;
   bool all_decode(const at::Tensor& indices) const;
+  // Adds the remedy to the error of an image that does not decode.
+  Error with_remedy(const Error& error, const at::Tensor& indices) const;
 
   const std::shared_ptr<const ImageSource> source_;
   const ImageTreatment treatment_;

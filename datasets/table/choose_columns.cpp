@@ -72,7 +72,9 @@ class WrongNames {
   std::string columns_in_words(const std::vector<format::ColumnInfo>& columns, const format::TableOptions& how) const {
     std::string text;
     for (const std::string& name : columns_) text += (text.empty() ? "columns: " : ", ") + config::printable(name);
-    const std::string hint = format::header_hint(columns, how, file_);
+    const std::string hint = how.header ? format::header_hint(columns, how, file_)
+                                        : "dataset.header = false gives the columns these numbers as names: leave it "
+                                          "out if line 1 of the file has their names";
     return hint.empty() ? text : text + "\n  " + hint;
   }
 
@@ -95,6 +97,7 @@ void check_names(const TableSection& o, const std::vector<std::string>& targets,
   wrong.require_apart(features, target, ": the model must not see what it predicts");
   wrong.require_apart(categories, target, ": a target of classes needs no category, only a loss for classes");
   wrong.require_apart(drop, features, "");
+  wrong.require_apart(drop, target, ": the target is no feature, and needs no dataset.drop");
   wrong.require_none(columns, how);
 }
 

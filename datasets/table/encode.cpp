@@ -215,7 +215,7 @@ class TableEncoder {
 
   void miss(const Table::Piece& piece, std::int64_t r, const Encoder::Feature& feature) {
     if (e_.refuses_missing(feature)) {
-      mistake(piece, r, feature.name, {.one = "is missing", .many = "are missing", .remedy = e_.if_missing()});
+      mistake(piece, r, feature.name, {.one = "is missing", .many = "are missing", .remedy = e_.if_missing(feature)});
     } else if (e_.missing == "drop") {
       encoded_.usable.mutable_data_ptr<bool>()[piece.first_row + r] = false;
     }

@@ -34,7 +34,12 @@ bool Encoder::refuses_missing(const Feature& feature) const {
   return missing == "error" && !feature.is_category;
 }
 
-std::string Encoder::if_missing() const {
+std::string Encoder::if_missing(const Feature& feature) const {
+  if (feature.name.empty() && !trained_before) {
+    return "add \"\" to dataset.drop, which leaves out the column without a name, or remove the delimiter at the end "
+           "of "
+           "each line";
+  }
   if (keeps_rows && missing == "drop") {
     return "fill these cells in the file, or remove their rows: the model was trained without such rows "
            "(dataset.missing = \"drop\")";
@@ -51,14 +56,15 @@ std::vector<format::WantedColumn> Encoder::wanted(bool with_targets) const {
         {.name = f.name,
          .type = f.is_category ? CellType::text : CellType::number,
          .if_text = trained_before ? "train again without it: the model was trained on numbers in it" : "",
-         .if_missing = refuses_missing(f) ? if_missing() : ""});
+         .if_missing = refuses_missing(f) ? if_missing(f) : ""});
   }
   if (!with_targets) return columns;
   for (const std::string& name : targets) {
     columns.push_back({.name = name,
                        .type = kind == TargetKind::classes ? CellType::text : CellType::number,
                        .if_text = if_target_is_text(*this),
-                       .if_missing = "remove the rows without a target"});
+                       .if_missing = "remove the rows without a target",
+                       .if_absent = "it is the target: for rows without a target use predict"});
   }
   return columns;
 }

@@ -50,7 +50,7 @@ struct Encoder {
   // Is a missing cell of this feature an error?
   bool refuses_missing(const Feature& feature) const;
   // The remedy for a missing cell of a feature.
-  std::string if_missing() const;
+  std::string if_missing(const Feature& feature) const;
   // The columns to read: features, then targets. Categories and classes are read as text.
   std::vector<format::WantedColumn> wanted(bool with_targets) const;
 };

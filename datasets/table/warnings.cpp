@@ -87,6 +87,10 @@ std::vector<std::string> warnings_of_fit(const Encoder& e, const Table& table, c
   }
   for (const std::string& name : options.categories) {
     const auto& names = options.features;
+    if (std::find(options.drop.begin(), options.drop.end(), name) != options.drop.end()) {
+      warnings.push_back("the category \"" + name + "\" has no effect: dataset.drop leaves it out");
+      continue;
+    }
     if (names.empty() || std::find(names.begin(), names.end(), name) != names.end()) continue;
     warnings.push_back("the category \"" + name + "\" has no effect: dataset.features does not name it");
   }

@@ -1,5 +1,8 @@
 #include "config/fitting_model.h"
 
+#include <cstdio>
+#include <optional>
+
 namespace ddp::config {
 namespace {
 
@@ -23,6 +26,42 @@ std::string form_of(const std::string& kind) {
 std::string flattened(const SampleForm& sample, std::int64_t outputs) {
   return "model = { name = \"sequential\", layers = [{ type = \"Flatten\" }, { type = \"Linear\", in_features = " +
          std::to_string(sample.numbers()) + ", out_features = " + std::to_string(outputs) + " }] }";
+}
+
+// The size that a layer has, and the one that it was given.
+struct WrongSize {
+  std::string type;
+  std::string key;
+  std::int64_t has = 0;
+  std::int64_t given = 0;
+};
+
+// Reads the sizes from LibTorch's reason: "(2x1800 and 1700x3)", "to have 3 channels, but got 8 channels".
+std::optional<WrongSize> wrong_size(const std::string& why) {
+  long long has = 0;
+  long long given = 0;
+  const std::size_t product = why.find("cannot be multiplied (");
+  if (product != std::string::npos &&
+      std::sscanf(why.c_str() + product, "cannot be multiplied (%*dx%lld and %lldx", &given, &has) == 2) {
+    return WrongSize{.type = "Linear", .key = "in_features", .has = has, .given = given};
+  }
+  const std::size_t channels = why.find("to have ");
+  if (channels != std::string::npos &&
+      std::sscanf(why.c_str() + channels, "to have %lld channels, but got %lld channels", &has, &given) == 2) {
+    return WrongSize{.type = "Conv2d", .key = "in_channels", .has = has, .given = given};
+  }
+  return {};
+}
+
+// Returns the number of the only layer that has this size; nothing if several do, or none.
+std::optional<std::size_t> only_layer(const Value& layers, const WrongSize& wrong) {
+  std::optional<std::size_t> found;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const bool has = layers[i].value("type", "") == wrong.type && layers[i].value(wrong.key, Value()) == wrong.has;
+    if (has && found) return {};
+    if (has) found = i;
+  }
+  return found;
 }
 
 }  // namespace
@@ -70,16 +109,23 @@ std::string fitting_models(const SampleForm& sample, std::int64_t outputs) {
   return move + "use a sequential that begins with Flatten" + channels + ": " + flattened(sample, outputs);
 }
 
-std::string remedy_for_layers(const Value& layers, const SampleForm& sample) {
+std::string remedy_for_layers(const Value& layers, const SampleForm& sample, const std::string& why) {
   if (sample.integers || sample.shape.empty() || !layers.is_array() || layers.empty()) return "";
   const std::string first = layers.front().value("type", "");
   const std::string numbers = std::to_string(sample.numbers());
+  const auto wrong = wrong_size(why);
+  const auto at = wrong ? only_layer(layers, *wrong) : std::nullopt;
+  if (at && *at > (first == "Flatten" ? 1U : 0U)) {
+    return "give layers[" + std::to_string(*at) + "] " + wrong->key + " = " + std::to_string(wrong->given);
+  }
   if (first == "Linear" && sample.shape.size() == 1) return "give the first Linear in_features = " + numbers;
   if (first == "Linear") {
     return "begin the layers with { type = \"Flatten\" }, and give the first Linear in_features = " + numbers;
   }
   if (first == "Flatten") return "give the Linear that follows Flatten in_features = " + numbers;
   if (first != "Conv2d") return "";
+  const bool fits = layers.front().value("in_channels", Value()) == sample.shape.front();
+  if (sample.kind() == kImages && fits) return "";
   if (sample.kind() == kImages) return "give the first Conv2d in_channels = " + std::to_string(sample.shape.front());
   return "Conv2d takes images, of the shape [channels, height, width]; " + fitting_models(sample, /*outputs=*/1);
 }

@@ -36,7 +36,8 @@ std::string misfit(const Spec& model, const std::string& dataset, const SampleFo
 // Returns the models that take such samples, as settings to paste. `outputs`: the model's outputs for the targets.
 std::string fitting_models(const SampleForm& sample, std::int64_t outputs);
 
-// Returns the remedy for a `sequential` whose layers do not take such samples; "": none is known.
-std::string remedy_for_layers(const Value& layers, const SampleForm& sample);
+// Returns the remedy for a `sequential` whose layers do not take such samples; "": none is known. `why`: LibTorch's
+// reason, which has the sizes of the layer that failed.
+std::string remedy_for_layers(const Value& layers, const SampleForm& sample, const std::string& why);
 
 }  // namespace ddp::config

@@ -28,7 +28,8 @@ inline std::string delimiter_hint(const std::vector<ColumnInfo>& columns, const 
     if (!held || candidate == delimiter_of(options, file)) continue;
     const std::string shown = candidate == '\t' ? "\\t" : std::string(1, candidate);
     return "the header contains " + (candidate == '\t' ? "tabs" : "\"" + shown + "\"") +
-           ": if they separate the cells, give dataset.delimiter = \"" + shown + "\"";
+           ": if they separate the cells, give dataset.delimiter = \"" + shown + "\", on the command line --set '" +
+           "dataset.delimiter=\"" + shown + "\"'";
   }
   return "";
 }

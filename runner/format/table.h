@@ -28,6 +28,7 @@ struct WantedColumn {
   CellType type = CellType::number;
   std::string if_text = {};     // remedy for a column of numbers that holds text; "": as of a feature
   std::string if_missing = {};  // remedy for a missing cell; "": cells may be missing
+  std::string if_absent = {};   // remedy for a file without the column; "": none
 };
 
 // The cells of one column of a chunk; the chunk owns the memory. A cell is missing if it is null, empty, or one of NA,

@@ -52,7 +52,7 @@ std::unique_ptr<format::ImageFile> open(std::span<const std::byte> bytes, const 
   if (is_webp(bytes)) return open_webp(bytes, name);
   if (bytes.empty()) throw usage_error("is empty", name);
   throw usage_error("is not a JPEG, PNG or WebP image", name,
-                    "remove the file, or leave such files out with dataset.on_bad = \"skip\"");
+                    "convert it to PNG if it is an image, or leave such files out with dataset.on_bad = \"skip\"");
 }
 
 }  // namespace

@@ -39,6 +39,7 @@ class Evaluation {
                                            .batch_done = [this] { t_.progress->rank(t_.rank).note_activity(); },
                                            .numerics = model::Numerics::of(*t_.experiment)});
     for (const auto& [name, value] : measured.values) values[prefix + name] = value;
+    for (const auto& [name, rows] : measured.matrices.items()) values[prefix + name] = rows;
   }
 
   // Throws ddp::Error (usage) if the model does not accept the samples of the set.

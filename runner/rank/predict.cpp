@@ -61,7 +61,7 @@ class Answering {
       const std::string takes = size == model.options.end() ? "" : " (in_features = " + size->dump() + ")";
       throw usage_error("has rows of shape " + shapes + ", which the model \"" + model.name + "\"" + takes +
                             " does not accept: " + error.msg(),
-                        rows_.file);
+                        rows_.file, remedy_for_shape());
     }
   }
 
@@ -97,6 +97,13 @@ class Answering {
   }
 
  private:
+  // Returns the remedy for rows of another shape than in training: an image can be resized.
+  std::string remedy_for_shape() const {
+    if (!rows_.has_paths) return "";
+    return "give images of the size of the training, or resize them with its height and width: --set "
+           "'dataset.transforms=[{type=\"Resize\",size=[HEIGHT,WIDTH]}]'";
+  }
+
   // Computes outputs as in evaluation, but converts 16-bit types to float32, the type of the output files.
   at::Tensor answer(const std::vector<at::Tensor>& inputs) {
     const model::Autocast casts(numerics_.precision, device_);

@@ -73,7 +73,7 @@ Error unfit_inputs(const Task& t, const NamedTensors& inputs, const std::string&
                      e.model.name == "linear"
                          ? "give its in_features and out_features; model = { name = \"mlp\", hidden = [] } is linear "
                            "too and takes its sizes from the data"
-                         : config::remedy_for_layers(options.value("layers", config::Value()), form_of(inputs)));
+                         : config::remedy_for_layers(options.value("layers", config::Value()), form_of(inputs), why));
 }
 
 }  // namespace

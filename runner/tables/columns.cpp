@@ -48,12 +48,14 @@ std::vector<int> places_of(const std::vector<format::WantedColumn>& wanted,
   for (std::size_t i = 0; i < columns.size(); ++i) known.emplace(columns[i].name, static_cast<int>(i));
   std::vector<int> places;
   std::vector<std::string> missing;
+  std::string absent;  // remedy for the last of them
   for (const format::WantedColumn& column : wanted) {
     const auto found = known.find(column.name);
     if (found != known.end()) {
       places.push_back(found->second);
     } else {
       missing.push_back(column.name);
+      absent = column.if_absent;
     }
   }
   if (missing.empty()) return places;
@@ -67,7 +69,7 @@ std::vector<int> places_of(const std::vector<format::WantedColumn>& wanted,
       (missing.size() == 1 ? "has no column " : "has no columns ") + listed(missing), file.string(),
       (names.empty() ? "it has no columns" : "its columns: " + listed(names)) +
           (near.empty() ? "" : "; rename " + listed(near) + " if they are meant: names are compared with their case") +
-          (hint.empty() ? "" : "\n  " + hint));
+          (absent.empty() ? "" : "\n  " + absent) + (hint.empty() ? "" : "\n  " + hint));
 }
 
 }  // namespace ddp::tables

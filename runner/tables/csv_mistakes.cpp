@@ -68,7 +68,10 @@ Error csv_mistakes(const std::filesystem::path& file, const format::TableOptions
     // The rows after this error cannot be read.
     if (mistakes.empty()) return error;
   }
-  return mistakes.empty() ? refusal : mistakes.error();
+  if (mistakes.empty()) return refusal;
+  const Error error = mistakes.error();
+  if (options.header || !mistakes.only_in_line(1)) return error;
+  return usage_error(error.summary(), error.where(), "line 1 looks like names: leave out dataset.header");
 }
 
 }  // namespace ddp::tables

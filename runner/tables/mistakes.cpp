@@ -97,6 +97,12 @@ std::vector<std::pair<std::int64_t, std::string>> Mistakes::lines() const {
   return all;
 }
 
+bool Mistakes::only_in_line(std::int64_t line) const {
+  const auto all = lines();
+  return std::all_of(all.begin(), all.end(), [&](const auto& one) { return one.first == line; }) &&
+         std::all_of(texts_.begin(), texts_.end(), [](const auto& one) { return one.second.count == 1; });
+}
+
 std::string Mistakes::remedy_for_texts(const std::string& name, const Cells& cells, bool mostly_text) {
   const std::string& role = cells.column.if_text;
   const std::string column = "column " + shown(name);

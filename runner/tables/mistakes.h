@@ -41,6 +41,8 @@ class Mistakes {
   bool empty() const { return list_.empty() && ragged_.empty() && texts_.empty(); }
   // True if enough mistakes are known: then the rest of the file need not be read.
   bool full() const { return std::ssize(list_) >= kMost || (!empty() && rows_ - first_rows_ >= kReadOn); }
+  // Are all mistakes in this line?
+  bool only_in_line(std::int64_t line) const;
   // Returns one error with all mistakes, in the order of their lines.
   Error error() const;
 

@@ -106,4 +106,23 @@ TEST_CASE("a metric in the list that does not fit is shown at its place, with th
   CHECK(contains(told, "measurable metrics: mae, mse, r2, rmse"));
 }
 
+TEST_CASE("the remedy for a metric that is not measured lists no name that the same message refuses") {
+  const std::string told =
+      told_of_metrics(kClasses + kHeldOut + "metrics = [\"f1\", \"precision\"]\ncheckpoint.metric = \"val_auroc\"\n");
+  CHECK(contains(told, "\"val_auroc\" is not measured"));
+  CHECK(contains(told, "\"auroc\"]"));
+  CHECK_FALSE(contains(told, "give metrics = [\"f1\","));
+  CHECK_FALSE(contains(told, "\"precision\","));
+  const std::string meant =
+      told_of_metrics(kClasses + kHeldOut + "metrics = [\"roc_auc\"]\ncheckpoint.metric = \"val_auroc\"\n");
+  CHECK(contains(meant, "did you mean \"auroc\"?"));
+  CHECK_FALSE(contains(meant, "is not measured"));
+}
+
+TEST_CASE("a text in place of the validation is no second mistake of a metric that needs it") {
+  const std::string told = told_of_metrics(kClasses + "validation = \"other\"\ncheckpoint.metric = \"val_accuracy\"\n");
+  CHECK(contains(told, "\"validation\" must be a table"));
+  CHECK_FALSE(contains(told, "needs held-out samples"));
+}
+
 }  // namespace ddp::config

@@ -169,4 +169,29 @@ TEST_CASE("a sweep whose data changed is refused by name, and --data-changed acc
   CHECK(again->wait() == 130);
 }
 
+TEST_CASE("a resume with another target is refused, also of a finished run, and names the new run that trains it") {
+  const ShapesWorkspace w;
+  const RunFolder run = w.train({"epochs=1"});
+  const std::string config = text_of(run.path() / "config.toml");
+  for (const char* epochs : {"epochs=1", "epochs=2"}) {
+    check_refused_by_name(w, {"resume", "shapes", "--set", "dataset.target=colour", "--set", epochs},
+                          {"the target of a run cannot change: dataset.target was \"kind\", now \"colour\"",
+                           "/config.toml --init-from ", " --set dataset.target=colour"});
+  }
+  CHECK(text_of(run.path() / "config.toml") == config);
+}
+
+TEST_CASE("a resume with other data or another loss warns that best compares it with the values before") {
+  const ShapesWorkspace w;
+  w.train({"epochs=1"});
+  const auto resumed = [&](const std::string& epochs, const std::string& set) {
+    return check_goes_on(w, {"resume", "shapes", "--set", epochs, "--set", set}).err;
+  };
+  CHECK(contains(resumed("epochs=2", "dataset.missing=zero"),
+                 "the best val_loss so far was measured on other data (dataset.missing has changed)"));
+  CHECK(contains(resumed("epochs=3", "loss.label_smoothing=0.1"),
+                 "the best val_loss so far was measured with another loss"));
+  CHECK_FALSE(contains(resumed("epochs=4", "optimizer.lr=0.001"), "the best val_loss so far"));
+}
+
 }  // namespace ddp::system_test

@@ -229,4 +229,31 @@ TEST_CASE("eval, resume and fork warn of a split that holds out samples of the t
   CHECK(contains(answer({"resume", "small", "--set", epochs, "--set", "validation.split=0.3"}), warning));
 }
 
+TEST_CASE("eval shows the matrix of the metric confusion, as lines and as JSON") {
+  const ShapesWorkspace w;
+  w.train({"epochs=1"});
+  const std::vector<std::string> confusion{"eval", "shapes", "--set", "metrics=[\"confusion\"]"};
+  const Json matrix = evaluated(w, {"shapes", "--set", "metrics=[\"confusion\"]"}).at("metrics").at("val_confusion");
+  std::int64_t samples = 0;
+  for (const Json& row : matrix) {
+    CHECK(row.size() == matrix.size());
+    for (const Json& count : row) samples += count.get<std::int64_t>();
+  }
+  CHECK(samples == 40);
+  const Outcome plain = w.run(confusion);
+  CHECK(plain.code == 0);
+  CHECK(contains(plain.out, "val_confusion\nclass  predicted as"));
+  CHECK(contains(plain.out, "\n0 flat"));
+}
+
+TEST_CASE("eval of a table without the target names predict") {
+  const ShapesWorkspace w;
+  w.train({"epochs=1"});
+  w.write("new.csv", "width,height,colour\n1,2,red\n");
+  const Outcome outcome = w.run({"eval", "shapes", "--set", "dataset.path=new.csv"});
+  CHECK(outcome.code == 2);
+  CHECK(contains(outcome.err, "has no column \"kind\""));
+  CHECK(contains(outcome.err, "it is the target: for rows without a target use predict"));
+}
+
 }  // namespace ddp::system_test

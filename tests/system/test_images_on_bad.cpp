@@ -86,4 +86,18 @@ TEST_CASE("a measured batch in which no image decodes counts nothing, and eval w
   CHECK(contains(eval.out, whole.run.summary().at("final").at("val_loss").dump()));
 }
 
+TEST_CASE("an image that does not decode is refused with on_bad, and a format that is not read with PNG") {
+  const ImageWorkspace w;
+  w.write_image("images", 0, 0, "");
+  const Outcome empty = w.run({"run", "images.toml", "--set", "device_pool=[\"cpu\"]"});
+  INFO(empty.err);
+  CHECK(empty.code != 0);
+  CHECK(contains(empty.err, "replace the file, or leave such files out with dataset.on_bad = \"skip\""));
+  for (int number = 0; number < 3; ++number) {
+    for (int image = 0; image < kImagesOfClass; ++image) w.write_image("images", number, image, "BM not read");
+  }
+  CHECK(contains(w.run({"run", "images.toml"}).err, "convert it to PNG if it is an image"));
+  CHECK(contains(w.run({"run", "images.toml", "--set", "dataset.on_bad=\"skip\""}).err, "convert the images to PNG"));
+}
+
 }  // namespace ddp::system_test

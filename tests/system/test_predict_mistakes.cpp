@@ -106,4 +106,19 @@ TEST_CASE("an output that is a folder is refused with a file in it, and an unkno
   check_predict_fails(t, 2, {"shapes.toml", "shapes.csv"}, {"did you mean \"shapes\"?"});
 }
 
+TEST_CASE("images as rows of a model of tables are refused by name") {
+  const Trained t;
+  fs::create_directories(t.folder() / "pictures/cat");
+  t.write("pictures/cat/1.png", "not read");
+  t.check_fails(2, {"pictures"}, {"pictures: is a folder of images", "the model was trained on tables"});
+  t.check_fails(2, {"pictures/cat/1.png"}, {"pictures/cat/1.png: is an image", "the model was trained on tables"});
+}
+
+TEST_CASE("another delimiter is answered with the setting of the command line, which reads the file") {
+  const Trained t;
+  t.write("semicolons.csv", "width;height;colour\n1;2;red\n");
+  t.check_fails(2, {"semicolons.csv"}, {"--set 'dataset.delimiter=\";\"'"});
+  CHECK(t.run({"predict", "shapes", "semicolons.csv", "--set", "dataset.delimiter=\";\""}).code == 0);
+}
+
 }  // namespace ddp::system_test

@@ -32,7 +32,7 @@ TEST_CASE("patience ends a run that no longer improves, and a resume says so") {
   INFO(again.err);
   CHECK(again.code == 0);
   CHECK(contains(again.err, "this run has ended after step "));
-  CHECK(contains(again.err, "by stop.patience; continue it with --set stop.patience=…"));
+  CHECK(contains(again.err, "by stop.patience; continue it with --set stop.patience=4"));
   CHECK(f.resume({"small", "--set", "epochs=60"}).code == 0);
   CHECK(f.run.summary().at("epochs") == 3);
   CHECK(contains(f.workspace.run({"list"}).out, "completed (patience)"));
@@ -60,7 +60,7 @@ TEST_CASE("patience that is exhausted at the last step also ends a run that gets
   CHECK(longer.code == 0);
   CHECK(contains(longer.err,
                  "this run has ended after step 18, by stop.patience; continue it with --set "
-                 "stop.patience=…"));
+                 "stop.patience=4"));
   CHECK(f.run.last_step() == 18);
   CHECK(contains(f.workspace.run({"fork", "small", "--set", "epochs=20"}).err, "by stop.patience"));
   CHECK(contains(f.resume({"small"}).err, "has done its 18 steps"));

@@ -242,4 +242,38 @@ TEST_CASE("up to twenty mistakes are reported at once") {
                       {"shapes.csv:2: column \"x\": 6 cells are missing"});
 }
 
+TEST_CASE("a point of thousands is removed before a decimal comma is replaced, and two points are no date") {
+  check_table_refused("x,y\n\"889,17\",a\n\"4.560,10\",b\n", kClassOptions,
+                      {"remove points that separate thousands, if there are any, then write decimal points"});
+  check_table_refused("x,y\n889.17,a\n4.560.10,b\n", kClassOptions, {"in place of \"4.560.10\" write 4560.10"});
+  for (const char* date : {"14.11.2020", "2020-11-14", "11/14/20", "14.11.2020 10:00", "2020-11-14T10:00:00Z"}) {
+    check_table_refused("x,y\n" + std::string(date) + ",a\n", kClassOptions, {"turn dates into numbers first"});
+  }
+}
+
+TEST_CASE("a target in drop is refused, and a category in drop is a warning") {
+  check_table_refused("x,y\n1,a\n", "drop = [\"y\"], " + kClassOptions,
+                      {"column \"y\" is in dataset.drop and in dataset.target"});
+  const ShapesWorkspace w;
+  const Outcome plan = w.run({"plan", "shapes.toml", "--set", "dataset.drop=[\"weight\", \"colour\"]"});
+  CHECK(plan.code == 0);
+  CHECK(contains(plan.err, "the category \"colour\" has no effect: dataset.drop leaves it out"));
+}
+
+TEST_CASE("header = false for a file with a line of names is refused with the way to use the names") {
+  check_table_refused("x,y\n1,2\n3,4\n", "header = false, " + kNumberOptions,
+                      {"has no column \"y\"", "leave it out if line 1 of the file has their names"});
+  check_table_refused("x,y\n1,2\n3,4\n", "header = false, target = \"1\" }\nloss = { name = \"mse\"",
+                      {"line 1 looks like names: leave out dataset.header"});
+}
+
+TEST_CASE("a delimiter at the end of each line is answered with the column without a name that it makes") {
+  check_table_refused("x,y,\n1,a,\n2,b,\n", kClassOptions, {"add \"\" to dataset.drop"});
+  const ShapesWorkspace w;
+  w.write("shapes.csv", "x,y,\n1,a,\n2,b,\n3,a,\n4,b,\n");
+  w.write("shapes.toml", "dataset = { name = \"csv\", path = \"shapes.csv\", " + kClassOptions +
+                             " }\nmodel = { name = \"mlp\", hidden = [] }\nbatch_size = 2\ndevice_pool = [\"cpu\"]\n");
+  CHECK(w.run({"plan", "shapes.toml", "--set", "dataset.drop=[\"\"]"}).code == 0);
+}
+
 }  // namespace ddp::system_test

@@ -171,4 +171,16 @@ TEST_CASE("classes that count from 1, and a Normalize for pixels up to 255, are 
   CHECK(normalised("0.5, 0.5, 0.5").err.empty());
 }
 
+TEST_CASE("a wrong size of a later layer is answered with that layer and the size that it gets") {
+  const ImageWorkspace w;
+  const auto answer = [&](const std::string& layers) {
+    return refused(w, "images.toml", {"model={name=\"sequential\", layers=[" + layers + "]}"});
+  };
+  const std::string conv = "{type=\"Conv2d\", in_channels=3, out_channels=8, kernel_size=3}, ";
+  CHECK(contains(answer(conv + "{type=\"Flatten\"}, {type=\"Linear\", in_features=700, out_features=3}"),
+                 "give layers[2] in_features = 800"));
+  CHECK(contains(answer(conv + "{type=\"Conv2d\", in_channels=4, out_channels=8, kernel_size=3}, {type=\"Flatten\"}"),
+                 "give layers[1] in_channels = 8"));
+}
+
 }  // namespace ddp::system_test

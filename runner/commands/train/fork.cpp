@@ -115,7 +115,7 @@ ResumePoint NewFork::find_point(const launch::Launch& launch) const {
   if (const std::string rule = point.ended_by_rule(); point.nothing_to_do() && !rule.empty()) {
     throw usage_error(
         "the run has ended at this checkpoint, of step " + std::to_string(point.position.step) + ", by stop." + rule,
-        where, "continue the fork with --set stop." + rule + "=…, or use an earlier checkpoint with --from");
+        where, "continue the fork with " + point.weaker_rule() + ", or use an earlier checkpoint with --from");
   }
   if (point.nothing_to_do()) {
     throw usage_error("all steps are done at this checkpoint, of step " + std::to_string(point.position.step), where,

@@ -88,8 +88,8 @@ void tell_nothing_to_do(const ResumePoint& point, const record::RunDirectory& di
   const std::string step = std::to_string(point.position.step);
   const std::string rule = point.ended_by_rule();
   if (!rule.empty()) {
-    log::info("nothing to do: this run has ended after step " + step + ", by stop." + rule +
-              "; continue it with --set stop." + rule + "=…");
+    log::info("nothing to do: this run has ended after step " + step + ", by stop." + rule + "; continue it with " +
+              point.weaker_rule());
   } else {
     log::info("nothing to do: " + all_done(point) + "; train for longer with " + point.longer_run());
   }

@@ -10,6 +10,7 @@
 #include "commands/train/epoch_order.h"
 #include "commands/train/lost_saves.h"
 #include "commands/train/other_optimizer.h"
+#include "commands/train/other_target.h"
 #include "config/check/files.h"
 #include "config/difference.h"
 #include "config/length.h"
@@ -142,18 +143,6 @@ std::string fork_command(const Resumption& r, std::int64_t step) {
   return with_sets(own_command("fork " + path_word(r.directory.path()) + " --from " + std::to_string(step)), r.sets);
 }
 
-// Describes another number of ranks, and the batch that keeps the samples of a step; empty: the number is the same.
-std::string rank_change(const ResumePoint& point) {
-  const launch::Plan& plan = point.prepared.plan;
-  if (point.checkpoint.empty() || point.position.world_size == plan.world_size()) return "";
-  const std::int64_t batch = *plan.experiment.batch_size;
-  const bool same_step = batch * plan.world_size() * plan.experiment.accumulate == point.position.global_batch_size;
-  return "ranks were " + std::to_string(point.position.world_size) + ", now " + std::to_string(plan.world_size()) +
-         (same_step ? "; batch_size " + std::to_string(batch) + " keeps " +
-                          std::to_string(point.position.global_batch_size) + " samples a step"
-                    : "");
-}
-
 }  // namespace
 
 config::Experiment experiment_before(const record::RunDirectory& run, const config::Experiment& now) {
@@ -204,6 +193,8 @@ ResumePoint find_resume_point(const Resumption& r, const launch::Launch& launch)
     point.position = record::position_of(checkpoint);
     if (!sets_batch_size(r.sets)) global_batch_size = point.position.global_batch_size;
   }
+  if (!checkpoint.empty())
+    require_same_target({.run = r.directory, .checkpoint = checkpoint, .sets = r.sets}, before, loaded);
   const bool compares = launch.leads() && !r.data_changed && !checkpoint.empty();
   if (compares) check_data(r, checkpoint, loaded, before, point.position);
   const launch::DataUse use{.preprocessing = kept_fit(launch, checkpoint, before, loaded.experiment)};
@@ -228,31 +219,9 @@ ResumePoint find_resume_point(const Resumption& r, const launch::Launch& launch)
   point.lr_change = lr_change_of(point, before);
   if (!checkpoint.empty()) {
     point.split_change = held_out_after_training(before, plan.experiment, r.directory.config(), r.sets);
+    point.best_change = best_change(before, plan.experiment);
   }
   return point;
-}
-
-bool ResumePoint::nothing_to_do() const { return launch::has_ended(prepared.plan.experiment, position); }
-
-std::string ResumePoint::ended_by_rule() const {
-  if (!nothing_to_do() || launch::has_done_all_steps(prepared.plan.experiment, position)) return "";
-  return position.ended_by == record::kAllSteps ? record::kPatience : position.ended_by;
-}
-
-std::string ResumePoint::longer_run() const {
-  const bool by_steps = prepared.plan.experiment.steps.has_value();
-  const std::int64_t done = by_steps ? position.step : position.epoch;
-  return std::string("--set ") + (by_steps ? "steps" : "epochs") + "=" + std::to_string(done + 1) + ", or more";
-}
-
-std::string ResumePoint::told_changes() const {
-  if (const std::string ranks = rank_change(*this); !ranks.empty()) log::info("changed: " + ranks);
-  for (const auto& [key, values] : changes.items()) {
-    log::info("changed: " + config::change_in_words(key, values));
-  }
-  if (!lr_change.empty()) log::warn(lr_change);
-  if (!split_change.empty()) log::warn(split_change);
-  return changes.dump(-1, ' ', false, config::Value::error_handler_t::replace);
 }
 
 }  // namespace ddp::commands

@@ -28,12 +28,15 @@ struct ResumePoint {
   config::Value changes;          // of the experiment, since the run's start or last resume: config::differences
   std::string lr_change = {};     // effect of the changes on lr, as text; "": none
   std::string split_change = {};  // samples that are held out after they were trained on, as text; "": none
+  std::string best_change = {};   // says that best compares values of different data or losses; "": it does not
 
   record::ReturnPoint return_point() const { return {.checkpoint = checkpoint, .position = position}; }
   bool nothing_to_do() const;
   // The rule of [stop] that ended the run at the checkpoint; empty: its last step, or the run has not ended. A run with
   // all steps done that gets more steps may still be ended by patience.
   std::string ended_by_rule() const;
+  // The setting that lets the run go on after that rule: "--set stop.patience=10".
+  std::string weaker_rule() const;
   // The setting that trains for longer than that: "--set epochs=13, or more".
   std::string longer_run() const;
   // Reports the changes, and returns them in the form of rank::TrainRequest.

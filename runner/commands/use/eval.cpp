@@ -19,6 +19,7 @@
 #include "launch/run/asking.h"
 #include "rank/evaluate.h"
 #include "record/saves/checkpoint_index.h"
+#include "report/text/confusion_matrix.h"
 
 namespace ddp::commands {
 namespace fs = std::filesystem;
@@ -100,6 +101,31 @@ std::string deviations_of(const config::Value& preprocessing) {
   return text.str();
 }
 
+constexpr std::size_t kShownClasses = 10;  // with more classes a matrix is wider than a terminal
+
+void print_matrix(const std::string& name, const config::Value& rows, const std::vector<std::string>& classes) {
+  if (rows.size() > kShownClasses) {
+    log::info(name + " has " + std::to_string(rows.size()) + " classes, too many to print: --json gives the matrix");
+    return;
+  }
+  std::cout << name << "\n" << report::in_lines(rows.get<std::vector<std::vector<std::int64_t>>>(), classes) << "\n";
+}
+
+void print(const config::Value& values, const config::Value& preprocessing) {
+  const std::vector<std::string> classes = preprocessing.is_object()
+                                               ? preprocessing.value("classes", std::vector<std::string>())
+                                               : std::vector<std::string>();
+  for (const auto& [name, value] : values.items()) {
+    if (value.is_array()) {
+      print_matrix(name, value, classes);
+      continue;
+    }
+    char number[32] = "nan";  // JSON has no NaN
+    if (value.is_number()) std::snprintf(number, sizeof number, "%.6g", value.get<double>());
+    std::cout << name << " " << number << "\n";
+  }
+}
+
 int eval(const EvalOptions& o) {
   const Trained t = open_trained(o.trained);
   const record::Position position = record::position_of(t.checkpoint);
@@ -123,11 +149,7 @@ int eval(const EvalOptions& o) {
     std::cout << json.dump(2, ' ', false, config::Value::error_handler_t::replace) << "\n";
     return 0;
   }
-  for (const auto& [name, value] : values.items()) {
-    char number[32] = "nan";  // JSON has no NaN
-    if (value.is_number()) std::snprintf(number, sizeof number, "%.6g", value.get<double>());
-    std::cout << name << " " << number << "\n";
-  }
+  print(values, t.preprocessing);
   return 0;
 }
 

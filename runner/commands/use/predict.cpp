@@ -1,4 +1,6 @@
 #include <unistd.h>
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 
@@ -99,6 +101,25 @@ void refuse_unreadable(const Trained& t, const std::string& option) {
   throw usage_error("was trained on \"" + dataset.name + "\"", t.directory.path().string(), remedy);
 }
 
+// Refuses images and folders of images as rows of a table.
+void refuse_images(const std::vector<std::string>& inputs) {
+  const auto is_image = [](const fs::path& file) {
+    constexpr std::array kEndings{".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif"};
+    return std::find(kEndings.begin(), kEndings.end(), file.extension().string()) != kEndings.end();
+  };
+  for (const std::string& input : inputs) {
+    bool holds = is_image(input);
+    std::error_code none;
+    for (fs::recursive_directory_iterator entry(input, none), end; !holds && !none && entry != end;
+         entry.increment(none)) {
+      holds = is_image(entry->path());
+    }
+    if (!holds) continue;
+    throw usage_error(fs::is_directory(input, none) ? "is a folder of images" : "is an image", input,
+                      "the model was trained on tables: give a table with the columns of the training");
+  }
+}
+
 // An option that is not a path lists one file for each input of the model.
 Inputs inputs_for(const Trained& t, const std::vector<std::string>& given) {
   const config::Component& dataset = t.plan.experiment.dataset;
@@ -107,6 +128,7 @@ Inputs inputs_for(const Trained& t, const std::vector<std::string>& given) {
   const bool table = spec != nullptr && spec->traits.value("library", "") == "tables";
   const std::string option = table ? "path" : spec == nullptr ? "" : spec->traits.value("predicts_from", "");
   refuse_unreadable(t, option);
+  if (table) refuse_images(given);
   const config::Value trained = dataset.options.value(option, config::Value());
   if (option == "path" || !trained.is_array() || trained.size() == 1) return input_files(given);
   Inputs inputs{.files = {}, .shown = {}, .files_of_row = static_cast<std::int64_t>(trained.size())};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "config/check/common_names.h"
 #include "config/metric.h"
 
 namespace ddp::config {
@@ -23,7 +24,12 @@ std::vector<std::string> measured_names(const Node& root, const std::string& kin
     if (!by_default || measures(*by_default, kind)) names.emplace_back(kDefaultMeasure);
     return names;
   }
-  for (const Node& item : list->items) names.push_back(item.text().value_or(""));
+  for (const Node& item : list->items) {
+    // A name of other programs counts as the metric that it means; the check of the list reports it.
+    const std::string name = item.text().value_or("");
+    const std::string meant = find_metric(name, components) ? name : common_component("metric", name);
+    if (find_metric(meant, components)) names.push_back(meant);
+  }
   return names;
 }
 
@@ -56,7 +62,10 @@ void check_listed(const Node& root, const Components& components, Problems& prob
 
 bool has_validation(const Node& root) {
   const Node* split = root.at_path("validation.split");
-  return (split && split->scalar != 0) || root.at_path("validation.dataset");
+  // The check of the value reports a text or number in place of the section.
+  const Node* section = root.find("validation");
+  const bool is_meant = section && (section->text() || section->kind == Kind::number);
+  return is_meant || (split && split->scalar != 0) || root.at_path("validation.dataset");
 }
 
 std::optional<Unmeasured> unmeasured(const std::string& name, const Node& root, const Components& components) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <string_view>
 
 #include "base/shell_word.h"
@@ -93,9 +94,34 @@ std::string in_sweep(const std::string& path, const Node& values) {
          in_toml(values);
 }
 
+// Splits "city,garden". A comma beside a blank is part of a text, and so is each comma of a text that ends in one.
+std::vector<std::string> texts_between_commas(const std::string& text) {
+  std::vector<std::string> texts;
+  std::string_view rest = text;
+  for (std::size_t comma = rest.find(','); comma != std::string_view::npos; comma = rest.find(',')) {
+    const std::string_view one = rest.substr(0, comma);
+    rest.remove_prefix(comma + 1);
+    if (one.empty() || rest.empty() || one.ends_with(' ') || rest.starts_with(' ')) return {text};
+    texts.emplace_back(one);
+  }
+  texts.emplace_back(rest);
+  return texts;
+}
+
 bool is_nothing(const std::string& text) {
   const std::string plain = plain_name(text);
   return plain == "none" || plain == "null" || plain == "nil";
+}
+
+// Returns the remedy for a validation or test that is the path of existing data; "": it is not.
+std::string remedy_of_held_out(const Node& node, const std::string& path, bool in_file) {
+  const auto text = node.text();
+  if (!text || text->empty() || (path != "validation" && path != "test")) return "";
+  const std::filesystem::path folder = node.place.source ? node.place.source->folder() : std::filesystem::path();
+  std::error_code unknown;
+  if (!std::filesystem::exists(folder / *text, unknown)) return "";
+  if (!in_file) return "give --set " + shell_word(path + "={split=0,dataset={path=" + in_quotes(*text) + "}}");
+  return "write " + path + " = { dataset = { path = " + in_quotes(*text) + " } }";
 }
 
 }  // namespace
@@ -159,9 +185,11 @@ std::string Checker::text_remedy(const std::string& text, const Node& node, cons
   if (option.item == Type::text && !takes_type(option, Type::text)) {
     const std::string meant = is_numbered(option, text) || option.choices.empty() ? text : near;
     if (meant.empty()) return "";
-    const Node item{.kind = Kind::text, .scalar = meant, .key = node.key, .place = node.place};
-    return "give " +
-           as_setting(path, {.kind = Kind::list, .items = {item}, .place = node.place, .varies = node.varies});
+    Node list{.kind = Kind::list, .items = {}, .place = node.place, .varies = node.varies};
+    for (const std::string& one : texts_between_commas(meant)) {
+      list.items.push_back({.kind = Kind::text, .scalar = one, .key = node.key, .place = node.place});
+    }
+    return "give " + as_setting(path, list);
   }
   return near.empty() ? "" : "did you mean \"" + near + "\"?";
 }
@@ -209,6 +237,7 @@ std::string Checker::section_remedy(const Node& node, const Option& option, cons
   const std::vector<FirstKey> keys = first_keys(path);
   if (keys.empty()) return "its keys: " + joined_names(option.section);
   const bool in_file = node.varies || (node.place.source && node.place.source->is_file());
+  if (const std::string of_data = remedy_of_held_out(node, path, in_file); !of_data.empty()) return of_data;
   const auto written = [&](const FirstKey& key, const std::string& value) {
     if (!in_file) return "give --set " + shell_word(path + "." + key.key + "=" + value);
     return "write " + path + " = { " + key.key + " = " + value + " }";
