@@ -63,7 +63,7 @@ TEST_CASE("validate, models, datasets and schema speak JSON") {
 
 TEST_CASE("validate reports files that the experiment names and that do not exist") {
   const Scratch scratch;
-  scratch.write("weights.safetensors", "");
+  scratch.write("weights.safetensors", std::string("\2\0\0\0\0\0\0\0{}", 10));
   scratch.write("x.toml", "model = \"linear\"\ndataset = { name = \"digits\", path = \"gone.csv.gz\" }\n");
   const std::string missing = run("validate x.toml", "2>&1 >/dev/null").out;
   CHECK(contains(missing, "x.toml:2:"));
@@ -71,7 +71,7 @@ TEST_CASE("validate reports files that the experiment names and that do not exis
   CHECK(run("validate x.toml").exit_code == 2);
   scratch.write("good.toml", kModelAndDataset);
   CHECK(run("validate good.toml --set init_from=weights.safetensors").exit_code == 0);
-  CHECK(contains(run("validate good.toml --set init_from=none.safetensors", "2>&1").out, "there is no such file"));
+  CHECK(count(run("validate good.toml --set init_from=none.safetensors", "2>&1").out, "there is no such file") == 1);
   // Each trial of a sweep has its own files; a file that several trials name is reported once.
   scratch.write("s.toml",
                 "model = \"linear\"\ndataset = \"digits\"\n[sweep.parameters]\n"

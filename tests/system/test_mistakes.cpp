@@ -192,7 +192,7 @@ const std::vector<UsersMistake> kMistakes = {
      "[distributed]\ninit_method = \"127.0.0.1:29500\""},
     {"run bad.toml", "is no .safetensors file: ", "bad.toml:7:", "torch.load(", "init_from = \"text.pth\""},
     {"run bad.toml", "unknown key \"every\" in [test]",
-     "bad.toml:8:1: ", "\"every\" is a key of [ema] and [validation]", "[test]\nevery = 2"},
+     "bad.toml:8:1: ", "\"every\" is a key of [ema], [validation] and [log]", "[test]\nevery = 2"},
     {"sweep bad.toml", "\"sweep.min_epochs\": min_epochs is more than the 3 epochs of a whole trial",
      "bad.toml:7:", "give min_epochs = 1, or at most 3; or more epochs",
      "[sweep]\nmethod = \"asha\"\nmetric = \"train_loss\"\ntrials = 2\nmin_epochs = 5\n"

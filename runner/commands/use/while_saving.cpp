@@ -9,7 +9,7 @@ namespace ddp::commands {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr int kMostAttempts = 5;
+constexpr int kMostAttempts = 10;
 
 // Returns the name of the checkpoint that the error names, if it is no longer in the folder; else "".
 std::string removed_checkpoint(const Error& error, const fs::path& checkpoints) {

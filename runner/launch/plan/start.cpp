@@ -108,7 +108,9 @@ void find_weights(config::Loaded& loaded, const fs::path& results) {
 
 void require_weights(const config::Loaded& loaded) {
   const std::string& path = loaded.experiment.init_from.path;
-  if (!fs::path(path).is_absolute() && !is_like_weights(path)) return;
+  const bool is_absolute = fs::path(path).is_absolute();
+  std::error_code unreadable;
+  if (is_absolute ? !fs::exists(path, unreadable) : !is_like_weights(path)) return;
   config::Loaded found = loaded;
   find_weights(found, "");
   weights_of(found);

@@ -17,7 +17,8 @@ struct Start {
 // ddp::Error (usage) if the target does not exist.
 void find_weights(config::Loaded& loaded, const std::filesystem::path& results);
 
-// Checks init_from without a results folder: the name of a run is not looked for. Throws ddp::Error (usage).
+// Checks init_from without a results folder: the name of a run is not looked for. A file that does not exist is one of
+// config::missing_files. Throws ddp::Error (usage).
 void require_weights(const config::Loaded& loaded);
 
 // Returns the file that find_weights found, or that the experiment names itself; empty: none. Throws ddp::Error (usage)
