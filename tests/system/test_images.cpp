@@ -279,7 +279,7 @@ TEST_CASE("the memory of ranks that train on images for many epochs does not gro
 
 TEST_CASE("an image of another size than in training is refused with the transform that resizes it") {
   const ImageWorkspace w;
-  trained_images(w, {"epochs=1",
+  trained_images(w, {"epochs=1", "dataset.transforms=[]",
                      "model={name=\"sequential\", layers=[{type=\"Flatten\"}, {type=\"Linear\", "
                      "in_features=432, out_features=3}]}"});
   w.write("large.png", png_file(20, 20, 3, noise(20 * 20 * 3, 1)));
