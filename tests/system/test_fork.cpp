@@ -171,7 +171,7 @@ TEST_CASE("an invalid fork is refused with exit 2 and leaves nothing") {
            {{"small/origin", "--from", "10", "--set", "model.hidden=[9]"}, "step-00000010"},
            {{"small/origin", "--from", "10", "--run-id", "a/b"}, "cannot be a run id"},
            {{"sweep/1"}, "this is a sweep, not a run"},
-           {{"bare"}, "no checkpoint yet"},
+           {{"bare"}, "no checkpoint of it is left"},
            {{"gone"}, "no such run"}}) {
     Words words{"fork"};
     words.insert(words.end(), arguments.begin(), arguments.end());

@@ -180,12 +180,12 @@ ResumePoint find_resume_point(const Resumption& r, const launch::Launch& launch)
   const config::Experiment before = experiment_before(r.directory, loaded.experiment);
   if (launch.leads()) launch::tell_changed_sources(loaded.experiment, r.directory);
   const fs::path checkpoint = choose_checkpoint(r.directory, r.from);
-  if (r.from == "latest") check_saves(r.directory, checkpoint, launch.leads());
   if (const auto origin = record::origin_of(r.directory); origin && checkpoint.empty()) {
     throw usage_error(
         "the checkpoint from which this fork started is missing", r.directory.checkpoints().string(),
         "fork again: " + own_command("fork " + shell_word(origin->run) + " --from " + std::to_string(origin->step)));
   }
+  if (r.from == "latest") check_saves(r.directory, checkpoint, launch.leads());
   if (checkpoint.empty() && launch.leads()) launch::find_weights(loaded, r.results);
   ResumePoint point{.prepared = {}, .checkpoint = checkpoint, .position = {}, .changes = {}};
   std::optional<std::int64_t> global_batch_size;

@@ -65,14 +65,15 @@ std::string file_meant(const std::filesystem::path& file) {
 }
 
 // Returns a remedy for a folder, or for a file that does not exist: the experiment file of the same folder that the
-// name probably means, or the list of them. Empty: there are none.
-std::string files_like(const std::filesystem::path& file, const std::filesystem::path& shown_in) {
+// name probably means, or the list of them, relative as `written` is. Empty: there are none.
+std::string files_like(const std::filesystem::path& file, const std::filesystem::path& written) {
   std::error_code code;
   const bool is_folder = std::filesystem::is_directory(file, code);
   if (!is_folder && std::filesystem::exists(file, code)) return "";
   const std::string meant = is_folder ? "" : file_meant(file);
   if (!meant.empty()) return "did you mean \"" + printable(meant) + "\"?";
   const std::filesystem::path folder = is_folder ? file : file.parent_path();
+  const std::filesystem::path shown_in = is_folder ? written : written.parent_path();
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder.empty() ? "." : folder, code)) {
     const std::string name = entry.path().filename().string();
@@ -91,8 +92,7 @@ std::string files_like(const std::filesystem::path& file, const std::filesystem:
 std::string remedy_of_extends(const std::filesystem::path& file, const std::filesystem::path& written) {
   const std::string name = file.string();
   const bool is_of_shell = name.find('~') != std::string::npos || name.find('$') != std::string::npos;
-  return is_of_shell ? "write the whole path: only a shell replaces ~ and $NAME"
-                     : files_like(file, written.parent_path());
+  return is_of_shell ? "write the whole path: only a shell replaces ~ and $NAME" : files_like(file, written);
 }
 
 // Follows `extends` from file to file.
@@ -139,7 +139,7 @@ class LayerReader {
       if (extends_) {
         fail("cannot read " + in_quotes(file.string()) + ": " + read.error, remedy_of_extends(file, *extends_->text()));
       } else {
-        problems_.add({.source = source}, read.error, files_like(file, file.parent_path()));
+        problems_.add({.source = source}, read.error, files_like(file, file));
       }
       return false;
     }
