@@ -223,7 +223,7 @@ TEST_CASE("a misfit of type and of the order of dimensions is one answer") {
 
 TEST_CASE("init_from names an archive of torch.export, and a model that is Python source has its command") {
   const ExportedWorkspace w;
-  const Outcome archive = w.run({"plan", "arrays.toml", "--init-from", "net.pt2"});
+  const Outcome archive = w.run({"plan", "arrays.toml", "--set", "init_from=net.pt2"});
   INFO(archive.err);
   CHECK(archive.code == 2);
   CHECK(contains(archive.err, "this is an archive of torch.export, which init_from does not read"));
