@@ -59,7 +59,8 @@ struct ExportedPart : torch::nn::Module {
 // Checks the inputs of a batch against the shapes of the export.
 class ShapeCheck {
  public:
-  ShapeCheck(const Program& program) : inputs_(program.inputs), file_(program.file) {}
+  ShapeCheck(const Program& program)
+      : inputs_(program.inputs), file_(program.file), gives_number_(program.gives_number) {}
 
   // The size of a batch is the first extent of each input.
   model::BatchSizes batch_sizes() const {
@@ -73,31 +74,71 @@ class ShapeCheck {
     return sizes;
   }
 
-  void require(const std::vector<at::Tensor>& given) {
+  // `trains`: the inputs come from the training; otherwise from a file or a prompt for the trained model.
+  void require(const std::vector<at::Tensor>& given, bool trains) {
+    trains_ = trains;
     if (given.size() != inputs_.size()) {
-      throw usage_error("the model takes " + std::to_string(inputs_.size()) + " inputs, but the dataset gives " +
+      throw usage_error("the model takes " + std::to_string(inputs_.size()) + " inputs, but " + giver() + " " +
                             std::to_string(given.size()),
-                        file_, "name the dataset's inputs in the order of forward's arguments");
+                        file_,
+                        std::string("name the dataset's inputs in the order of forward's arguments") +
+                            (gives_number_ ? "; forward returns one number: if that is a loss, return the logits, for "
+                                             "the experiment's `loss` computes it"
+                                           : ""));
     }
     symbols_.clear();
     for (std::size_t i = 0; i < given.size(); ++i) require(inputs_[i], given[i]);
   }
 
  private:
-  static constexpr const char* kSameInputs =
-      "give the inputs as the model takes them (dataset.inputs: in the order of forward's arguments), or export it for "
-      "inputs like the dataset's";
+  std::string same_inputs() const {
+    return trains_
+               ? "give the inputs as the model takes them (dataset.inputs: in the order of forward's arguments), or "
+                 "export it for inputs like the dataset's"
+               : "give the inputs as the model takes them";
+  }
+
+  const char* giver() const { return trains_ ? "the dataset gives" : "it gets"; }
 
   void require(const Program::Input& input, const at::Tensor& given) {
-    if (given.scalar_type() != input.type) refuse(input, given, remedy_for_type(input));
+    std::string remedy;
+    if (given.scalar_type() != input.type) remedy = remedy_for_type(input);
+    if (const std::string shape = remedy_for_shape(input, given); !shape.empty()) {
+      remedy += (remedy.empty() ? "" : "; ") + shape;
+    }
+    if (!remedy.empty()) refuse(input, given, remedy);
+  }
+
+  // Returns "" if the shape fits.
+  std::string remedy_for_shape(const Program::Input& input, const at::Tensor& given) {
     if (given.dim() != static_cast<std::int64_t>(input.sizes.size())) {
-      refuse(input, given, std::string("the numbers of dimensions differ: ") + kSameInputs);
+      return "the numbers of dimensions differ: " + same_inputs();
     }
     for (std::size_t d = 0; d < input.sizes.size(); ++d) {
-      if (!fits_extent(input.sizes[d], given.size(static_cast<std::int64_t>(d)))) {
-        refuse(input, given, remedy_for_extent(input, d));
-      }
+      const std::int64_t size = given.size(static_cast<std::int64_t>(d));
+      if (fits_extent(input.sizes[d], size)) continue;
+      const std::string order = d == 0 ? "" : order_of(input, given);
+      return order.empty() ? remedy_for_extent(input, d, size) : order;
     }
+    return "";
+  }
+
+  // If the given dimensions are the model's in another order, returns the call that exchanges them.
+  static std::string order_of(const Program::Input& input, const at::Tensor& given) {
+    std::vector<std::int64_t> left(static_cast<std::size_t>(given.dim() - 1));
+    for (std::size_t i = 0; i < left.size(); ++i) left[i] = static_cast<std::int64_t>(i) + 1;
+    std::string order = "0";
+    for (std::size_t d = 1; d < input.sizes.size(); ++d) {
+      const Program::Extent& extent = input.sizes[d];
+      const auto found = std::find_if(left.begin(), left.end(), [&](std::int64_t place) {
+        return extent.symbol.empty() && given.size(place) == extent.size;
+      });
+      if (found == left.end()) return "";
+      order += ", " + std::to_string(*found);
+      left.erase(found);
+    }
+    return "the dimensions are in another order: store the data as x.transpose(" + order +
+           ") of NumPy, or export a model whose forward begins with x.permute(" + order + ")";
   }
 
   bool fits_extent(const Program::Extent& extent, std::int64_t size) {
@@ -110,20 +151,21 @@ class ShapeCheck {
     return true;
   }
 
-  static std::string remedy_for_type(const Program::Input& input) {
-    const bool numbers = c10::isFloatingType(input.type);
+  std::string remedy_for_type(const Program::Input& input) const {
     if (input.type == c10::kDouble) return "datasets give float32: export model.float() with a float32 input";
-    return std::string("the types differ: ") + kSameInputs +
-           (numbers ? "; dataset.scale makes float32 of whole numbers" : "");
+    return "the types differ: " + same_inputs() +
+           (trains_ && c10::isFloatingType(input.type) ? "; dataset.scale makes float32 of whole numbers" : "");
   }
 
-  static std::string remedy_for_extent(const Program::Input& input, std::size_t d) {
+  std::string remedy_for_extent(const Program::Input& input, std::size_t d, std::int64_t size) const {
     if (d == 0) return "export it with dynamic_shapes=({0: torch.export.Dim(\"batch\")},)";
-    const bool tokens = input.type == c10::kLong && input.sizes.size() == 2;
-    return "dimension " + std::to_string(d) + " differs, counted from 0, the batch: " +
-           (tokens ? "set dataset.block_size to " + text_of(input.sizes[d]) + ", or give a prompt of so many tokens; " +
-                         "or export it with --input of that range"
-                   : kSameInputs);
+    const Program::Extent& extent = input.sizes[d];
+    const std::string what = "dimension " + std::to_string(d) + " is " + std::to_string(size) + " and must be " +
+                             text_of(extent) + " (dimension 0 is the batch): ";
+    if (input.type != c10::kLong || input.sizes.size() != 2) return what + same_inputs();
+    if (trains_) return what + "set dataset.block_size to " + text_of(extent);
+    return what + "the model takes texts of " + text_of(extent) + " tokens" +
+           (size < extent.size || size < extent.least ? "; `generate` needs a prompt of that many tokens or more" : "");
   }
 
   static std::string text_of(const Program::Extent& extent) {
@@ -145,13 +187,15 @@ class ShapeCheck {
     for (const auto& extent : input.sizes) shape += (shape.empty() ? "" : ", ") + text_of(extent);
     throw usage_error("the model was exported for an input" +
                           (input.name.empty() ? "" : " " + config::in_quotes(input.name)) + " of shape [" + shape +
-                          "] and type " + name_of(input.type) + ", but the dataset gives " + c10::str(given.sizes()) +
+                          "] and type " + name_of(input.type) + ", but " + giver() + " " + c10::str(given.sizes()) +
                           " of type " + name_of(given.scalar_type()),
                       file_, remedy);
   }
 
   const std::vector<Program::Input> inputs_;
   const std::string file_;
+  const bool gives_number_;
+  bool trains_ = true;
   std::vector<std::pair<const std::string*, std::int64_t>> symbols_;  // values in the current batch
 };
 
@@ -162,6 +206,7 @@ struct Exported : ExportedPart, model::TakesInputs, model::LimitsBatches, model:
   Exported(const Program& trained, const ExportedOptions& options, const c10::Device& device)
       : shapes_(trained),
         file_(trained.file),
+        outputs_(trained.outputs),
         is_of_evaluation_(graph::is_of_evaluation(trained.graph)),
         trains_(bind(trained, device)),
         evaluates_(executor_of_evaluation(trained, options, device)) {
@@ -169,7 +214,7 @@ struct Exported : ExportedPart, model::TakesInputs, model::LimitsBatches, model:
   }
 
   at::Tensor forward(const std::vector<at::Tensor>& inputs) {
-    shapes_.require(inputs);
+    shapes_.require(inputs, is_training());
     return (is_training() ? trains_ : evaluates_).run(inputs);
   }
 
@@ -180,6 +225,12 @@ struct Exported : ExportedPart, model::TakesInputs, model::LimitsBatches, model:
     return {file_ +
             ": its batch norms and dropouts are in evaluation mode, and stay so in training: it was exported from "
             "model.eval(); export model.train() with python/export_model.py, unless you mean it"};
+  }
+
+  std::string outputs_without_loss() const override {
+    if (outputs_ < 2) return "";
+    return "forward returns " + std::to_string(outputs_) +
+           " tensors, and only one of them goes to the loss: \"logits\" of a dict, otherwise the first";
   }
 
  private:
@@ -231,6 +282,7 @@ struct Exported : ExportedPart, model::TakesInputs, model::LimitsBatches, model:
   std::map<std::string, at::Tensor> tensors_;
   ShapeCheck shapes_;
   const std::string file_;
+  const std::size_t outputs_;
   const bool is_of_evaluation_;
   graph::Executor trains_;
   graph::Executor evaluates_;

@@ -156,6 +156,8 @@ def export(model, samples, options):
         text = f"torch.export cannot save the model:\n  {type(error).__name__}: {error}"
         if "Constraints violated (from_" in str(error):
             text += "\n  the model fixes a size that --input gives as a range: give that size alone, such as 32 for 1-32"
+        if "data-dependent" in str(error):
+            text += "\n  an `if` on a tensor's value cannot be exported: compute both sides, and choose with torch.where"
         raise Refused(text + line_of(error)) from error
     require_trainable(program)
     if not batch_is_dynamic(program):

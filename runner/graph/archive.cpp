@@ -14,6 +14,13 @@ namespace {
 
 constexpr const char* kHowToWrite = "write the file with torch.export.save or python/export_model.py";
 
+// Returns the command that makes an archive of Python source.
+std::string export_of(const std::filesystem::path& source) {
+  return "write the model's archive, and name that one: python3 python/export_model.py " + source.string() + ":CLASS " +
+         std::filesystem::path(source).replace_extension(".pt2").string() +
+         " --input SHAPE (CLASS is the model's class; SHAPE is of one sample, such as 3x32x32)";
+}
+
 std::uint32_t checksum(std::string_view bytes) {
   return static_cast<std::uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
@@ -21,6 +28,8 @@ std::uint32_t checksum(std::string_view bytes) {
 }  // namespace
 
 Archive::Archive(const std::filesystem::path& file) try {
+  if (file.extension() == ".py")
+    throw usage_error("is Python source, and no archive of torch.export", file.string(), export_of(file));
   mapped_ = format::map_file(record::InputFile(file), file);
   std::uint64_t rest = mapped_.bytes.size();
   for (format::ZipMember& member : format::zip_members(mapped_.bytes)) {

@@ -1,6 +1,8 @@
 #include <cstdint>
 #include <vector>
 
+#include <c10/util/Exception.h>
+
 #include "graph/argument_rules.h"
 
 namespace ddp::graph {
@@ -89,6 +91,15 @@ void check_attention(const CheckedArguments& given) {
   }
 }
 
+// The variance of one value is NaN, and would stay in the running statistics. The error is the one of torch::nn.
+void check_batch_norm(const CheckedArguments& given) {
+  enum Argument : std::size_t { input, running_mean, training };
+  if (!given.flag(training) || !given.has(running_mean)) return;
+  const at::Tensor& values = given.tensor(input);
+  TORCH_CHECK(values.dim() < 2 || values.numel() != values.size(1),
+              "Expected more than 1 value per channel when training, got input size ", values.sizes());
+}
+
 // The gradient's kernel reads the first row unconditionally.
 void check_distances(const CheckedArguments& given) {
   const at::Tensor& rows = given.tensor(0);
@@ -107,6 +118,7 @@ const std::vector<ArgumentRule>& layer_rules() {
       {{"scaled_dot_product_attention", "_scaled_dot_product_attention_math"},
        {"query", "key", "value", "attn_mask", "enable_gqa"},
        check_attention},
+      {{"batch_norm"}, {"input", "running_mean", "training"}, check_batch_norm},
       {{"pdist"}, {"self"}, check_distances},
   };
   return rules;

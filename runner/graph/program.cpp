@@ -52,6 +52,7 @@ class ProgramReader {
     for (const json& input : list(member(member(module, "signature"), "input_specs"))) add_input(input);
     name_inputs(module);
     program_.output = output_of(module);
+    program_.gives_number = is_number(program_.output);
     program_.graph = std::move(model_["graph_module"]["graph"]);
     return std::move(program_);
   }
@@ -138,7 +139,12 @@ class ProgramReader {
     }
   }
 
-  static std::string output_of(const json& module) {
+  bool is_number(const std::string& value) const {
+    const auto meta = tensors_->find(value);
+    return meta != tensors_->end() && meta->contains("sizes") && meta->at("sizes").empty();
+  }
+
+  std::string output_of(const json& module) {
     const json& specs = list(member(member(module, "signature"), "output_specs"));
     std::vector<std::string> values;  // "": not a tensor
     for (const json& spec : specs) {
@@ -150,6 +156,7 @@ class ProgramReader {
     }
     const std::size_t place = place_of_logits(module, values.size());
     if (place >= values.size() || values[place].empty()) throw std::runtime_error("forward returns no tensor");
+    program_.outputs = values.size() - static_cast<std::size_t>(std::count(values.begin(), values.end(), ""));
     return values[place];
   }
 
@@ -172,7 +179,8 @@ class ProgramReader {
       leaf += leaves(children[i]);
     }
     if (outputs == 1) return 0;
-    throw std::runtime_error("forward returns a dict without \"logits\"; it has: " + config::printable(names));
+    throw std::runtime_error("forward returns a dict without \"logits\"; it has: " + config::printable(names) +
+                             "; name the output for the loss \"logits\", or return it alone");
   }
 
   static std::size_t leaves(const json& spec) {

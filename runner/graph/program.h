@@ -42,7 +42,9 @@ struct Program {
   nlohmann::json graph = {};  // of the schema's type Graph
   std::vector<Bound> bound = {};
   std::vector<Input> inputs = {};
-  std::string output = {};  // the value that the loss takes
+  std::string output = {};    // the value that the loss takes
+  bool gives_number = false;  // that value has no dimensions
+  std::size_t outputs = 1;    // tensors that forward returns
 };
 
 // Reads an archive without executing any of it. Throws ddp::Error (usage) if the archive is damaged, if weights are

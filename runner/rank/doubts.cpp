@@ -44,6 +44,13 @@ std::optional<std::string> doubt_of_normalize(const config::Experiment& e) {
   return {};
 }
 
+// Are the outputs of each sample, over its classes, numbers from 0 that add up to 1?
+bool are_probabilities(const at::Tensor& by_classes) {
+  if (by_classes.dim() < 2 || by_classes.size(1) < 2 || by_classes.numel() == 0) return false;
+  if (by_classes.min().item<double>() < 0) return false;
+  return (by_classes.to(at::kDouble).sum(1) - 1).abs().max().item<double>() < 1e-3;
+}
+
 }  // namespace
 
 std::vector<std::string> doubts_of(const config::Experiment& e, const at::Tensor& output,
@@ -60,6 +67,10 @@ std::vector<std::string> doubts_of(const config::Experiment& e, const at::Tensor
   if (outputs == "log_probabilities" && output.numel() > 0 && output.max().item<double>() > 0) {
     doubts.push_back("the model's outputs are above 0, and " + e.loss.name +
                      " takes logarithms of probabilities; loss = \"cross_entropy\" takes any outputs");
+  }
+  if (outputs == "logits" && are_probabilities(by_classes)) {
+    doubts.push_back("the model's outputs are probabilities, as after a softmax, and " + e.loss.name +
+                     " applies a softmax itself: leave the model's out");
   }
   const auto add = [&](std::optional<std::string> doubt) {
     if (doubt) doubts.push_back(*std::move(doubt));

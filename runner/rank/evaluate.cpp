@@ -56,6 +56,10 @@ class Evaluation {
     try {
       const model::Autocast casts(numerics.precision, first_device(t_));
       model::call(model_->module(), numerics.prepared(on_device(batch.inputs, first_device(t_))));
+    } catch (const Error& error) {
+      throw usage_error(t_.experiment->dataset.options.value("path", "") + " gives samples of shape " +
+                            c10::str(batch.inputs.front().second.sizes().slice(1)) + ": " + error.summary(),
+                        "dataset", error.remedy());
     } catch (const c10::OutOfMemoryError&) {
       throw;
     } catch (const c10::NotImplementedError&) {

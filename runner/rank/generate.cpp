@@ -78,6 +78,13 @@ class Generator {
   }
 
  private:
+  std::string remedy_for_vocabulary() const {
+    const std::string tokens = std::to_string(tokenizer_->vocab_size());
+    return task_.experiment->model.options.contains("vocab_size")
+               ? "train longer, or a new run with --set model.vocab_size=" + tokens
+               : "train longer, or export the model with " + tokens + " tokens and start a new run";
+  }
+
   at::Tensor scores() {
     const auto count = std::min<std::int64_t>(context_size_, static_cast<std::int64_t>(ids_.size()));
     const at::Tensor context =
@@ -94,7 +101,7 @@ class Generator {
       if (id < tokenizer_->vocab_size()) continue;
       throw usage_error("the model drew token " + std::to_string(id) + ", and the tokenizer has " +
                             std::to_string(tokenizer_->vocab_size()) + " tokens",
-                        "model.vocab_size", "train longer, or with the vocab_size of the tokenizer");
+                        "model", remedy_for_vocabulary());
     }
     reply(config::write(Continuation{.text = stream_.add(tokenizer_->decode(ids)), .tokens = ids}));
   }

@@ -55,6 +55,8 @@ class Answering {
     }
     try {
       return answer(inputs);
+    } catch (const Error& error) {
+      throw usage_error("has rows of shape " + shapes + ": " + error.summary(), rows_.file, error.remedy());
     } catch (const c10::Error& error) {
       const config::Component& model = t_.experiment->model;
       const auto size = model.options.find("in_features");

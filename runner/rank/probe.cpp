@@ -137,10 +137,14 @@ void measure_model(const Task& t, bool timed, Probe& probe) {
   const TriedModel tried(t, model);
   tried.require_tokens(sets.train, batch);
   at::Tensor output = tried.output_of(batch.inputs);
+  if (probe.least_batch <= 1) tried.require_last_batch(batch, probe.train_samples);
   tried.require_gradients(tried.loss_of(output, batch), [&] { return batch_of(/*whole=*/true); });
   output = output.detach();
   const at::NoGradGuard no_grad;
   try_measures(t, output, batch, probe);
+  if (std::string doubt = tried.doubt_of_tokens(output, sets.train); !doubt.empty()) {
+    probe.warnings.push_back(std::move(doubt));
+  }
   if (batch.targets.size() == 1 && !batch.targets.front().second.is_floating_point())
     tried.require_classes(output, sets);
   if (timed) probe.step_seconds = time_of_step(tried, t, batch_of(/*whole=*/true)) * static_cast<double>(e.accumulate);

@@ -8,10 +8,12 @@
 
 #include "base/error.h"
 #include "config/fitting_model.h"
+#include "config/length.h"
 #include "data/description.h"
 #include "dist/parallel/parallel.h"
 #include "dist/parallel/unused.h"
 #include "model/call.h"
+#include "model/doubts.h"
 #include "model/numerics.h"
 #include "rank/gradient_paths.h"
 #include "train/loss/loss.h"
@@ -76,6 +78,13 @@ Error unfit_inputs(const Task& t, const NamedTensors& inputs, const std::string&
                          : config::remedy_for_layers(options.value("layers", config::Value()), form_of(inputs), why));
 }
 
+bool is_of_batch_norm(const c10::Error& error) {
+  return error.msg().find("Expected more than 1 value per channel") != std::string::npos;
+}
+
+constexpr const char* kOneValue =
+    "a batch of one sample, and batch norm cannot train on one value per channel: its running variance would be NaN";
+
 }  // namespace
 
 at::Tensor TriedModel::call(const NamedTensors& inputs) const {
@@ -87,7 +96,24 @@ at::Tensor TriedModel::output_of(const NamedTensors& inputs) const try { return 
   if (const std::string what = misfit_of(task_, inputs); !what.empty()) throw unfit_inputs(task_, inputs, "");
   throw;
 } catch (const c10::Error& error) {
+  if (is_of_batch_norm(error) && inputs.front().second.size(0) == 1) {
+    throw usage_error(std::string("each step has ") + kOneValue, "batch_size", "give a batch_size of 2 or more");
+  }
   throw unfit_inputs(task_, inputs, error.msg());
+}
+
+void TriedModel::require_last_batch(const datasets::Batch& batch, std::int64_t train_samples) const {
+  const config::Experiment& e = *task_.experiment;
+  const std::int64_t of_rank = config::samples_of_rank(train_samples, task_.world_size, e.loader.drop_last);
+  if (e.loader.drop_last_batch || of_rank % *e.batch_size != 1) return;
+  try {
+    call(batch.first(1).inputs);
+  } catch (const c10::Error& error) {
+    if (!is_of_batch_norm(error)) throw;
+    throw usage_error("the last of a rank's " + std::to_string(of_rank) + " samples in an epoch is " + kOneValue,
+                      "batch_size",
+                      "leave that batch out: --set loader.drop_last_batch=true; or give another batch_size");
+  }
 }
 
 at::Tensor TriedModel::loss_of(const at::Tensor& output, const datasets::Batch& batch) const {
@@ -109,7 +135,11 @@ void TriedModel::require_gradients(const at::Tensor& loss, const std::function<d
   if (without_gradient(loss, trained).empty()) return;
   const datasets::Batch batch = whole_batch();
   const auto unused = without_gradient(loss_of(output_of(batch.inputs), batch), trained);
-  if (!unused.empty()) throw dist::unused_parameters(Fault::usage, unused);
+  if (unused.empty()) return;
+  const Error error = dist::unused_parameters(Fault::usage, unused);
+  const auto* const model = dynamic_cast<const model::HasDoubts*>(model_.ptr().get());
+  const std::string outputs = model == nullptr ? "" : model->outputs_without_loss();
+  throw usage_error(error.summary() + (outputs.empty() ? "" : "\n  " + outputs), error.where(), error.remedy());
 }
 
 void TriedModel::require_classes(const at::Tensor& output, const data::Sets& sets) const {
@@ -135,13 +165,22 @@ void TriedModel::require_classes(const at::Tensor& output, const data::Sets& set
   }
 }
 
+std::int64_t TriedModel::tokens_of(const data::Set& train) const {
+  if (task_.experiment->model.options.contains("vocab_size")) return 0;
+  return train.dataset->facts().value("vocab_size", std::int64_t{0});
+}
+
+std::string TriedModel::doubt_of_tokens(const at::Tensor& output, const data::Set& train) const {
+  const std::int64_t count = tokens_of(train);
+  if (count == 0 || output.dim() != 3 || output.size(2) <= count) return "";
+  return "the model gives " + std::to_string(output.size(2)) + " logits, and the tokenizer has " +
+         std::to_string(count) + " tokens: generate fails if the model draws one of the others; export it with " +
+         std::to_string(count);
+}
+
 void TriedModel::require_tokens(const data::Set& train, datasets::Batch batch) const {
-  const bool integers = batch.inputs.front().second.scalar_type() == at::kLong;
-  if (!integers || task_.experiment->model.options.contains("vocab_size")) return;
-  const config::Value facts = train.dataset->facts();
-  const auto tokens = facts.find("vocab_size");
-  if (tokens == facts.end()) return;
-  const auto count = tokens->get<std::int64_t>();
+  const std::int64_t count = tokens_of(train);
+  if (count == 0 || batch.inputs.front().second.scalar_type() != at::kLong) return;
   for (auto& [name, input] : batch.inputs) input = at::full_like(input, count - 1);
   const at::NoGradGuard no_grad;
   try {

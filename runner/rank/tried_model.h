@@ -21,6 +21,10 @@ class TriedModel {
   // Returns the model's output. Throws if it does not take the inputs.
   at::Tensor output_of(const NamedTensors& inputs) const;
 
+  // Throws if the model has batch norms, and the last batch of a rank in an epoch would give them one value per
+  // channel.
+  void require_last_batch(const datasets::Batch& batch, std::int64_t train_samples) const;
+
   // Returns the loss of the batch with this output. Throws if the loss does not take both.
   at::Tensor loss_of(const at::Tensor& output, const datasets::Batch& batch) const;
 
@@ -35,7 +39,11 @@ class TriedModel {
   // tokens, and a rare one would end the run later.
   void require_tokens(const data::Set& train, datasets::Batch batch) const;
 
+  // Returns a warning if a model without an option for the number of tokens has outputs for more than the data have.
+  std::string doubt_of_tokens(const at::Tensor& output, const data::Set& train) const;
+
  private:
+  std::int64_t tokens_of(const data::Set& train) const;  // 0: the model has an option for them, or there are none
   at::Tensor call(const NamedTensors& inputs) const;
 
   const Task& task_;

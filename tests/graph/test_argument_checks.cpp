@@ -66,6 +66,24 @@ OneCall attention() {
 
 }  // namespace
 
+TEST_CASE("batch norm trains its running statistics only on more than one value per channel") {
+  const auto norm = [](const Sizes& sizes, bool training) {
+    return OneCall("batch_norm")
+        .with("input", at::rand(sizes))
+        .with("running_mean", at::zeros({3}))
+        .with("running_var", at::ones({3}))
+        .with("training", training)
+        .with("momentum", 0.1)
+        .with("eps", 1e-5)
+        .with("cudnn_enabled", false);
+  };
+  CHECK_THROWS_AS(norm({1, 3}, true).run(), c10::Error);
+  CHECK_THROWS_AS(norm({1, 3, 1, 1}, true).run(), c10::Error);
+  CHECK_NOTHROW(norm({2, 3}, true).run());
+  CHECK_NOTHROW(norm({1, 3, 2, 1}, true).run());
+  CHECK_NOTHROW(norm({1, 3}, false).run());
+}
+
 TEST_CASE("recurrent layers run if parameters, first states and inputs fit, with the bits of the operator alone") {
   for (const std::string overload : {"input", "data"}) {
     for (const std::int64_t layers : {1, 2}) {

@@ -184,4 +184,71 @@ TEST_CASE("a parameter that the loss does not depend on is named before anything
             .code == 0);
 }
 
+TEST_CASE("a file of the model that is gone is named with the setting for its new place") {
+  const ExportedWorkspace w;
+  REQUIRE(w.run({"run", "arrays.toml", "--set", kExported}).code == 0);
+  fs::create_directory(w.folder() / "moved");
+  fs::rename(w.folder() / "net.pt2", w.folder() / "moved/net.pt2");
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"eval", "arrays"}, {"predict", "arrays", "x.npy"}, {"resume", "arrays", "--set", "epochs=3"}}) {
+    const Outcome refused = w.run(words);
+    INFO(words.front() << ": " << refused.err);
+    CHECK(refused.code == 2);
+    CHECK(contains(refused.err, "there is no such file: "));
+    CHECK(contains(refused.err, "--set model.path=PATH names another place"));
+  }
+}
+
+TEST_CASE("rows that a model of Python does not take are named with their file and both shapes") {
+  const ExportedWorkspace w;
+  REQUIRE(w.run({"run", "arrays.toml", "--set", kExported}).code == 0);
+  w.write("wide.npy", npy_of("<f4", "(2, 5)", std::vector<float>(10)));
+  const Outcome refused = w.run({"predict", "arrays", "wide.npy"});
+  INFO(refused.err);
+  CHECK(refused.code == 2);
+  CHECK(contains(refused.err, "wide.npy: has rows of shape [5]"));
+  CHECK(contains(refused.err, "of shape [1 to 64, 4] and type float32, but it gets [1, 5]"));
+  CHECK_FALSE(contains(refused.err, "export it"));
+}
+
+TEST_CASE("a misfit of type and of the order of dimensions is one answer") {
+  const ExportedWorkspace w;
+  w.write("net.pt2",
+          exported_model({{kAnyBatch + ", {\"as_int\": 4}", kAnyBatch + ", {\"as_int\": 2}, {\"as_int\": 4}"},
+                          {"\"x\": {\"dtype\": 7", "\"x\": {\"dtype\": 5"}}));
+  w.write("x.npy", npy_of("<f4", "(100, 4, 2)", std::vector<float>(800)));
+  const Outcome refused = w.run({"plan", "arrays.toml", "--set", kExported});
+  INFO(refused.err);
+  CHECK(refused.code == 2);
+  CHECK(contains(refused.err, "the types differ: "));
+  CHECK(contains(refused.err, "the dimensions are in another order: store the data as x.transpose(0, 2, 1)"));
+}
+
+TEST_CASE("init_from names an archive of torch.export, and a model that is Python source has its command") {
+  const ExportedWorkspace w;
+  const Outcome archive = w.run({"plan", "arrays.toml", "--set", "init_from=net.pt2"});
+  INFO(archive.err);
+  CHECK(archive.code == 2);
+  CHECK(contains(archive.err, "this is an archive of torch.export, which init_from does not read"));
+  CHECK(contains(archive.err, "torch.export.load("));
+  w.write("net.py", "import torch\n");
+  const Outcome source = w.run({"plan", "arrays.toml", "--set", R"(model={name="exported",path="net.py"})"});
+  INFO(source.err);
+  CHECK(source.code == 2);
+  CHECK(contains(source.err, "is Python source, and no archive of torch.export"));
+  CHECK(contains(source.err, "python3 python/export_model.py "));
+}
+
+TEST_CASE("outputs that are probabilities get a warning if the loss applies a softmax itself") {
+  const ArrayWorkspace w;
+  const auto planned = [&](const std::string& last) {
+    return w.run(
+        {"plan", "arrays.toml", "--set",
+         "model={name=\"sequential\", layers=[{type=\"Linear\", in_features=4, out_features=3}" + last + "]}"});
+  };
+  CHECK(contains(planned(", {type=\"Softmax\", dim=1}").err,
+                 "the model's outputs are probabilities, as after a softmax"));
+  CHECK_FALSE(contains(planned("").err, "probabilities"));
+}
+
 }  // namespace ddp::system_test

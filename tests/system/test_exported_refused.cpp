@@ -210,7 +210,8 @@ TEST_CASE("a model whose inputs or outputs do not fit is refused before it train
       w, {{kAnyBatch + ", {\"as_int\": 4}", kAnyBatch + ", {\"as_int\": 5}"}},
       "the model was exported for an input \"x\" of shape [1 to 64, 5] and type float32, but the dataset gives");
   check_misfit(w, {{"\"x\": {\"dtype\": 7", "\"x\": {\"dtype\": 5"}}, "of shape [1 to 64, 4] and type int64");
-  check_misfit(w, {{kAnyBatch + ", {\"as_int\": 4}", kAnyBatch + ", {\"as_int\": 5}"}}, "dimension 1 differs");
+  check_misfit(w, {{kAnyBatch + ", {\"as_int\": 4}", kAnyBatch + ", {\"as_int\": 5}"}},
+               "dimension 1 is 4 and must be 5 (dimension 0 is the batch)");
   check_misfit(w, {{"\"x\": {\"dtype\": 7", "\"x\": {\"dtype\": 5"}}, "the types differ: give the inputs as");
   check_refused(w,
                 {{"[{\"user_output\": {\"arg\": {\"as_tensor\": {\"name\": \"linear\"}}}}]",
@@ -220,7 +221,8 @@ TEST_CASE("a model whose inputs or outputs do not fit is refused before it train
                   R"({\"type\": \"builtins.dict\", \"context\": \"[\\\"a\\\", \\\"b\\\"]\", \"children_spec\": )"
                   R"([{\"type\": null, \"context\": null, \"children_spec\": []}, )"
                   R"({\"type\": null, \"context\": null, \"children_spec\": []}]})"}},
-                "forward returns a dict without \"logits\"; it has: a, b");
+                "forward returns a dict without \"logits\"; it has: a, b; name the output for the loss \"logits\", or "
+                "return it alone");
   check_refused(w, {{"\"major\": 8", "\"major\": 9"}}, "it was written by an unsupported version of PyTorch");
 }
 

@@ -110,6 +110,28 @@ TEST_CASE("eval of a trained model refuses --set of [ema] and names --raw") {
   CHECK(f.workspace.run({"eval", "small", "--raw"}).code == 0);
 }
 
+TEST_CASE("a last batch of one sample is refused for a model with batch norm, with a remedy that works") {
+  const ArrayWorkspace w("npy", ArrayData(100));
+  const auto planned = [&](const std::string& batch_size, const std::string& drops) {
+    return w.run({"plan", "arrays.toml", "--set", "batch_size=" + batch_size, "--set",
+                  "loader.drop_last_batch=" + drops, "--set",
+                  "model={name=\"sequential\", layers=[{type=\"BatchNorm1d\", num_features=4}, "
+                  "{type=\"Linear\", in_features=4, out_features=3}]}"});
+  };
+  const Outcome refused = planned("49", "false");  // of the 50 samples of a rank
+  INFO(refused.err);
+  CHECK(refused.code == 2);
+  CHECK(contains(refused.err, "the last of a rank's 50 samples in an epoch is a batch of one sample, and batch norm"));
+  CHECK(contains(refused.err, "--set loader.drop_last_batch=true; or give another batch_size"));
+  CHECK(planned("49", "true").code == 0);
+  CHECK(planned("48", "false").code == 0);
+  const Outcome single = planned("1", "false");
+  INFO(single.err);
+  CHECK(single.code == 2);
+  CHECK(contains(single.err, "each step has a batch of one sample"));
+  CHECK(contains(single.err, "give a batch_size of 2 or more"));
+}
+
 TEST_CASE("a step that is left out for its loss leaves the running statistics of a batch norm as they were") {
   ArrayData data(100);
   data.x[4 * 50] = std::numeric_limits<float>::quiet_NaN();

@@ -115,10 +115,10 @@ void refuse_unusable(const TrainedOptions& o) {
   }
 }
 
-// Refuses --set of a file that does not exist. Other files of the training may be gone.
+// Refuses a file of the model or of --set that does not exist. Other files of the training may be gone.
 void refuse_missing_files(const config::Loaded& loaded) {
   for (const config::NamedFile& file : config::named_files(loaded.experiment, loaded.experiment.components())) {
-    if (!loaded.where(file.key).starts_with("--set")) continue;
+    if (!file.key.starts_with("model.") && !loaded.where(file.key).starts_with("--set")) continue;
     if (const auto missing = config::missing_file(loaded, file.path)) throw *missing;
   }
 }

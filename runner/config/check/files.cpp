@@ -64,7 +64,9 @@ bool is_there(const NamedFile& file) {
 
 std::string remedy_if_missing(const Loaded& loaded, const NamedFile& file) {
   const std::string& key = file.key;
-  if (const std::string near = file_like(file.path); !near.empty()) return "did you mean \"" + printable(near) + "\"?";
+  if (const std::string near = file_like(file.path); !near.empty()) {
+    return "did you mean \"" + printable(near) + "\"? --set " + key + "=PATH names another place";
+  }
   if (!loaded.given(key)) return "every node needs the file at this path";
   if (file.path.find("/~/") != std::string::npos || file.path.find("/$") != std::string::npos) {
     return "write the whole path: only a shell replaces ~ and $NAME";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <string_view>
 
 #include "base/paths.h"
@@ -64,6 +65,30 @@ bool is_safetensors(const fs::path& file) {
   return !in || (in.read(start, sizeof start) && start[sizeof start - 1] == '{');
 }
 
+// Is it an archive of torch.export? Its members are in the directory at its end, under these names.
+bool is_of_torch_export(const fs::path& file) {
+  constexpr std::streamoff kMost = 1 << 20;
+  std::ifstream stream(file, std::ios::binary | std::ios::ate);
+  const std::streamoff size = stream.tellg();
+  if (size <= 0) return false;
+  stream.seekg(std::max<std::streamoff>(0, size - kMost));
+  const std::string end(std::istreambuf_iterator<char>(stream), {});
+  return end.find("/models/model.json") != std::string::npos;
+}
+
+// Returns lines of Python that write the weights of an archive of torch.export as safetensors.
+std::string conversion_of_export(const fs::path& file) {
+  const fs::path written = fs::path(file).replace_extension(".safetensors");
+  return "name the run that trained the model, or write its weights as safetensors in Python, and give that file:\n"
+         "    import torch\n"
+         "    from safetensors.torch import save_file\n"
+         "    weights = torch.export.load(" +
+         config::Value(file.string()).dump() +
+         ").state_dict\n"
+         "    save_file({name: t.detach().contiguous().clone() for name, t in weights.items()}, " +
+         config::Value(written.string()).dump() + ")";
+}
+
 // Returns lines of Python that write the weights of such a file as safetensors.
 std::string conversion_of(const fs::path& file) {
   const fs::path written = fs::path(file).replace_extension(".safetensors");
@@ -122,6 +147,10 @@ fs::path weights_of(const config::Loaded& loaded) {
   if (file.empty()) return file;
   if (fs::is_regular_file(file, unreadable)) {
     if (is_safetensors(file)) return file;
+    if (is_of_torch_export(file)) {
+      throw loaded.error(kKey, "this is an archive of torch.export, which init_from does not read: " + file.string(),
+                         conversion_of_export(file));
+    }
     const bool is_known = is_of_torch_save(file);
     const std::string what =
         is_known ? "this is a file of torch.save, which is not read: " : "is no .safetensors file: ";

@@ -52,7 +52,7 @@ void require_same_model(const fs::path& checkpoint, const config::Experiment& ex
 }
 
 std::string remedy_of_model(const std::string& command) {
-  return "put the former file back, or accept this one: " + command;
+  return "put the former file back, or accept this one, if its weights have the same names and shapes: " + command;
 }
 
 }  // namespace ddp::record
