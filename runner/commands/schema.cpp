@@ -75,7 +75,8 @@ void add_schema(CLI::App& app, int& exit_code) {
   verb->callback([what, &exit_code] {
     const auto known = schema_names();
     if (std::find(known.begin(), known.end(), *what) == known.end()) {
-      throw usage_error("unknown schema " + config::in_quotes(*what), "", config::suggestion(std::filesystem::path(*what).stem(), known, "schemas"));
+      throw usage_error("unknown schema " + config::in_quotes(*what), "",
+                        config::suggestion(std::filesystem::path(*what).stem(), known, "schemas"));
     }
     const Value schema = *what == kExperiment ? config::schema(config::Components::installed()) : output_schema(*what);
     std::cout << schema.dump(2) << "\n";
