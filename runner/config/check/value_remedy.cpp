@@ -149,7 +149,6 @@ std::string Checker::remedy_of(const Node& node, const Option& option, const std
   if (!option.component_kind.empty()) {
     return text ? remedy_of_file(path, option.component_kind, *text) : component_remedy(node, path);
   }
-  if (path == "device_pool" && node.kind != Kind::list) return device_pool_forms();
   if (!option.variants.empty()) return "write " + path.substr(path.rfind('.') + 1) + " = [{ type = \"…\" }]";
   if (lists_tables) return "write [[" + path + "]], and below it its keys: " + joined_names(option.item_keys);
   const auto amount = amount_meant(path, node.scalar);
@@ -159,8 +158,9 @@ std::string Checker::remedy_of(const Node& node, const Option& option, const std
     return "give " + as_setting(amount->path, meant);
   }
   if (const std::string remedy = text ? text_remedy(*text, node, option, path) : ""; !remedy.empty()) return remedy;
-  const std::string list = list_remedy(node, option, path);
-  return list.empty() ? form_remedy(node, option, path) : list;
+  std::string remedy = list_remedy(node, option, path);
+  if (remedy.empty()) remedy = form_remedy(node, option, path);
+  return remedy.empty() && path == "device_pool" && node.kind != Kind::list ? device_pool_forms() : remedy;
 }
 
 // Returns the remedy for a list of names in place of one component.
