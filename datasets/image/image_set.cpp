@@ -120,8 +120,10 @@ bool ImageSet::all_decode(const at::Tensor& indices) const {
 Error ImageSet::with_remedy(const Error& error, const at::Tensor& indices) const {
   if (!error.remedy().empty() || all_decode(indices)) return error;
   return Error(error.fault(), error.summary(), error.where(),
-               treatment_.predicts ? "name only files of images"
-                                   : "replace the file, or leave such files out with dataset.on_bad = \"skip\"");
+               treatment_.predicts
+                   ? "name only files of images"
+                   : "replace the file, convert it to PNG if it is an image of another format, or leave "
+                     "such files out with dataset.on_bad = \"skip\"");
 }
 
 Batch ImageSet::at_place(Batch batch, const MicroBatchPosition& place) const {

@@ -97,7 +97,6 @@ void check_names(const TableSection& o, const std::vector<std::string>& targets,
   wrong.require_apart(features, target, ": the model must not see what it predicts");
   wrong.require_apart(categories, target, ": a target of classes needs no category, only a loss for classes");
   wrong.require_apart(drop, features, "");
-  wrong.require_apart(drop, target, ": the target is no feature, and needs no dataset.drop");
   wrong.require_none(columns, how);
 }
 

@@ -60,8 +60,15 @@ StorePointer open_in_time(const Membership& m) {
       promise->set_exception(std::current_exception());
     }
   }).detach();
+  const auto until = std::chrono::steady_clock::now() + m.timeout;
   try {
-    if (opened.wait_for(m.timeout) == std::future_status::ready) return opened.get();
+    while (std::chrono::steady_clock::now() < until) {
+      if (opened.wait_for(std::chrono::milliseconds(20)) == std::future_status::ready) return opened.get();
+      // Rank 0 may have stopped already. Unwinding removes this rank's data from the cache.
+      if (m.stop_signal->load() == 0) continue;
+      m.progress.interrupted = true;
+      throw training_error("stopped by a signal while waiting for rank 0; nothing was started");
+    }
   } catch (const c10::Error&) {
     // c10d's text names neither the program nor the remedy.
   }

@@ -51,8 +51,7 @@ std::unique_ptr<format::ImageFile> open(std::span<const std::byte> bytes, const 
   if (is_png(bytes)) return open_png(bytes, name);
   if (is_webp(bytes)) return open_webp(bytes, name);
   if (bytes.empty()) throw usage_error("is empty", name);
-  throw usage_error("is not a JPEG, PNG or WebP image", name,
-                    "convert it to PNG if it is an image, or leave such files out with dataset.on_bad = \"skip\"");
+  throw usage_error("is not a JPEG, PNG or WebP image", name);
 }
 
 }  // namespace

@@ -78,8 +78,8 @@ Error unfit_inputs(const Task& t, const NamedTensors& inputs, const std::string&
                          : config::remedy_for_layers(options.value("layers", config::Value()), form_of(inputs), why));
 }
 
-bool is_of_batch_norm(const c10::Error& error) {
-  return error.msg().find("Expected more than 1 value per channel") != std::string::npos;
+bool is_of_batch_norm(const std::string& why) {
+  return why.find("Expected more than 1 value per channel") != std::string::npos;
 }
 
 constexpr const char* kOneValue =
@@ -96,7 +96,7 @@ at::Tensor TriedModel::output_of(const NamedTensors& inputs) const try { return 
   if (const std::string what = misfit_of(task_, inputs); !what.empty()) throw unfit_inputs(task_, inputs, "");
   throw;
 } catch (const c10::Error& error) {
-  if (is_of_batch_norm(error) && inputs.front().second.size(0) == 1) {
+  if (is_of_batch_norm(error.msg()) && inputs.front().second.size(0) == 1) {
     throw usage_error(std::string("each step has ") + kOneValue, "batch_size", "give a batch_size of 2 or more");
   }
   throw unfit_inputs(task_, inputs, error.msg());
@@ -104,12 +104,15 @@ at::Tensor TriedModel::output_of(const NamedTensors& inputs) const try { return 
 
 void TriedModel::require_last_batch(const datasets::Batch& batch, std::int64_t train_samples) const {
   const config::Experiment& e = *task_.experiment;
-  const std::int64_t of_rank = config::samples_of_rank(train_samples, task_.world_size, e.loader.drop_last);
+  // The model is tried in one process, whatever the number of ranks.
+  const bool is_split = dist::joins_group(e.parallel) && e.device_pool.is_array();
+  const int ranks = is_split ? static_cast<int>(e.device_pool.size()) : 1;
+  const std::int64_t of_rank = config::samples_of_rank(train_samples, ranks, e.loader.drop_last);
   if (e.loader.drop_last_batch || of_rank % *e.batch_size != 1) return;
   try {
     call(batch.first(1).inputs);
-  } catch (const c10::Error& error) {
-    if (!is_of_batch_norm(error)) throw;
+  } catch (const std::exception& error) {  // of LibTorch, or of a layer that names itself
+    if (!is_of_batch_norm(error.what())) throw;
     throw usage_error("the last of a rank's " + std::to_string(of_rank) + " samples in an epoch is " + kOneValue,
                       "batch_size",
                       "leave that batch out: --set loader.drop_last_batch=true; or give another batch_size");

@@ -82,6 +82,8 @@ TEST_CASE("a run that resumes without a checkpoint begins with the weights of th
   REQUIRE(begun.code == 0);
   fs::remove_all(begun.run.path() / "checkpoints");
   fs::create_directory(begun.run.path() / "checkpoints");
+  // As a run that was killed before its first save: a completed run without checkpoints is refused.
+  fs::remove(begun.run.path() / "summary.json");
   const Outcome resumed = w.run({"resume", "begun", "--set", "init_from=\"small\""});
   INFO(resumed.err);
   REQUIRE(resumed.code == 0);

@@ -123,7 +123,7 @@ TEST_CASE("a run ends when its time is up, on all ranks after the same step, and
   CHECK(summary.at("final").contains("val_loss"));
   const Outcome again = f.resume({"small"});
   CHECK(again.code == 0);
-  CHECK(contains(again.err, "by stop.max_time; continue it with --set stop.max_time=…"));
+  CHECK(contains(again.err, "by stop.max_time; continue it with --set stop.max_time="));
   const std::string steps = std::to_string(f.run.last_step() + 5);
   const Outcome more = f.resume({"small", "--set", "stop.max_time=1d", "--set", "steps=" + steps});
   INFO(more.err);

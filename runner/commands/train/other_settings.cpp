@@ -35,6 +35,10 @@ bool is_resolved(const std::string& key, const config::Value& asked, const confi
   return checkpoint.empty() || asked == record::position_of(checkpoint).global_batch_size;
 }
 
+std::string samples_of(const config::Experiment& e) {
+  return record::hash_of_samples(record::content_samples(record::data_files(e)));
+}
+
 // Returns true if the key names files that only lie in another folder.
 bool moved(const std::string& key, const config::Experiment& before, const config::Experiment& now) {
   const auto names = [&](const config::Experiment& e) {
@@ -42,7 +46,7 @@ bool moved(const std::string& key, const config::Experiment& before, const confi
     return std::any_of(files.begin(), files.end(), [&](const auto& file) { return file.key == key; });
   };
   return names(before) && names(now) &&
-         record::content_samples(record::data_files(before)) == record::content_samples(record::data_files(now));
+         samples_of(before) == samples_of(now);
 }
 
 std::optional<config::Experiment> experiment_of(const record::RunDirectory& run, const std::vector<std::string>& sets,

@@ -87,7 +87,8 @@ int end_run(WrittenRun& w, const Plan& plan, const Launch& launch, record::Share
 
 // Returns the exit code of a rank that does not write the run, or whose run has not begun.
 int end_unwritten(const record::RankProgress& progress, int code, int signal) {
-  if (progress.interrupted && signal != 0) return exit_code_of(signal);
+  // Before the run has begun, ranks that stop may lose each other first.
+  if (signal != 0 && (progress.interrupted || (code != 0 && !progress.begun))) return exit_code_of(signal);
   // Settings that are wrong before the run has begun: nothing was started.
   return code != 0 && progress.no_restart && !progress.begun ? 2 : code;
 }
