@@ -37,8 +37,7 @@ bool Encoder::refuses_missing(const Feature& feature) const {
 std::string Encoder::if_missing(const Feature& feature) const {
   if (feature.name.empty() && !trained_before) {
     return "add \"\" to dataset.drop, which leaves out the column without a name, or remove the delimiter at the end "
-           "of "
-           "each line";
+           "of each line";
   }
   if (keeps_rows && missing == "drop") {
     return "fill these cells in the file, or remove their rows: the model was trained without such rows "

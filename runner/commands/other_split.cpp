@@ -10,20 +10,10 @@
 namespace ddp::commands {
 namespace {
 
-// The options that choose the samples of a split, besides its size.
-bool same_order(const config::Experiment& a, const config::Experiment& b) {
-  return a.validation.seed == b.validation.seed && a.validation.stratify == b.validation.stratify &&
-         a.validation.by == b.validation.by && a.test.stratify == b.test.stratify && a.test.by == b.test.by;
-}
+// The size of a split alone does not change the order from which it takes samples.
+bool orders_samples(const std::string& key) { return chooses_samples(key) && !key.ends_with(".split"); }
 
-// With one order, a smaller share consists of samples that were held out before (data/split.h).
-bool measures_trained(const config::Experiment& before, const config::Experiment& now) {
-  constexpr double kRounding = 1e-9;
-  const double then = before.validation.split + before.test.split;
-  const double share = now.validation.split + now.test.split;
-  if (share <= 0 || !same_data(before, now)) return false;
-  return share > then + kRounding || !same_order(before, now);
-}
+}  // namespace
 
 bool chooses_samples(const std::string& key) {
   const std::string option = key.substr(key.find('.') + 1);
@@ -32,21 +22,26 @@ bool chooses_samples(const std::string& key) {
          std::find(options.begin(), options.end(), option) != options.end();
 }
 
-}  // namespace
-
 bool same_data(const config::Experiment& before, const config::Experiment& now) {
   return before.dataset.name == now.dataset.name && before.dataset.options == now.dataset.options;
 }
 
 std::string held_out_after_training(const config::Experiment& before, const config::Experiment& now,
                                     const std::filesystem::path& config, const std::vector<std::string>& sets) {
-  if (!measures_trained(before, now)) return "";
+  constexpr double kRounding = 1e-9;
+  const double then = before.validation.split + before.test.split;
+  const double share = now.validation.split + now.test.split;
+  if (share <= 0 || !same_data(before, now)) return "";
+  bool other_samples = share > then + kRounding;
   std::string changed;
   const config::Value changes = config::differences(config::write(before), config::write(now));
   for (const auto& [key, values] : changes.items()) {
     if (!chooses_samples(key)) continue;
+    other_samples = other_samples || orders_samples(key);
     changed += (changed.empty() ? "" : "; ") + config::change_in_words(key, values);
   }
+  // With one order, a smaller share consists of samples that were held out before (data/split.h).
+  if (!other_samples) return "";
   return changed +
          ": the model has trained on samples that are held out now, so their values are better than on new data\n  "
          "hold them out from the start, in a new run: " +

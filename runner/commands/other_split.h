@@ -14,6 +14,9 @@ namespace ddp::commands {
 std::string held_out_after_training(const config::Experiment& before, const config::Experiment& now,
                                     const std::filesystem::path& config, const std::vector<std::string>& sets);
 
+// Does this key decide which samples are held out?
+bool chooses_samples(const std::string& key);
+
 // Is this the dataset on which the run trained?
 bool same_data(const config::Experiment& before, const config::Experiment& now);
 

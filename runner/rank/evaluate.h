@@ -7,8 +7,8 @@
 
 namespace ddp::rank {
 
-// The measured values, by their names in events: val_loss, test_accuracy, …. A matrix, such as
-// val_confusion, is a list of rows.
+// The measured values, by their names in events: val_loss, test_accuracy, …. A matrix, such as val_confusion, is a list
+// of rows.
 struct Measurement {
   config::Value values = config::Value::object();
   std::string left_out;  // message about images that cannot be decoded; empty: none

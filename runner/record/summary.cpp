@@ -28,11 +28,15 @@ std::optional<Origin> read_origin(const config::Value& json) {
   return origin;
 }
 
-std::optional<Origin> origin_of(const RunDirectory& run) {
+config::Value last_summary(const RunDirectory& run) {
   std::error_code none;
-  if (!std::filesystem::exists(run.summary(), none)) return {};
-  const auto summary = config::Value::parse(read_text(run.summary()), nullptr, /*allow_exceptions=*/false);
-  return summary.is_object() && summary.contains("origin") ? read_origin(summary["origin"]) : std::nullopt;
+  if (!std::filesystem::exists(run.summary(), none)) return config::Value::object();
+  auto summary = config::Value::parse(read_text(run.summary()), nullptr, /*allow_exceptions=*/false);
+  return summary.is_object() ? summary : config::Value::object();
+}
+
+std::optional<Origin> origin_of(const RunDirectory& run) {
+  return read_origin(last_summary(run).value("origin", config::Value()));
 }
 
 namespace {

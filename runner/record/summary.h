@@ -57,6 +57,10 @@ struct Summary {
   std::optional<Failure> error;
 };
 
+// Returns summary.json as an object: {} if the file is missing or damaged. Throws ddp::Error (usage) if it cannot be
+// read.
+config::Value last_summary(const RunDirectory& run);
+
 // Returns the origin that summary.json names; nothing if the run is not a fork. Throws ddp::Error (usage) if the file
 // cannot be read.
 std::optional<Origin> origin_of(const RunDirectory& run);

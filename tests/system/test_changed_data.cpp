@@ -192,6 +192,8 @@ TEST_CASE("a resume with other data or another loss warns that best compares it 
   CHECK(contains(resumed("epochs=3", "loss.label_smoothing=0.1"),
                  "the best val_loss so far was measured with another loss"));
   CHECK_FALSE(contains(resumed("epochs=4", "optimizer.lr=0.001"), "the best val_loss so far"));
+  // Other times of validation measure the same samples.
+  CHECK_FALSE(contains(resumed("epochs=6", "validation.every=2"), "the best val_loss so far"));
 }
 
 }  // namespace ddp::system_test

@@ -53,8 +53,7 @@ TEST_CASE("weights are read from a .safetensors file whose length of header look
   const std::string begin({'\x80', '\x02', 0, 0, 0, 0, 0, 0});
   const std::string header = small.model.substr(sizeof length, length) + std::string(kLength - length, ' ');
   small.workspace.write("given.safetensors", begin + header + small.model.substr(sizeof length + length));
-  const Outcome run =
-      small.workspace.run({"run", "small.toml", "--name", "next", "--init-from", "given.safetensors"});
+  const Outcome run = small.workspace.run({"run", "small.toml", "--name", "next", "--init-from", "given.safetensors"});
   INFO(run.err);
   CHECK(run.code == 0);
 }

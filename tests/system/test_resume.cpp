@@ -160,8 +160,8 @@ TEST_CASE("a run that another process writes is refused with exit 2 and continue
   const auto process = w.start({"run", "small.toml", "--run-id", "busy", "--set", "epochs=1000000"});
   const RunFolder run = w.running(*process, "small", 3);
   using Arguments = std::vector<std::string>;
-  for (const auto& arguments : {Arguments{"resume", "small"},
-                                Arguments{"run", "small.toml", "--run-id", "busy", "--set", "epochs=1000000"}}) {
+  for (const auto& arguments :
+       {Arguments{"resume", "small"}, Arguments{"run", "small.toml", "--run-id", "busy", "--set", "epochs=1000000"}}) {
     const Outcome refused = w.run(arguments);
     CHECK(refused.code == 2);
     CHECK(contains(refused.err, "another process is writing this run"));

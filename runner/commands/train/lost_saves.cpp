@@ -3,20 +3,19 @@
 #include "base/log.h"
 #include "base/own_command.h"
 #include "base/shell_word.h"
-#include "record/file/atomic_file.h"
 #include "record/saves/checkpoint_index.h"
+#include "record/summary.h"
 
 namespace ddp::commands {
 namespace {
 
 // Returns the steps of a completed run by its summary.json; 0: the run has not completed, or the file does not say.
 std::int64_t completed_steps(const record::RunDirectory& run) {
-  std::error_code none;
-  if (!std::filesystem::exists(run.summary(), none)) return 0;
-  const auto summary = config::Value::parse(record::read_text(run.summary()), nullptr, /*allow_exceptions=*/false);
-  const bool is_read = summary.is_object() && summary.contains("status") && summary.contains("steps");
-  if (!is_read || summary.at("status") != "completed" || !summary.at("steps").is_number_integer()) return 0;
-  return summary.at("steps").get<std::int64_t>();
+  const config::Value summary = record::last_summary(run);
+  const config::Value steps = summary.value("steps", config::Value());
+  return summary.value("status", config::Value()) == "completed" && steps.is_number_integer()
+             ? steps.get<std::int64_t>()
+             : 0;
 }
 
 }  // namespace

@@ -45,8 +45,7 @@ bool moved(const std::string& key, const config::Experiment& before, const confi
     const auto files = config::named_files(e, e.components());
     return std::any_of(files.begin(), files.end(), [&](const auto& file) { return file.key == key; });
   };
-  return names(before) && names(now) &&
-         samples_of(before) == samples_of(now);
+  return names(before) && names(now) && samples_of(before) == samples_of(now);
 }
 
 std::optional<config::Experiment> experiment_of(const record::RunDirectory& run, const std::vector<std::string>& sets,

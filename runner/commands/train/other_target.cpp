@@ -4,6 +4,7 @@
 
 #include "base/own_command.h"
 #include "base/shell_word.h"
+#include "commands/other_split.h"
 #include "commands/sets.h"
 #include "config/check/files.h"
 #include "config/difference.h"
@@ -27,7 +28,7 @@ std::string best_change(const config::Experiment& before, const config::Experime
   for (const auto& [key, values] : changes.items()) {
     // The same data may lie at another path.
     if (std::any_of(files.begin(), files.end(), [&](const auto& file) { return file.key == key; })) continue;
-    const bool of_data = key.starts_with("dataset") || key.starts_with("validation");
+    const bool of_data = key.starts_with("dataset") || key.starts_with("validation.dataset") || chooses_samples(key);
     const bool of_loss = key.starts_with("loss") && metric.ends_with("loss");
     if (!of_data && !of_loss) continue;
     return "the best " + metric + " so far was measured " + (of_data ? "on other data" : "with another loss") + " (" +

@@ -208,7 +208,8 @@ ResumePoint find_resume_point(const Resumption& r, const launch::Launch& launch)
     }
     const bool of_weights = error.where() == checkpoint.string();
     const auto other = of_weights ? other_model(continued, before, loaded, error) : other_data(before, loaded, error);
-    throw other ? *other : error;
+    if (other) throw *other;
+    throw;
   }
   if (point.position.inside_epoch()) {
     require_same_order(point.prepared, before, point.position);

@@ -76,32 +76,29 @@ bool is_of_torch_export(const fs::path& file) {
   return end.find("/models/model.json") != std::string::npos;
 }
 
-// Returns lines of Python that write the weights of an archive of torch.export as safetensors.
-std::string conversion_of_export(const fs::path& file) {
+// Returns lines of Python that write as safetensors the weights of `file`, which the Python text `load` reads.
+std::string lines_of_conversion(const fs::path& file, const std::string& load) {
   const fs::path written = fs::path(file).replace_extension(".safetensors");
-  return "name the run that trained the model, or write its weights as safetensors in Python, and give that file:\n"
-         "    import torch\n"
+  return "    import torch\n"
          "    from safetensors.torch import save_file\n"
-         "    weights = torch.export.load(" +
-         config::Value(file.string()).dump() +
-         ").state_dict\n"
+         "    weights = " +
+         load +
+         "\n"
          "    save_file({name: t.detach().contiguous().clone() for name, t in weights.items()}, " +
          config::Value(written.string()).dump() + ")";
 }
 
-// Returns lines of Python that write the weights of such a file as safetensors.
+// The remedy for an archive of torch.export.
+std::string conversion_of_export(const fs::path& file) {
+  return "name the run that trained the model, or write its weights as safetensors in Python, and give that file:\n" +
+         lines_of_conversion(file, "torch.export.load(" + config::Value(file.string()).dump() + ").state_dict");
+}
+
+// The remedy for a file of torch.save.
 std::string conversion_of(const fs::path& file) {
-  const fs::path written = fs::path(file).replace_extension(".safetensors");
-  return "write it as safetensors in Python, and give that file:\n"
-         "    import torch\n"
-         "    from safetensors.torch import save_file\n"
-         "    weights = torch.load(" +
-         config::Value(file.string()).dump() +
-         ", map_location=\"cpu\")\n"
-         "    save_file({name: t.contiguous().clone() for name, t in weights.items()}, " +
-         config::Value(written.string()).dump() +
-         ")\n"
-         "  `weights` must be the state_dict; if the file holds more, take it from there: weights[\"state_dict\"]";
+  return "write it as safetensors in Python, and give that file:\n" +
+         lines_of_conversion(file, "torch.load(" + config::Value(file.string()).dump() + ", map_location=\"cpu\")") +
+         "\n  `weights` must be the state_dict; if the file holds more, take it from there: weights[\"state_dict\"]";
 }
 
 // Returns the run that the experiment names. All commands accept the same names.

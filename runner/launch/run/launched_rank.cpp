@@ -129,9 +129,8 @@ std::optional<record::RunDirectory> find_launched(const fs::path& runs, const st
   for (fs::directory_iterator entry(runs, ignored), end; !ignored && entry != end; entry.increment(ignored)) {
     std::error_code error;
     const record::RunDirectory run(entry->path());
-    if (entry->is_symlink(error) || !run.begun() || !fs::exists(run.summary(), error)) continue;
-    const auto summary = config::Value::parse(record::read_text(run.summary()), nullptr, /*allow_exceptions=*/false);
-    if (!summary.is_object() || summary.value("launch", config::Value()) != launch_id) continue;
+    if (entry->is_symlink(error) || !run.begun()) continue;
+    if (record::last_summary(run).value("launch", config::Value()) != launch_id) continue;
     const auto begun = fs::last_write_time(run.config(), error);
     if (error || (found && begun <= youngest)) continue;
     found = run;

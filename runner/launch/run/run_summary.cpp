@@ -104,10 +104,7 @@ void remember_epochs(record::RunProgress& run, const record::RunDirectory& direc
 }
 
 void keep_history(record::Summary& s, const record::RunDirectory& directory) {
-  std::error_code none;
-  if (!fs::exists(directory.summary(), none)) return;
-  const auto old = config::Value::parse(record::read_text(directory.summary()), nullptr, /*allow_exceptions=*/false);
-  if (!old.is_object()) return;
+  const config::Value old = record::last_summary(directory);
   if (const auto restarts = old.find("restarts"); restarts != old.end() && restarts->is_number_integer()) {
     s.restarts = restarts->get<int>();
   }

@@ -23,11 +23,7 @@ bool has_done_all_steps(const config::Experiment& e, const record::Position& pos
 }
 
 void settle(const Plan& plan, const record::RunDirectory& directory, const record::Position& done) {
-  std::error_code none;
-  if (fs::exists(directory.summary(), none)) {
-    const auto old = config::Value::parse(record::read_text(directory.summary()), nullptr, /*allow_exceptions=*/false);
-    if (old.is_object() && old.contains("status") && old.at("status") == "completed") return;
-  }
+  if (record::last_summary(directory).value("status", config::Value()) == "completed") return;
   record::Summary summary = summary_of(plan, {});
   keep_history(summary, directory);
   record::SharedProgress shared(plan.world_size());
