@@ -109,6 +109,8 @@ void TriedModel::require_last_batch(const datasets::Batch& batch, std::int64_t t
   const int ranks = is_split ? static_cast<int>(e.device_pool.size()) : 1;
   const std::int64_t of_rank = config::samples_of_rank(train_samples, ranks, e.loader.drop_last);
   if (e.loader.drop_last_batch || of_rank % *e.batch_size != 1) return;
+  const std::int64_t batches = config::micro_batches_of_rank(train_samples, ranks, *e.batch_size, e.loader);
+  if (e.steps && *e.steps * e.accumulate < batches) return;  // the run ends before that batch
   try {
     call(batch.first(1).inputs);
   } catch (const std::exception& error) {  // of LibTorch, or of a layer that names itself

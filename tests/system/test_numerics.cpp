@@ -112,9 +112,9 @@ TEST_CASE("eval of a trained model refuses --set of [ema] and names --raw") {
 
 TEST_CASE("a last batch of one sample is refused for a model with batch norm, with a remedy that works") {
   const ArrayWorkspace w("npy", ArrayData(100));
-  const auto planned = [&](const std::string& batch_size, const std::string& drops) {
+  const auto planned = [&](const std::string& batch_size, const std::string& drops, const char* length = "epochs=1") {
     return w.run({"plan", "arrays.toml", "--set", "batch_size=" + batch_size, "--set",
-                  "loader.drop_last_batch=" + drops, "--set",
+                  "loader.drop_last_batch=" + drops, "--set", length, "--set",
                   "model={name=\"sequential\", layers=[{type=\"BatchNorm1d\", num_features=4}, "
                   "{type=\"Linear\", in_features=4, out_features=3}]}"});
   };
@@ -125,6 +125,9 @@ TEST_CASE("a last batch of one sample is refused for a model with batch norm, wi
   CHECK(contains(refused.err, "--set loader.drop_last_batch=true; or give another batch_size"));
   CHECK(planned("49", "true").code == 0);
   CHECK(planned("48", "false").code == 0);
+  // A run of one step ends before that batch, the second one.
+  CHECK(planned("49", "false", "steps=1").code == 0);
+  CHECK(planned("49", "false", "steps=2").code == 2);
   const Outcome single = planned("1", "false");
   INFO(single.err);
   CHECK(single.code == 2);
