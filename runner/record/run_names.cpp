@@ -188,7 +188,7 @@ std::optional<Error> no_such_trial(const fs::path& results, const fs::path& name
   const fs::path above = named.parent_path();
   const fs::path by_part = folder_by_part(results, above.string()).value_or(fs::path());
   for (const fs::path& sweep : {above, results / above, results / above / "latest", by_part}) {
-    if (!RunDirectory(sweep).is_sweep()) continue;
+    if (sweep.empty() || !RunDirectory(sweep).is_sweep()) continue;
     const std::vector<std::string> trials = folders_inside(RunDirectory(sweep).trials());
     if (trials.empty()) return usage_error("this sweep has no trials yet", sweep.string());
     return usage_error("there is no trial " + number, sweep.string(),

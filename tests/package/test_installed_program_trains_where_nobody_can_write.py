@@ -32,7 +32,7 @@ def manual_tells_of_every_verb(prefix, folder):
     text = page.read_text()
     for verb in verbs:
         assert f"\n.SS {verb}\n" in text, verb
-    assert "\\fB\\-\\-max\\-restarts\\fR \\fIINT\\fR" in text and "130 and 143" in text
+    assert "\\fB\\-\\-max\\-restarts\\fR \\fIN\\fR" in text and "130 and 143" in text
     if shutil.which("groff"):
         done = subprocess.run(["groff", "-man", "-ww", "-Kutf8", "-Tutf8", page], capture_output=True, text=True)
         assert done.returncode == 0 and not done.stderr, done.stderr

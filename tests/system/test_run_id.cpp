@@ -80,6 +80,18 @@ TEST_CASE("run --run-id resumes a run whose values were resolved, and one whose 
   CHECK(contains(third.err, "dataset.path was "));
 }
 
+TEST_CASE("sweep --run-id continues a sweep whose threads were resolved, also for one trial on other cores") {
+  const Workspace w;
+  const std::string file = replaced(kSmall, "threads     = 1\n", "");
+  w.write("small.toml", file + "[sweep]\nparameters = { \"optimizer.lr\" = [0.01, 0.02] }\n");
+  std::vector<std::string> words{"sweep", "small.toml", "--run-id", "one", "--set", "epochs=1"};
+  REQUIRE(w.run(words).code == 0);
+  CHECK(contains(text_of(w.results() / "small/one/sweep.toml"), "threads"));
+  CHECK(w.run(words).code == 0);
+  words.insert(words.end(), {"--trial", "1"});
+  CHECK(w.run(words).code == 0);
+}
+
 TEST_CASE("sweep --run-id of an existing sweep refuses a file with other settings") {
   const Workspace w;
   const std::string sweep = kSmall + "[sweep]\nparameters = { \"optimizer.lr\" = [0.01, 0.02] }\n";

@@ -1,5 +1,6 @@
 #include "commands/sweep/sweep.h"
 
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <memory>
@@ -146,10 +147,14 @@ config::Value settings_of(const config::LoadedSweep& sweep) {
 // batch system's restarted job, repeats its file and its --set too.
 void require_settings_of(const record::RunDirectory& directory, const config::LoadedSweep& asked) {
   const auto was = launch::load_sweep(directory.sweep());
-  const auto changed = config::first_difference(settings_of(was), settings_of(asked));
-  if (!changed) return;
-  throw usage_error("this sweep began with " + changed->key + " = " + changed->first + ", not " + changed->second,
-                    directory.path().string(),
+  const config::Value changes = config::differences(settings_of(was), settings_of(asked));
+  // The sweep has more keys than its file: the values that it resolved, such as threads.
+  const auto changed =
+      std::find_if(changes.begin(), changes.end(), [](const auto& change) { return !change[1].is_null(); });
+  if (changed == changes.end()) return;
+  const std::string before =
+      (*changed)[0].is_null() ? "no " + changed.key() : changed.key() + " = " + (*changed)[0].dump();
+  throw usage_error("this sweep began with " + before + ", not " + (*changed)[1].dump(), directory.path().string(),
                     "continue it as it is: " + resuming_command(directory, {}) +
                         "\n  begin another sweep: without --run-id, or with a new one");
 }
@@ -167,7 +172,7 @@ int sweep_one(const SweepOptions& o, const std::vector<std::string>& sets) {
   }
   const record::RunDirectory directory(fs::path(o.results) / prepared.loaded->name / o.run_id);
   begin_once(prepared, directory);
-  require_settings_of(directory, *prepared.loaded);
+  require_settings_of(directory, launch::load_sweep(o.file, sets));
   const FileDescriptor lock = directory.lock_shared(kPatience, [&] {
     log::info("waiting up to " + std::to_string(kPatience.count()) +
               " seconds: another process trains all trials of this sweep, or begins it: " + directory.path().string());
