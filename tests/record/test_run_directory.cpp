@@ -11,17 +11,12 @@
 #include "record/run_directory.h"
 #include "record/saves/checkpoint_index.h"
 #include "scratch.h"
+#include "started_run.h"
 #include "words.h"
 
 namespace ddp::record {
 namespace fs = std::filesystem;
 namespace {
-
-RunDirectory started(const fs::path& results, const std::string& name, const std::string& id) {
-  const RunDirectory run = RunDirectory::create(results, name, id);
-  run.begin([&] { return "name = \"" + name + "\"\n"; });
-  return run;
-}
 
 // A complete checkpoint, as the index sees it.
 fs::path checkpoint(const Scratch& scratch, const std::string& step, const std::string& metric) {
@@ -37,152 +32,6 @@ fs::path checkpoint(const Scratch& scratch, const std::string& step, const std::
 }
 
 }  // namespace
-
-TEST_CASE("a run that has lost its config.toml is named with its missing file") {
-  const Scratch scratch;
-  const fs::path run = scratch.folder() / "kg" / "1";
-  fs::create_directories(run);
-  std::ofstream(run / "metrics.jsonl") << "";
-  fs::create_symlink("1", scratch.folder() / "kg" / "latest");
-  for (const std::string named : {"kg", "kg/1", "kg/latest"}) {
-    CHECK(contains(error_of([&] { RunDirectory::find(scratch.folder(), named); }),
-                   run.string() + ": this run has no config.toml"));
-  }
-}
-
-TEST_CASE("a run is found by its directory, its name, its name and id, or as the latest") {
-  const Scratch scratch;
-  const fs::path results = scratch.folder() / "results";
-  const RunDirectory first = started(results, "a", "1");
-  const RunDirectory second = started(results, "a", "2");
-  const RunDirectory other = started(results, "b", "x");
-  // The start times decide which run is the latest.
-  const auto now = fs::file_time_type::clock::now();
-  fs::last_write_time(second.config(), now - std::chrono::seconds(10));
-  fs::last_write_time(other.config(), now - std::chrono::seconds(20));
-  CHECK(RunDirectory::find(results, "a").path() == second.path());
-  CHECK(RunDirectory::find(results, "a/1").path() == first.path());
-  CHECK(RunDirectory::find(results, "b").path() == other.path());
-  CHECK(RunDirectory::find(results, first.path().string()).path() == first.path());
-  CHECK(RunDirectory::find(results, "latest").path() == second.path());
-  CHECK(RunDirectory::find(results, (results / "a/latest").string()).path() == second.path());
-  CHECK(contains(error_of([&] { RunDirectory::find(results, "c"); }), "no such run: \"c\""));
-  CHECK(contains(error_of([&] { RunDirectory::find(results, "a/3"); }), "no such run"));
-  CHECK(contains(error_of([&] { RunDirectory::find(scratch.folder() / "none", "latest"); }), "no runs yet"));
-}
-
-TEST_CASE("a sweep and its trials are found like a run") {
-  const Scratch scratch;
-  const fs::path results = scratch.folder() / "results";
-  const RunDirectory run = started(results, "a", "1");
-  fs::last_write_time(run.config(), fs::file_time_type::clock::now() - std::chrono::seconds(10));
-  scratch.write("results/s/2/sweep.toml", "");
-  scratch.write("results/s/2/trials/003/config.toml", "");
-  link_atomically(results / "s/latest", "2");
-  for (const std::string& name :
-       {std::string("s"), std::string("s/2"), std::string("latest"), (results / "s/2").string()}) {
-    INFO(name);
-    const RunDirectory found = RunDirectory::find(results, name);
-    CHECK(found.path() == results / "s/2");
-    CHECK(found.is_sweep());
-    CHECK(contains(error_of([&] { found.require_run(); }), "this is a sweep, not a run"));
-  }
-  for (const std::string& name :
-       {std::string("s/2/trials/003"), std::string("s/latest/trials/003"), (results / "s/2/trials/003").string()}) {
-    INFO(name);
-    const RunDirectory found = RunDirectory::find(results, name);
-    CHECK(found.path() == results / "s/2/trials/003");
-    CHECK_FALSE(found.is_sweep());
-    CHECK(error_of([&] { found.require_run(); }).empty());
-  }
-  CHECK(contains(error_of([&] { RunDirectory::find(results, "s/2/trials/004"); }), "no such run"));
-  CHECK(contains(error_of([&] { RunDirectory::create(results, "s", "2"); }), "this run exists"));
-}
-
-TEST_CASE("a unique part of an id of at least four characters names its run, and an exact name comes first") {
-  const Scratch scratch;
-  const fs::path results = scratch.folder() / "results";
-  const RunDirectory first = started(results, "a", "20260102-030405-w4fg");
-  const RunDirectory second = started(results, "b", "20260102-030406-k0qz");
-  const RunDirectory newest = started(results, "a", "20260103-000000-mmmm");
-  scratch.write("results/a/20260104-000000-wxyz/notes.txt", "no run");
-  CHECK(RunDirectory::find(results, "w4fg").path() == first.path());
-  CHECK(RunDirectory::find(results, "0405-w4").path() == first.path());
-  CHECK(RunDirectory::find(results, "b/k0qz").path() == second.path());
-  CHECK(RunDirectory::find(results, "20260102-030406-k0qz").path() == second.path());
-  for (const char* none : {"4fg", "a/k0qz", "wxyz", "/w4fg", "a/b/w4fg", "late"}) {
-    INFO(none);
-    CHECK(contains(error_of([&] { RunDirectory::find(results, none); }), "no such run"));
-  }
-  // The part of one id is the name of another run.
-  const RunDirectory named = started(results, "w4fg", "1");
-  CHECK(RunDirectory::find(results, "w4fg").path() == named.path());
-  // `latest` also leads to the newest run, and is not a second match.
-  CHECK(RunDirectory::find(results, "mmmm").path() == newest.path());
-}
-
-TEST_CASE("a part of several ids is an error that lists at most ten of them, the newest first") {
-  const Scratch scratch;
-  for (int i = 10; i < 22; ++i) started(scratch.folder(), i % 2 == 0 ? "a" : "b", "same-" + std::to_string(i));
-  const std::string error = error_of([&] { RunDirectory::find(scratch.folder(), "same"); });
-  INFO(error);
-  CHECK(contains(error, "\"same\" is part of 12 ids"));
-  CHECK(contains(error, "name one of them: b/same-21, a/same-20, "));
-  CHECK(contains(error, "a/same-12 and 2 more"));
-  CHECK_FALSE(contains(error, "same-11"));
-  CHECK(contains(error_of([&] { RunDirectory::find(scratch.folder(), "a/same"); }), "is part of 6 ids"));
-}
-
-TEST_CASE("a trial is named by its sweep and its number, and the sweep also by a part of its id") {
-  const Scratch scratch;
-  const fs::path results = scratch.folder() / "results";
-  scratch.write("results/s/20260102-030405-w4fg/sweep.toml", "");
-  const fs::path trial = results / "s/20260102-030405-w4fg/trials/003";
-  scratch.write("results/s/20260102-030405-w4fg/trials/003/config.toml", "");
-  link_atomically(results / "s/latest", "20260102-030405-w4fg");
-  for (const std::string& name :
-       {std::string("s/20260102-030405-w4fg/003"), std::string("s/latest/003"), std::string("s/003"),
-        std::string("s/w4fg/3"), std::string("w4fg/003"), (results / "s/20260102-030405-w4fg/003").string()}) {
-    INFO(name);
-    CHECK(RunDirectory::find(results, name).path() == trial);
-  }
-  for (const char* none : {"s/w4fg/x", "s/w4fg/-3", "s/gone/003"}) {
-    INFO(none);
-    CHECK(contains(error_of([&] { RunDirectory::find(results, none); }), "no such run"));
-  }
-  scratch.write("results/s/20260102-030405-w4fg/trials/011/config.toml", "");
-  for (const std::string none : {"s/w4fg/004", "s/004", "s/latest/004", "s/w4fg/99999999999999999999"}) {
-    INFO(none);
-    const std::string error = error_of([&] { RunDirectory::find(results, none); });
-    CHECK(contains(error, "there is no trial " + none.substr(none.rfind('/') + 1) + "\n"));
-    CHECK(contains(error, "its trials: 003 to 011"));
-  }
-}
-
-TEST_CASE("an unknown name is an error with the nearest existing names") {
-  const Scratch scratch;
-  started(scratch.folder(), "basic", "20260102-030405-w4fg");
-  started(scratch.folder(), "digits", "mine");
-  const auto asked = [&](const std::string& name) {
-    return error_of([&] { RunDirectory::find(scratch.folder(), name); });
-  };
-  CHECK(contains(asked("basci"), "did you mean \"basic\"?"));
-  CHECK(contains(asked("digits/mien"), "did you mean \"digits/mine\"?"));
-  CHECK(contains(asked("digist/mine"), "did you mean \"digits/mine\"?"));
-  CHECK(contains(asked("w4gf"), "did you mean \"basic/20260102-030405-w4fg\"?"));
-  CHECK(contains(asked("nothing like these"), "a part of an id of at least 4 characters"));
-}
-
-TEST_CASE("links that lead nowhere or to themselves are not the latest run") {
-  const Scratch scratch;
-  started(scratch.folder(), "a", "1");
-  for (const char* target : {"gone", "latest", "../b", "/dev/null"}) {
-    scratch.write(std::string("b/x"), "");
-    fs::remove(scratch.folder() / "b/latest");
-    fs::create_symlink(target, scratch.folder() / "b/latest");
-    CHECK(RunDirectory::find(scratch.folder(), "latest").path() == scratch.folder() / "a/1");
-  }
-}
 
 TEST_CASE("two runs never share a directory") {
   const Scratch scratch;
