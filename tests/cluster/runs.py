@@ -24,8 +24,11 @@ checkpoint  = { save_every_steps = 5 }
 """
 
 
-def write_experiment(folder):
-    (folder / "small.toml").write_text(EXPERIMENT)
+def write_experiment(folder, text=EXPERIMENT):
+    """Replaces the file as a whole, since a rank that started before may read it at this moment."""
+    new = folder / "small.toml.new"
+    new.write_text(text)
+    new.replace(folder / "small.toml")
     return "small.toml"
 
 

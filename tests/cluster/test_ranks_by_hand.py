@@ -6,7 +6,7 @@ import sys
 
 import cluster
 from commands import until
-from runs import PROGRAM, begun_run, finish, on_one_machine, same, write_experiment
+from runs import EXPERIMENT, PROGRAM, begun_run, finish, on_one_machine, same, write_experiment
 
 cluster.isolate()
 
@@ -202,13 +202,12 @@ def other_sizes_by_hand(c):
         says_only(ended, "WORLD_SIZE is 3 on rank 1, and 2 on rank 0", "give all ranks the same WORLD_SIZE")
     for ended in finish([rank_by_hand(c, 0, WORLD_SIZE=3), rank_by_hand(c, 1)], code=2):
         says_only(ended, "WORLD_SIZE is 2 on rank 1, and 3 on rank 0")
-    own_threads = write_experiment(c.hosts[0].folder)
-    file = c.hosts[0].folder / own_threads
+    lines = [line for line in EXPERIMENT.split("\n") if not line.startswith("threads")]
+    own_threads = write_experiment(c.hosts[0].folder, "\n".join(lines))
     ranks = []
     for rank, here in ((0, 2), (1, 1)):
         at = {"RANK": rank, "WORLD_SIZE": 2, "LOCAL_RANK": 0, "LOCAL_WORLD_SIZE": here,
               "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": 7777}  # fmt: skip
-        file.write_text("\n".join(line for line in file.read_text().split("\n") if not line.startswith("threads")))
         ranks.append(c.hosts[0].start(PROGRAM, "run", own_threads, *ALONE, **{k: str(v) for k, v in at.items()}))
     for ended in finish(ranks, code=2):
         says_only(ended, "LOCAL_WORLD_SIZE is 1 on rank 1, and 2 on rank 0", "set LOCAL_WORLD_SIZE to the number of")
