@@ -112,6 +112,35 @@ TEST_CASE("a run that resumed with changed data and was killed before it saved a
   CHECK(run.has_each_step_once(run.last_step()));
 }
 
+TEST_CASE("a resume or fork with new options of the data goes on with them after a kill before its first save") {
+  const std::vector<std::string> minmax{"--set", "dataset.normalise=minmax"};
+  const std::vector<std::string> endless{"--set", "epochs=100000",         "--set", "checkpoint.save_every=0",
+                                         "--set", "checkpoint.keep_best=0"};
+  const auto joined = [](std::vector<std::string> words, const std::vector<std::string>& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  const ShapesWorkspace calm;
+  calm.train({"epochs=1"});
+  const std::string model = check_goes_on(calm, joined({"resume", "shapes", "--set", "epochs=2"}, minmax)).run.model();
+  const ShapesWorkspace w;
+  w.train({"epochs=1"});
+  const std::string measured = check_goes_on(w, {"eval", "shapes"}).out;
+  const std::vector<std::string> fork{"fork", "shapes", "--name", "other"};
+  const std::vector<std::string> resume{"resume", "shapes"};
+  for (const auto& [begin, name] : {std::pair(fork, "other"), std::pair(resume, "shapes")}) {
+    INFO(name);
+    const auto process = w.start(joined(joined(begin, minmax), endless));
+    w.running(*process, name, 40);
+    process->signal(SIGKILL);
+    REQUIRE(wait_until([&] { return process->all_gone(); }));
+    CHECK(check_goes_on(w, {"eval", name}).out == measured);
+    const Outcome again = check_goes_on(w, {"resume", name, "--set", "epochs=2"});
+    CHECK(contains(again.err, "changed: dataset.normalise"));
+    CHECK(again.run.model() == model);
+  }
+}
+
 TEST_CASE("a fork of changed data is refused by name, and accepted with --data-changed or with its own data") {
   const ShapesWorkspace w;
   w.train({"epochs=1"});

@@ -24,6 +24,7 @@
 #include "launch/plugin/experiment.h"
 #include "launch/run/fork_files.h"
 #include "launch/run/training.h"
+#include "record/saves/checkpoint_settings.h"
 #include "record/saves/data_files.h"
 #include "report/select/row.h"
 
@@ -134,6 +135,11 @@ launch::OpenRun NewFork::open(const ResumePoint& point, const launch::Launch& la
                           .launch_id = launch.id},
                          point.prepared.plan, run.directory());
   record::accept_data(copy, point.prepared.data.files());
+  if (!point.changes.empty()) {
+    config::Experiment before = point.before;
+    before.name = name;
+    record::write_settings(copy, before);
+  }
   log::info("a fork of " + origin_name + " after step " + std::to_string(point.position.step) + ", from " + checkpoint);
   return {.directory = run.directory(), .lock = run.take_lock(), .start = {.resume_from = copy, .init_from = {}}};
 }

@@ -18,6 +18,7 @@
 #include "commands/typed.h"
 #include "launch/plugin/experiment.h"
 #include "launch/run/launched_rank.h"
+#include "record/saves/checkpoint_settings.h"
 #include "record/saves/data_files.h"
 #include "record/saves/retention.h"
 
@@ -147,6 +148,9 @@ int resume_run(const Resumption& r, const launch::LaunchRole& role) {
   }
   const auto go_back = [&] {
     tell_what_goes(r, point);
+    if (!point.changes.empty()) {
+      record::keep_settings(r.directory, experiment_before(r.directory.config(), point.prepared.plan.experiment));
+    }
     if (!point.checkpoint.empty()) record::accept_data(point.checkpoint, point.prepared.data.files());
     record::go_back(r.directory, point.return_point());
     return launch::OpenRun{.directory = r.directory,

@@ -19,6 +19,7 @@
 #include "launch/plugin/experiment.h"
 #include "launch/plugin/run_copy.h"
 #include "launch/run/training.h"
+#include "record/saves/checkpoint_settings.h"
 #include "record/saves/data_files.h"
 #include "record/saves/ended_by.h"
 #include "record/summary.h"
@@ -145,11 +146,11 @@ std::string fork_command(const Resumption& r, std::int64_t step) {
 
 }  // namespace
 
-config::Experiment experiment_before(const record::RunDirectory& run, const config::Experiment& now) {
+config::Experiment experiment_before(const fs::path& file, const config::Experiment& now) {
   try {
-    return config::load(run.config(), {}, now.components()).experiment;
+    return config::load(file, {}, now.components()).experiment;
   } catch (const Error&) {
-    return launch::load_experiment(run.config()).experiment;
+    return launch::load_experiment(file).experiment;
   }
 }
 
@@ -175,11 +176,12 @@ void tell_what_goes(const Resumption& r, const ResumePoint& point) {
 
 ResumePoint find_resume_point(const Resumption& r, const launch::Launch& launch) {
   config::Loaded loaded = launch::load_experiment(r.directory.config(), r.sets);
-  // Loaded with the new components if they suffice: --set may replace sources because the run's copy no longer
-  // compiles.
-  const config::Experiment before = experiment_before(r.directory, loaded.experiment);
   if (launch.leads()) launch::tell_changed_sources(loaded.experiment, r.directory);
   const fs::path checkpoint = choose_checkpoint(r.directory, r.from);
+  // Loaded with the new components if they suffice: --set may replace sources because the run's copy no longer
+  // compiles.
+  const config::Experiment before =
+      experiment_before(record::settings_file(r.directory, checkpoint), loaded.experiment);
   if (const auto origin = record::origin_of(r.directory); origin && checkpoint.empty()) {
     throw usage_error(
         "the checkpoint from which this fork started is missing", r.directory.checkpoints().string(),
@@ -187,7 +189,7 @@ ResumePoint find_resume_point(const Resumption& r, const launch::Launch& launch)
   }
   if (r.from == "latest") check_saves(r.directory, checkpoint, launch.leads());
   if (checkpoint.empty() && launch.leads()) launch::find_weights(loaded, r.results);
-  ResumePoint point{.prepared = {}, .checkpoint = checkpoint, .position = {}, .changes = {}};
+  ResumePoint point{.prepared = {}, .checkpoint = checkpoint, .position = {}, .before = before};
   std::optional<std::int64_t> global_batch_size;
   if (!checkpoint.empty()) {
     point.position = record::position_of(checkpoint);

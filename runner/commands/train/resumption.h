@@ -25,7 +25,8 @@ struct ResumePoint {
   Prepared prepared;
   std::filesystem::path checkpoint;  // empty: no checkpoint yet, the run starts over
   record::Position position;
-  config::Value changes;          // of the experiment, since the run's start or last resume: config::differences
+  config::Experiment before = {};  // the settings that trained the checkpoint
+  config::Value changes = {};      // of `before`: config::differences
   std::string lr_change = {};     // effect of the changes on lr, as text; "": none
   std::string split_change = {};  // samples that are held out after they were trained on, as text; "": none
   std::string best_change = {};   // says that best compares values of different data or losses; "": it does not
@@ -51,8 +52,8 @@ void tell_what_goes(const Resumption& resumption, const ResumePoint& point);
 // ddp::Error (usage) if the run has no such checkpoint.
 std::filesystem::path choose_checkpoint(const record::RunDirectory& directory, const std::string& from);
 
-// Returns the experiment of the run, without --set. `now` is the experiment with them.
-config::Experiment experiment_before(const record::RunDirectory& run, const config::Experiment& now);
+// Returns the experiment of a run's file (record/saves/checkpoint_settings), without --set. `now`: with them.
+config::Experiment experiment_before(const std::filesystem::path& file, const config::Experiment& now);
 
 // Throws ddp::Error (usage) if the run cannot resume from there, or not with the new settings.
 ResumePoint find_resume_point(const Resumption& resumption, const launch::Launch& launch);

@@ -19,6 +19,7 @@
 #include "launch/run/asking.h"
 #include "rank/evaluate.h"
 #include "record/saves/checkpoint_index.h"
+#include "record/saves/checkpoint_settings.h"
 #include "report/text/confusion_matrix.h"
 
 namespace ddp::commands {
@@ -77,7 +78,8 @@ config::Value measure_trained(const Trained& t, bool whole, bool raw) {
 // Warns if the settings measure samples on which the run has trained.
 void warn_of_trained_samples(const Trained& t, const std::vector<std::string>& sets, bool whole) {
   if (sets.empty()) return;
-  const config::Experiment before = experiment_before(t.directory, t.loaded.experiment);
+  const config::Experiment before =
+      experiment_before(record::settings_file(t.directory, t.checkpoint), t.loaded.experiment);
   const config::Experiment& now = t.loaded.experiment;
   if (whole && same_data(before, now)) {
     return log::warn(

@@ -11,7 +11,6 @@
 #include "commands/use/unnamed_output.h"
 #include "config/text/source.h"
 #include "launch/library/rank_library.h"
-#include "launch/plugin/experiment.h"
 #include "rank/export.h"
 #include "record/file/input_file.h"
 #include "record/saves/checkpoint_index.h"
@@ -84,9 +83,10 @@ void write_archive(const fs::path& weights, const UnnamedOutput& output, const s
 int export_model(const ExportOptions& o) {
   require_written_format(o);
   const record::RunDirectory directory = find_run(o.trained);
-  const config::Experiment experiment = launch::load_experiment(directory.config()).experiment;
+  const ChosenCheckpoint chosen = choose_trained(directory, o.trained);
+  const config::Experiment& experiment = chosen.loaded.experiment;
+  const fs::path& checkpoint = chosen.folder;
   const std::string archive = is_archive(o) ? archive_of(experiment.model, o, directory.path().string()) : "";
-  const fs::path checkpoint = checkpoint_of(directory, experiment, o.trained.from);
   std::error_code none;
   for (const char* own : {"model.safetensors", "ema.safetensors"}) {
     if (!fs::equivalent(checkpoint / own, o.output, none)) continue;

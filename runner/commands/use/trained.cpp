@@ -19,6 +19,7 @@
 #include "launch/library/obtain.h"
 #include "launch/plugin/experiment.h"
 #include "record/saves/checkpoint_index.h"
+#include "record/saves/checkpoint_settings.h"
 #include "record/saves/data_files.h"
 #include "record/saves/model_files.h"
 
@@ -72,6 +73,8 @@ record::RunDirectory find_run(const TrainedOptions& o) {
   return directory;
 }
 
+namespace {
+
 fs::path checkpoint_of(const record::RunDirectory& directory, const config::Experiment& e, const std::string& from) {
   // Perhaps no validation had a value of the metric.
   const bool has_best = e.validation.exists() && record::best_saved(directory.checkpoints(), e.best_metric());
@@ -82,6 +85,16 @@ fs::path checkpoint_of(const record::RunDirectory& directory, const config::Expe
                     directory.is_locked()
                         ? "wait for its first save"
                         : "it stopped before its first save: " + own_command("resume " + path_word(directory.path())));
+}
+
+}  // namespace
+
+ChosenCheckpoint choose_trained(const record::RunDirectory& directory, const TrainedOptions& o) {
+  config::Loaded loaded = launch::load_experiment(directory.config(), o.sets);
+  const fs::path folder = checkpoint_of(directory, loaded.experiment, o.from);
+  const fs::path settings = record::settings_file(directory, folder);
+  if (settings != directory.config()) loaded = launch::load_experiment(settings, o.sets);
+  return {.folder = folder, .loaded = std::move(loaded)};
 }
 
 void require_same_model(const TrainedOptions& o, const fs::path& checkpoint, const config::Experiment& experiment) {
@@ -145,10 +158,11 @@ namespace {
 Trained open_now(const TrainedOptions& o, bool tables) {
   Trained t{.directory = find_run(o), .loaded = {}, .plan = {}, .checkpoint = {}, .preprocessing = {}, .library = {}};
   refuse_ema(o.sets);
-  t.loaded = launch::load_experiment(t.directory.config(), o.sets);
+  ChosenCheckpoint chosen = choose_trained(t.directory, o);
+  t.checkpoint = chosen.folder;
+  t.loaded = std::move(chosen.loaded);
   refuse_unusable(o);
   refuse_missing_files(t.loaded);
-  t.checkpoint = checkpoint_of(t.directory, t.loaded.experiment, o.from);
   require_same_model(o, t.checkpoint, t.loaded.experiment);
   t.preprocessing = record::fitted_to_data(t.checkpoint);
   refuse_fitted(o, t.preprocessing);

@@ -31,10 +31,14 @@ void add_trained(CLI::App& verb, TrainedOptions& options, const std::vector<std:
 // Throws ddp::Error (usage) if the run does not exist.
 record::RunDirectory find_run(const TrainedOptions& options);
 
-// Returns the checkpoint of a run that `from` names: best, latest, a step, or "": best if the run had validation, else
+// A checkpoint, and the settings that trained it with --set of the command.
+struct ChosenCheckpoint {
+  std::filesystem::path folder;
+  config::Loaded loaded;
+};
+// Returns the checkpoint that the options name: best, latest, a step, or "": best if the run had validation, else
 // latest. Throws ddp::Error (usage) if there is none.
-std::filesystem::path checkpoint_of(const record::RunDirectory& directory, const config::Experiment& experiment,
-                                    const std::string& from);
+ChosenCheckpoint choose_trained(const record::RunDirectory& directory, const TrainedOptions& options);
 
 // Throws ddp::Error (usage) if a file of the model, such as net.pt2, is not the file with which the checkpoint was
 // trained, unless the options accept it.
