@@ -131,7 +131,7 @@ launch::OpenRun NewFork::open(const ResumePoint& point, const launch::Launch& la
       launch::write_fork({.origin = {.run = origin_name, .checkpoint = checkpoint, .step = point.position.step},
                           .checkpoint = point.checkpoint,
                           .position = point.position,
-                          .changes = point.told_changes(),
+                          .changes = point.changes_as_text(),
                           .launch_id = launch.id},
                          point.prepared.plan, run.directory());
   record::accept_data(copy, point.prepared.data.files());
@@ -140,6 +140,7 @@ launch::OpenRun NewFork::open(const ResumePoint& point, const launch::Launch& la
     before.name = name;
     record::write_settings(copy, before);
   }
+  point.tell_changes();
   log::info("a fork of " + origin_name + " after step " + std::to_string(point.position.step) + ", from " + checkpoint);
   return {.directory = run.directory(), .lock = run.take_lock(), .start = {.resume_from = copy, .init_from = {}}};
 }

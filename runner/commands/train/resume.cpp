@@ -153,11 +153,12 @@ int resume_run(const Resumption& r, const launch::LaunchRole& role) {
     }
     if (!point.checkpoint.empty()) record::accept_data(point.checkpoint, point.prepared.data.files());
     record::go_back(r.directory, point.return_point());
+    point.tell_changes();
     return launch::OpenRun{.directory = r.directory,
                            .lock = std::move(lock),
                            .start = point.prepared.start,
                            .resumed = true,
-                           .changes = point.told_changes()};
+                           .changes = point.changes_as_text()};
   };
   return launch::train({.plan = point.prepared.plan,
                         .library = *point.prepared.library,

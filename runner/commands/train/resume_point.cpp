@@ -45,7 +45,7 @@ std::string ResumePoint::longer_run() const {
   return std::string("--set ") + (by_steps ? "steps" : "epochs") + "=" + std::to_string(done + 1) + ", or more";
 }
 
-std::string ResumePoint::told_changes() const {
+void ResumePoint::tell_changes() const {
   if (const std::string ranks = rank_change(*this); !ranks.empty()) log::info("changed: " + ranks);
   for (const auto& [key, values] : changes.items()) {
     log::info("changed: " + config::change_in_words(key, values));
@@ -53,6 +53,9 @@ std::string ResumePoint::told_changes() const {
   if (!lr_change.empty()) log::warn(lr_change);
   if (!split_change.empty()) log::warn(split_change);
   if (!best_change.empty()) log::warn(best_change);
+}
+
+std::string ResumePoint::changes_as_text() const {
   return changes.dump(-1, ' ', false, config::Value::error_handler_t::replace);
 }
 

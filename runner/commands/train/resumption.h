@@ -40,8 +40,9 @@ struct ResumePoint {
   std::string weaker_rule() const;
   // The setting that trains for longer than that: "--set epochs=13, or more".
   std::string longer_run() const;
-  // Reports the changes, and returns them in the form of rank::TrainRequest.
-  std::string told_changes() const;
+  void tell_changes() const;
+  // Returns the changes in the form of rank::TrainRequest.
+  std::string changes_as_text() const;
 };
 
 // Before a run goes back to a checkpoint that `--from` names: reports the checkpoints and the lines of metrics.jsonl

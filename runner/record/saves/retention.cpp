@@ -25,7 +25,11 @@ void remove_unfinished(const fs::path& checkpoints) {
   std::error_code error;
   for (fs::directory_iterator entry(checkpoints, error), end; !error && entry != end; entry.increment(error)) {
     std::error_code stays;
-    if (entry->path().extension() == kUnfinished) fs::remove_all(entry->path(), stays);
+    if (entry->path().extension() == kUnfinished) {
+      fs::remove_all(entry->path(), stays);
+    } else if (entry->is_directory(stays) && !entry->is_symlink(stays)) {
+      remove_unfinished(entry->path());  // a checkpoint, which a resume gives its own settings
+    }
   }
 }
 

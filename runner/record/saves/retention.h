@@ -14,7 +14,7 @@ inline constexpr const char* kUnfinished = ".tmp";
 
 void remove_checkpoint(const std::filesystem::path& folder);
 
-// Removes folders whose writing or removal a kill interrupted.
+// Removes folders, and files in checkpoints, whose writing or removal a kill interrupted.
 void remove_unfinished(const std::filesystem::path& checkpoints);
 
 // After a run went back to step `from` and saved step `kept`: removes the other checkpoints after `from`.
