@@ -31,7 +31,11 @@ std::string as_toml(const std::string& text) {
 }
 
 std::string with_sets(std::string command, const std::vector<std::string>& sets) {
-  for (const std::string& set : sets) command += " --set " + shell_word(set);
+  for (const std::string& set : sets) {
+    // "--name name=\"mine\"" stands for the option that sets a key (config::assignment_of_option).
+    const std::size_t key = set.starts_with("--") ? set.find(' ') + 1 : 0;
+    command += " --set " + shell_word(set.substr(key));
+  }
   return command;
 }
 

@@ -7,45 +7,31 @@
 #include <caffe2/serialize/inline_container.h>
 
 #include "base/error.h"
-#include "config/text/source.h"
 #include "format/refusal.h"
 #include "graph/archive.h"
 #include "graph/program.h"
 #include "graph/resolve.h"
 #include "graph/weights.h"
+#include "model/weights.h"
 
 namespace ddp::graph {
 namespace {
 
 constexpr const char* kGraphMember = "models/model.json";
 
-// Replaces weights of an archive. Throws ddp::Error (usage) if the archive lacks a weight of the run because it was
-// rewritten.
-class TrainedWeights {
- public:
-  TrainedWeights(const std::filesystem::path& file, Weights& weights) : file_(file), weights_(weights) {}
-
-  // Replaces a weight of the archive.
-  void set(const std::string& name, const at::Tensor& trained) const {
-    const auto found = weights_.tensors.find(name);
-    if (found == weights_.tensors.end()) refuse(name, "but the archive lacks it");
-    at::Tensor& own = found->second;
-    if (own.sizes() != trained.sizes() || own.scalar_type() != trained.scalar_type()) {
-      refuse(name, "but its shape or type differs in the archive");
-    }
-    const at::NoGradGuard no_grad;
-    own.copy_(trained);
+// Replaces the weights of an archive. Throws ddp::Error (usage) if they do not fit: the file was written again.
+void replace_weights(const NamedTensors& trained, const Program& program, Weights& weights) {
+  NamedTensors own;
+  for (const Program::Bound& bound : program.bound) {
+    if (bound.role != Program::Bound::Role::constant) own.emplace_back(bound.name, weights.tensors.at(bound.name));
   }
-
- private:
-  [[noreturn]] void refuse(const std::string& name, const std::string& how) const {
-    throw usage_error("is not the archive of this run: the run has the weight " + config::in_quotes(name) + ", " + how,
-                      file_.string(), "restore the archive that the run began with");
+  if (const std::string what = model::misfit(trained, own); !what.empty()) {
+    throw usage_error("the run's weights do not fit it: the checkpoint " + what, program.file,
+                      "put the archive back that the run was trained with");
   }
-
-  const std::filesystem::path& file_;
-  Weights& weights_;
-};
+  const at::NoGradGuard no_grad;
+  for (const auto& [name, tensor] : trained) weights.tensors.at(name).copy_(tensor);
+}
 
 // Refuses a graph that still draws random numbers, with the line of the user's Python code.
 std::string evaluating_graph(const Archive& archive, const Program& program, const Weights& weights) {
@@ -66,9 +52,7 @@ void write_trained_archive(const std::filesystem::path& file, const NamedTensors
   const Archive archive(file);
   const Program program = read_program(file);
   Weights weights = read_weights(archive);
-  const TrainedWeights places(file, weights);
-  for (const auto& [name, tensor] : trained) places.set(name, tensor);
-
+  replace_weights(trained, program, weights);
   std::map<std::string, std::string> written;
   if (evaluates) written.emplace(kGraphMember, evaluating_graph(archive, program, weights));
   caffe2::serialize::PyTorchStreamWriter writer([&](const void* bytes, std::size_t size) {

@@ -4,11 +4,11 @@
 #include <map>
 #include <set>
 
-#include <c10/util/StringUtil.h>
 #include <torch/nn/module.h>
 
 #include "base/error.h"
 #include "model/name_pattern.h"
+#include "model/weights.h"
 
 namespace ddp::model {
 namespace {
@@ -21,8 +21,6 @@ std::string renamed(std::string name, const config::Value& prefixes) {
   return name;
 }
 
-std::string in_words(const at::Tensor& tensor) { return c10::str(tensor.scalar_type(), tensor.sizes()); }
-
 bool converts(const at::Tensor& from, const at::Tensor& to) {
   if (from.sizes() != to.sizes()) return false;
   return from.scalar_type() == to.scalar_type() || (from.is_floating_point() && to.is_floating_point());
@@ -31,10 +29,7 @@ bool converts(const at::Tensor& from, const at::Tensor& to) {
 // Assigns the tensors of a file to the tensors of a model, and collects the mismatches.
 class Fitting {
  public:
-  Fitting(const config::InitFrom& from, const torch::nn::Module& module)
-      : from_(from), weights_(named(module.named_parameters())) {
-    const NamedTensors buffers = named(module.named_buffers());
-    weights_.insert(weights_.end(), buffers.begin(), buffers.end());
+  Fitting(const config::InitFrom& from, const torch::nn::Module& module) : from_(from), weights_(weights_of(module)) {
     for (auto& [name, tensor] : weights_) places_[name] = &tensor;
     for (const auto& [name, tensor] : weights_) own_.push_back(tensor.unsafeGetTensorImpl());
   }
@@ -49,7 +44,8 @@ class Fitting {
     } else if (!taken_.insert(name).second) {
       problems_ += "\n  a second tensor of this name: " + shown;
     } else if (!converts(tensor, *place->second)) {
-      problems_ += "\n  differs: " + shown + " is " + in_words(tensor) + ", in the model " + in_words(*place->second);
+      problems_ += "\n  differs: " + shown + " is " + type_and_shape(tensor) + ", in the model " +
+                   type_and_shape(*place->second);
     } else {
       loaded_.insert(place->second->unsafeGetTensorImpl());
       *place->second = tensor.to(place->second->scalar_type());

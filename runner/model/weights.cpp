@@ -1,12 +1,14 @@
 #include "model/weights.h"
 
 #include <map>
+#include <utility>
 
 #include <ATen/core/grad_mode.h>
 #include <c10/util/StringUtil.h>
 #include <torch/nn/module.h>
 
 #include "base/error.h"
+#include "config/text/source.h"
 
 namespace ddp::model {
 namespace {
@@ -16,6 +18,8 @@ constexpr const char* kOtherModel =
     "with this one";
 
 }  // namespace
+
+std::string type_and_shape(const at::Tensor& tensor) { return c10::str(tensor.scalar_type(), tensor.sizes()); }
 
 std::int64_t count_of(const NamedTensors& tensors) {
   std::int64_t numbers = 0;
@@ -29,25 +33,35 @@ std::int64_t bytes_of(const NamedTensors& tensors) {
   return bytes;
 }
 
+std::string misfit(const NamedTensors& tensors, const NamedTensors& of_model) {
+  std::map<std::string, at::Tensor> places(of_model.begin(), of_model.end());
+  for (const auto& [name, tensor] : tensors) {
+    const auto place = places.find(name);
+    const std::string shown = config::in_quotes(name);
+    if (place == places.end())
+      return "has " + shown + ", " + type_and_shape(tensor) + ", which the model does not have";
+    if (type_and_shape(place->second) != type_and_shape(tensor)) {
+      return shown + " is " + type_and_shape(tensor) + ", in the model " + type_and_shape(place->second);
+    }
+    places.erase(place);
+  }
+  if (places.empty()) return "";
+  const auto& [name, tensor] = *places.begin();
+  return "lacks " + config::in_quotes(name) + ", in the model " + type_and_shape(tensor);
+}
+
+NamedTensors weights_of(const torch::nn::Module& module) {
+  NamedTensors weights = named(module.named_parameters());
+  for (auto& buffer : named(module.named_buffers())) weights.push_back(std::move(buffer));
+  return weights;
+}
+
 void load_weights(const NamedTensors& tensors, torch::nn::Module& module, const std::string& where) {
   const at::NoGradGuard no_grad;
-  std::map<std::string, at::Tensor> targets;
-  for (const auto& item : module.named_parameters()) targets[item.key()] = item.value();
-  for (const auto& item : module.named_buffers()) targets[item.key()] = item.value();
-  for (const auto& [name, tensor] : tensors) {
-    const auto target = targets.find(name);
-    if (target == targets.end())
-      throw training_error("has \"" + name + "\", which the model does not have", where, kOtherModel);
-    if (target->second.sizes() != tensor.sizes() || target->second.scalar_type() != tensor.scalar_type()) {
-      throw training_error("\"" + name + "\" is " + c10::str(tensor.scalar_type(), tensor.sizes()) + ", in the model " +
-                               c10::str(target->second.scalar_type(), target->second.sizes()),
-                           where, kOtherModel);
-    }
-    target->second.copy_(tensor);
-    targets.erase(target);
-  }
-  if (!targets.empty())
-    throw training_error("lacks \"" + targets.begin()->first + "\" of the model", where, kOtherModel);
+  const NamedTensors weights = weights_of(module);
+  if (const std::string what = misfit(tensors, weights); !what.empty()) throw training_error(what, where, kOtherModel);
+  std::map<std::string, at::Tensor> targets(weights.begin(), weights.end());
+  for (const auto& [name, tensor] : tensors) targets.at(name).copy_(tensor);
 }
 
 }  // namespace ddp::model

@@ -1,6 +1,10 @@
 #include "rank/check.h"
 
+#include <torch/nn/module.h>
+
 #include "base/error.h"
+#include "format/safetensors.h"
+#include "model/weights.h"
 #include "models/model.h"
 #include "rank/verb.h"
 
@@ -8,10 +12,14 @@ namespace ddp::rank {
 namespace {
 
 // Reports a LibTorch error, which names no place, as an error of the key `model`.
-void check_model(const CheckRequest&, const Task& task, const TakeReply& reply) try {
-  const config::Component& model = task.experiment->model;
-  models::registry().build(model.name, model.options, models::Placement{.devices = {c10::kCPU}});
-  reply(config::write(Checked{}));
+void check_model(const CheckRequest& request, const Task& task, const TakeReply& reply) try {
+  const config::Component& chosen = task.experiment->model;
+  const auto model = models::registry().build(chosen.name, chosen.options, models::Placement{.devices = {c10::kCPU}});
+  Checked checked;
+  if (!request.weights.empty()) {
+    checked.misfit = model::misfit(format::map_safetensors(request.weights), model::weights_of(*model.ptr()));
+  }
+  reply(config::write(checked));
 } catch (const c10::Error& error) {
   throw usage_error(error.msg(), "model");
 }

@@ -30,6 +30,10 @@ struct SweepPlan {
   bool data_changed = false;           // resumed trials accept data files as they are now
   std::string accepting_command = {};  // the command that resumes the sweep on changed data
   config::Value git = nullptr;         // the state of the checkout that contains the file
+
+  // Throws ddp::Error (usage) if a trial that resumes from this checkpoint has another model or other data now, unless
+  // they are accepted and the checkpoint's weights fit.
+  void require_same_data(const std::filesystem::path& checkpoint, const config::Experiment& trial) const;
 };
 
 }  // namespace ddp::sweep

@@ -99,9 +99,7 @@ int train_trial(const SweepPlan& sweep, const search::NextTrial& next, DeviceLea
     launch::settle(plan, directory, from.point.position);
     return 0;
   }
-  if (!from.point.checkpoint.empty() && !sweep.data_changed) {
-    record::require_same_data(from.point.checkpoint, record::data_files(plan.experiment), {}, sweep.accepting_command);
-  }
+  if (!from.point.checkpoint.empty()) sweep.require_same_data(from.point.checkpoint, plan.experiment);
   const auto data = sweep.data.hold(sweep.library, from.loaded, plan);
   launch::Nodes alone(launch, {}, std::chrono::milliseconds(0));
   return launch::train({.plan = plan,

@@ -123,7 +123,7 @@ TEST_CASE("a model's file is compared by its content, and neither by its path no
   CHECK(refusal_of(folder, {file("x"), model("b", "1")}, {"model.path"}).empty());
   const std::string refusal = refusal_of(folder, {file("x"), model("b", "2")}, {"model.path"});
   CHECK(contains(refusal,
-                 "put the former file back, or accept this one, if its weights have the same names and shapes: ddp-exp "
+                 "put the former file back, or use the graph of this one with the weights of the checkpoint: ddp-exp "
                  "resume r --data-changed"));
   accept_data(folder, {file("x"), model("b", "2")});
   CHECK(refusal_of(folder, {file("x"), model("b", "2")}).empty());

@@ -1,6 +1,9 @@
 // A model's .pt2 file that changed after the training: its graph may be another one, though names and shapes are the
 // same.
 #include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "catch.h"
 #include "exported.h"
@@ -25,11 +28,24 @@ struct TrainedWorkspace : ExportedWorkspace {
     INFO(words.front() << ": " << refused.err);
     CHECK(refused.code == 2);
     CHECK(contains(refused.err, file + ": has another content than when the checkpoint was trained"));
-    CHECK(contains(
-        refused.err,
-        "put the former file back, or accept this one, if its weights have the same names and shapes: " DDP_EXP " " +
-            words.front()));
+    CHECK(contains(refused.err,
+                   "put the former file back, or use the graph of this one with the weights of the checkpoint: " DDP_EXP
+                   " " +
+                       words.front()));
     CHECK(contains(refused.err, " --data-changed\n"));
+  }
+
+  // The weights differ: to accept the file does not help. The answer names the first difference, `what`.
+  void check_misfit(const std::vector<std::string>& words, const std::string& what) const {
+    const Outcome refused = run(words);
+    INFO(words.front() << ": " << refused.err);
+    CHECK(refused.code == 2);
+    CHECK(contains(refused.err,
+                   "net.pt2: has another content than when the checkpoint was trained, and the weights of the "
+                   "checkpoint do not fit it:\n"));
+    CHECK(contains(refused.err, what + "\n"));
+    CHECK(contains(refused.err, "put the former file back, or train this one from the start: " DDP_EXP " run "));
+    CHECK_FALSE(contains(refused.err, "--data-changed"));
   }
 
   void check_done(const std::vector<std::string>& words) const {
@@ -44,6 +60,25 @@ const std::vector<std::vector<std::string>> kUses = {{"resume", "arrays", "--set
                                                      {"eval", "arrays"},
                                                      {"predict", "arrays", "x.npy", "-o", "answers.csv"},
                                                      {"export", "arrays", "out.pt2"}};
+
+// The bias under another name.
+std::string other_names() { return exported_model({{"\"fc.bias\"", "\"fc.other\""}, {"\"fc.bias\"", "\"fc.other\""}}); }
+
+// Two classes in place of three.
+std::string other_shapes() {
+  return exported_model({{"{\"as_int\": 3}, {\"as_int\": 4}", "{\"as_int\": 2}, {\"as_int\": 4}"},
+                         {"\"sizes\": [{\"as_int\": 3}]", "\"sizes\": [{\"as_int\": 2}]"}});
+}
+
+// A weight more, which forward does not use.
+std::string more_weights() {
+  return exported_model(
+      {{R"({"user_input")", R"({"parameter": {"arg": {"name": "p_more"}, "parameter_name": "more"}}, {"user_input")"},
+       {R"("fc.bias": {)",
+        R"("more": {"path_name": "weight_1", "use_pickle": false, "tensor_meta": {"dtype": 7, "sizes": [{"as_int": 2}],
+           "requires_grad": true, "strides": [{"as_int": 1}], "storage_offset": {"as_int": 0}, "layout": 7}},
+           "fc.bias": {)"}});
+}
 
 std::vector<std::string> with(std::vector<std::string> words, const std::string& more) {
   words.push_back(more);
@@ -67,6 +102,38 @@ TEST_CASE("a .pt2 file that was exported again is refused by name, and --data-ch
   w.check_done({"eval", "arrays"});
 }
 
+TEST_CASE("a .pt2 file with other weights is refused with the first difference, whether or not it is accepted") {
+  const TrainedWorkspace w;
+  const std::vector<std::pair<std::string, std::string>> changes{
+      {other_shapes(), "\"fc.bias\" is Float[3], in the model Float[2]"},
+      {more_weights(), "lacks \"more\", in the model Float[2]"},
+      {other_names(), "has \"fc.bias\", Float[3], which the model does not have"}};
+  for (const auto& [file, what] : changes) {
+    w.write("net.pt2", file);
+    for (const auto& words : kUses) {
+      w.check_misfit(words, what);
+      w.check_misfit(with(words, "--data-changed"), what);
+    }
+  }
+  CHECK_FALSE(fs::exists(w.results() / "forked"));
+  CHECK_FALSE(fs::exists(w.folder() / "out.pt2"));
+  w.check_done({"export", "arrays", "out.safetensors"});
+}
+
+TEST_CASE("the command for a new run on a .pt2 file with other weights has the settings, and can be pasted") {
+  const TrainedWorkspace w;
+  w.write("net.pt2", other_names());
+  const Outcome refused = w.run({"fork", "arrays", "--name", "forked", "--set", "epochs=3"});
+  INFO(refused.err);
+  const std::string config = "config.toml --set epochs=3 --set 'name=\"forked\"'\n";
+  CHECK(contains(refused.err, config));
+  const auto run = w.run(
+      {"run", (w.results() / "arrays/latest/config.toml").string(), "--set", "epochs=3", "--set", "name=\"forked\""});
+  INFO(run.err);
+  CHECK(run.code == 0);
+  CHECK(fs::exists(w.results() / "forked"));
+}
+
 TEST_CASE("a .pt2 file that moved is known by its content") {
   const TrainedWorkspace w;
   fs::rename(w.folder() / "net.pt2", w.folder() / "moved.pt2");
@@ -76,6 +143,26 @@ TEST_CASE("a .pt2 file that moved is known by its content") {
   w.write("moved.pt2", other_graph());
   w.check_refused({"eval", "arrays", "--set", set}, "moved.pt2");
   w.check_refused({"resume", "arrays", "--set", "epochs=4"}, "moved.pt2");
+}
+
+TEST_CASE("a sweep whose .pt2 file has other weights is refused, whether or not it is accepted") {
+  const ExportedWorkspace w;
+  const auto process = w.start({"sweep", "arrays.toml", "--jobs", "1", "--run-id", "one", "--set", kExported, "--set",
+                                "sweep={parameters={\"optimizer.lr\"=[0.01,0.001]}}", "--set", "epochs=1000000"});
+  const RunFolder trial(w.results() / "arrays/one/trials/000");
+  REQUIRE(wait_until([&] { return trial.last_step() > 12; }, process->pid()));
+  process->signal(SIGINT);
+  REQUIRE(process->wait() == 130);
+  w.write("net.pt2", other_names());
+  for (const std::vector<std::string>& more : std::vector<std::vector<std::string>>{{}, {"--data-changed"}}) {
+    std::vector<std::string> words{"resume", "arrays/one"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome refused = w.run(words);
+    INFO(refused.err);
+    CHECK(refused.code == 2);
+    CHECK(contains(refused.err, "has \"fc.bias\", Float[3], which the model does not have\n"));
+    CHECK(contains(refused.err, "train this one from the start: " DDP_EXP " sweep "));
+  }
 }
 
 TEST_CASE("ranks are not started again on a .pt2 file that changed") {

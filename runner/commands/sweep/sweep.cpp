@@ -26,7 +26,6 @@
 #include "launch/plugin/run_copy.h"
 #include "launch/run/git_state.h"
 #include "record/saves/checkpoint_index.h"
-#include "record/saves/data_files.h"
 #include "report/text/run_page.h"
 #include "sweep/trial_loop.h"
 
@@ -59,16 +58,15 @@ void show_results(const record::RunDirectory& directory) {
   }
 }
 
-// Throws if a trial that will resume has other data than its checkpoint.
-void require_same_data(const sweep::Trials& trials, const record::RunDirectory& directory,
-                       const std::string& accepting_command) {
+// Throws if a trial that will resume has another model or other data than its checkpoint.
+void require_same_data(const sweep::SweepPlan& plan, const sweep::Trials& trials) {
+  const record::RunDirectory& directory = plan.directory;
   for (const sweep::Trial& trial : trials.all()) {
     if (trial.status != sweep::Status::running && trial.status != sweep::Status::interrupted) continue;
     const record::RunDirectory run(directory.path() / record::RunDirectory::trial_folder(trial.number));
     const fs::path checkpoint = run.begun() ? record::latest_checkpoint(run.checkpoints()) : fs::path();
     if (checkpoint.empty()) continue;
-    const auto loaded = launch::load_experiment(run.config());
-    record::require_same_data(checkpoint, record::data_files(loaded.experiment), {}, accepting_command);
+    plan.require_same_data(checkpoint, launch::load_experiment(run.config()).experiment);
   }
 }
 
@@ -95,7 +93,7 @@ int run_trials(const PreparedSweep& p, const record::RunDirectory& directory, co
   for (const PlannedTrial& trial : p.trials) plan.requests.push_back(trial.request);
   sweep::Trials trials(p.loaded->sweep, *p.search);
   for (const sweep::Event& event : sweep::read_journal(directory.journal())) trials.take(event);
-  if (!only && !data_changed) require_same_data(trials, directory, plan.accepting_command);
+  if (!only) require_same_data(plan, trials);
   print_folder(directory.path());
   const int code = sweep::TrialLoop(plan, trials).run();
   // A single job of an array has nothing to show yet.

@@ -17,9 +17,9 @@ bool tells_of_optimizer(const std::string& key, bool other_name) {
   return key.starts_with("optimizer.") || key.starts_with("groups");
 }
 
-std::string new_run(const Continued& c) { return own_command("run " + path_word(c.run.config())); }
-
 }  // namespace
+
+std::string new_run(const record::RunDirectory& run) { return own_command("run " + path_word(run.config())); }
 
 std::optional<Error> other_model(const Continued& c, const config::Experiment& before, const config::Loaded& now,
                                  const Error& refusal) {
@@ -30,7 +30,7 @@ std::optional<Error> other_model(const Continued& c, const config::Experiment& b
                      "the model of a run cannot change, and the weights in the checkpoint do not fit: " +
                          config::change_in_words(key, values) + "\n  " + c.checkpoint.string() + " " +
                          refusal.summary(),
-                     "leave it out, or start a new run with the other model: " + with_sets(new_run(c), c.sets));
+                     "leave it out, or start a new run with the other model: " + with_sets(new_run(c.run), c.sets));
   }
   return {};
 }
@@ -63,7 +63,7 @@ Error other_optimizer(const Continued& c, const config::Experiment& before, cons
     changed += (changed.empty() ? "" : "; ") + config::change_in_words(key, values);
   }
   if (changed.empty()) changed = "optimizer " + config::in_quotes(now.experiment.optimizer.name);
-  const std::string fresh = with_sets(new_run(c) + " --init-from " + path_word(c.checkpoint), c.sets);
+  const std::string fresh = with_sets(new_run(c.run) + " --init-from " + path_word(c.checkpoint), c.sets);
   return now.error(
       now.given(blamed) ? blamed : "optimizer.name",
       "the state of the optimizer in the checkpoint does not fit: " + changed + "\n  " + c.checkpoint.string() + " " +

@@ -17,6 +17,9 @@ struct Continued {
   const std::vector<std::string>& sets;
 };
 
+// Returns the command that starts a new run with the settings of this one.
+std::string new_run(const record::RunDirectory& run);
+
 // Returns the error about a checkpoint whose optimizer state does not fit the optimizer. The error points at the line
 // of the change, and gives the values before and now, and a remedy. `refusal`: the probe's error, which names the state
 // that does not fit.

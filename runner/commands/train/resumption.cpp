@@ -18,6 +18,7 @@
 #include "launch/plan/start.h"
 #include "launch/plugin/experiment.h"
 #include "launch/plugin/run_copy.h"
+#include "launch/probe/changed_model.h"
 #include "launch/run/training.h"
 #include "record/saves/checkpoint_settings.h"
 #include "record/saves/data_files.h"
@@ -109,12 +110,15 @@ std::string accepting_command(const Resumption& r) {
   return (r.typed.empty() ? with_sets(resume, r.sets) : r.typed) + " --data-changed";
 }
 
-// A run that has ended trains no further: its data do not matter.
+// Throws ddp::Error (usage) if the files of model or data have changed and are not accepted. A run that has ended
+// trains no further: its data do not matter.
 void check_data(const Resumption& r, const fs::path& checkpoint, const config::Loaded& loaded,
                 const config::Experiment& before, const record::Position& position) {
-  if (launch::has_ended(loaded.experiment, position)) return;
-  record::require_same_data(checkpoint, record::data_files(loaded.experiment), set_data_keys(before, loaded.experiment),
-                            accepting_command(r));
+  const config::Experiment& e = loaded.experiment;
+  const std::vector<record::DataFile> now = record::data_files(e);
+  launch::require_fitting_weights(checkpoint, e, now, with_sets(new_run(r.directory), r.sets));
+  if (r.data_changed || launch::has_ended(e, position)) return;
+  record::require_same_data(checkpoint, now, set_data_keys(before, e), accepting_command(r));
 }
 
 // Returns the means, categories and classes of a run's first training: a resumed run keeps them, even if its data
@@ -197,8 +201,7 @@ ResumePoint find_resume_point(const Resumption& r, const launch::Launch& launch)
   }
   if (!checkpoint.empty())
     require_same_target({.run = r.directory, .checkpoint = checkpoint, .sets = r.sets}, before, loaded);
-  const bool compares = launch.leads() && !r.data_changed && !checkpoint.empty();
-  if (compares) check_data(r, checkpoint, loaded, before, point.position);
+  if (launch.leads() && !checkpoint.empty()) check_data(r, checkpoint, loaded, before, point.position);
   const launch::DataUse use{.preprocessing = kept_fit(launch, checkpoint, before, loaded.experiment)};
   try {
     point.prepared = prepare(loaded, launch, checkpoint, global_batch_size, use);

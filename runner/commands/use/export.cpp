@@ -101,7 +101,7 @@ int export_model(const ExportOptions& o) {
     throw usage_error(damage, checkpoint.string(), "use another checkpoint: --from");
   }
   if (is_archive(o)) {
-    require_same_model(o.trained, checkpoint, experiment);
+    require_same_model(o.trained, directory, checkpoint, experiment);
     // A graph exported from model.eval() already evaluates.
     const bool switches = o.evaluates && archive == experiment.model.options.value("path", "");
     write_archive(file, output, archive, switches, o);

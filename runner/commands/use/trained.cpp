@@ -12,12 +12,14 @@
 #include "commands/look/looking.h"
 #include "commands/sets.h"
 #include "commands/train/lost_saves.h"
+#include "commands/train/other_optimizer.h"
 #include "commands/train/resumption.h"
 #include "commands/typed.h"
 #include "commands/use/while_saving.h"
 #include "config/check/files.h"
 #include "launch/library/obtain.h"
 #include "launch/plugin/experiment.h"
+#include "launch/probe/changed_model.h"
 #include "record/saves/checkpoint_index.h"
 #include "record/saves/checkpoint_settings.h"
 #include "record/saves/data_files.h"
@@ -97,10 +99,11 @@ ChosenCheckpoint choose_trained(const record::RunDirectory& directory, const Tra
   return {.folder = folder, .loaded = std::move(loaded)};
 }
 
-void require_same_model(const TrainedOptions& o, const fs::path& checkpoint, const config::Experiment& experiment) {
-  if (!o.model_changed) {
-    record::require_same_model(checkpoint, experiment, typed_command(*o.verb) + " --data-changed");
-  }
+void require_same_model(const TrainedOptions& o, const record::RunDirectory& run, const fs::path& checkpoint,
+                        const config::Experiment& experiment) {
+  const std::vector<record::DataFile> now = record::model_files(experiment);
+  launch::require_fitting_weights(checkpoint, experiment, now, with_sets(new_run(run), o.sets));
+  if (!o.model_changed) record::require_same_model(checkpoint, now, typed_command(*o.verb) + " --data-changed");
 }
 
 namespace {
@@ -163,7 +166,7 @@ Trained open_now(const TrainedOptions& o, bool tables) {
   t.loaded = std::move(chosen.loaded);
   refuse_unusable(o);
   refuse_missing_files(t.loaded);
-  require_same_model(o, t.checkpoint, t.loaded.experiment);
+  require_same_model(o, t.directory, t.checkpoint, t.loaded.experiment);
   t.preprocessing = record::fitted_to_data(t.checkpoint);
   refuse_fitted(o, t.preprocessing);
   t.plan = launch::make_plan(t.loaded, launch::visible_gpus());

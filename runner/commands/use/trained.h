@@ -41,9 +41,9 @@ struct ChosenCheckpoint {
 ChosenCheckpoint choose_trained(const record::RunDirectory& directory, const TrainedOptions& options);
 
 // Throws ddp::Error (usage) if a file of the model, such as net.pt2, is not the file with which the checkpoint was
-// trained, unless the options accept it.
-void require_same_model(const TrainedOptions& options, const std::filesystem::path& checkpoint,
-                        const config::Experiment& experiment);
+// trained, unless the options accept it and the checkpoint's weights fit it.
+void require_same_model(const TrainedOptions& options, const record::RunDirectory& run,
+                        const std::filesystem::path& checkpoint, const config::Experiment& experiment);
 
 // A trained model, ready for use.
 struct Trained {

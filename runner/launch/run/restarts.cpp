@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/own_command.h"
 #include "base/shell_word.h"
+#include "launch/probe/changed_model.h"
 #include "launch/run/run_summary.h"
 #include "record/metrics/event_lines.h"
 #include "record/metrics/metrics_log.h"
@@ -62,6 +63,8 @@ void Restarts::require_same_data() const {
                            ? record::model_difference(t.data.files(), record::model_files(t.plan.experiment))
                            : record::data_difference(t.data.files(), record::data_files(t.plan.experiment));
   if (changed.path.empty()) return;
+  require_fitting_weights(point_.checkpoint, t.plan.experiment, record::model_files(t.plan.experiment),
+                          own_command("run " + path_word(forked_.run.directory.config())));
   throw training_error(changed.what, changed.path,
                        "restore the files that the run was trained with, or continue with these: " +
                            own_command("resume " + path_word(forked_.run.directory.path()) + " --data-changed"));

@@ -35,7 +35,7 @@ DataDifference model_difference(const std::vector<DataFile>& then, const std::ve
       return is_model_file(other) && other.key == file.key && other.hash != file.hash;
     });
     if (!is_model_file(file) || old == then.end()) continue;
-    const std::string what = "has another content than when the checkpoint was trained: perhaps another graph";
+    const std::string what = "has another content than when the checkpoint was trained";
     if (difference.path.empty()) {
       difference = {.path = file.path, .what = what};
     } else {
@@ -45,14 +45,14 @@ DataDifference model_difference(const std::vector<DataFile>& then, const std::ve
   return difference;
 }
 
-void require_same_model(const fs::path& checkpoint, const config::Experiment& experiment, const std::string& command) {
-  const DataDifference difference = model_difference(files_of_checkpoint(checkpoint), model_files(experiment));
+void require_same_model(const fs::path& checkpoint, const std::vector<DataFile>& now, const std::string& command) {
+  const DataDifference difference = model_difference(files_of_checkpoint(checkpoint), now);
   if (difference.path.empty()) return;
   throw usage_error(difference.what, difference.path, remedy_of_model(command));
 }
 
 std::string remedy_of_model(const std::string& command) {
-  return "put the former file back, or accept this one, if its weights have the same names and shapes: " + command;
+  return "put the former file back, or use the graph of this one with the weights of the checkpoint: " + command;
 }
 
 }  // namespace ddp::record

@@ -20,8 +20,9 @@ bool is_model_file(const DataFile& file);
 // Compares the model files in both lists by their options; an option that only one list has is no difference.
 DataDifference model_difference(const std::vector<DataFile>& then, const std::vector<DataFile>& now);
 
-// Throws ddp::Error (usage) if a model file differs from the checkpoint's. `command`: accepts it, for the remedy.
-void require_same_model(const std::filesystem::path& checkpoint, const config::Experiment& experiment,
+// Throws ddp::Error (usage) if one of the current model files differs from the checkpoint's. `command`: accepts it, for
+// the remedy.
+void require_same_model(const std::filesystem::path& checkpoint, const std::vector<DataFile>& now,
                         const std::string& command);
 
 // The remedy for a model file that differs.
