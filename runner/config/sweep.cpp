@@ -9,6 +9,7 @@
 #include "config/compose/forms.h"
 #include "config/sweep_metric.h"
 #include "config/sweep_mistakes.h"
+#include "config/sweep_paths.h"
 #include "config/text/to_toml.h"
 
 namespace ddp::config {
@@ -56,17 +57,6 @@ Node assignment(const std::string& key, const SourceRange& key_place, Node value
   if (dot != std::string::npos) value = assignment(key.substr(dot + 1), key_place, std::move(value));
   table.entries.emplace(key.substr(0, dot), std::move(value));
   return table;
-}
-
-// Makes the paths in texts that name files absolute.
-void make_absolute(Node& node, const std::string& key, const std::vector<Option>& options,
-                   const Components& components) {
-  for (auto& [name, entry] : node.entries) {
-    make_absolute(entry, key.empty() ? name : key + "." + name, options, components);
-  }
-  for (Node& item : node.items) make_absolute(item, key, options, components);
-  const Option* option = node.text() && !key.empty() ? find_option(key, options, components) : nullptr;
-  if (option && option->path) node.scalar = path_or_run(node, *option);
 }
 
 }  // namespace
@@ -155,7 +145,7 @@ class SweepReader {
     check_varied_keys(loaded.sweep.parameters, options, components_, problems_);
     check_what_excludes(loaded.sweep.parameters);
     Node found = *table;
-    make_absolute(found, "", options, components_);
+    make_paths_absolute(found, loaded.base_, loaded.sweep.parameters, components_);
     loaded.section_["parameters"] = to_value(found);
   }
 
@@ -237,7 +227,7 @@ void LoadedSweep::set_weights(const std::string& weights) {
 
 Value LoadedSweep::to_value() const {
   Node base = base_;
-  make_absolute(base, "", describe<Experiment>(), components_);
+  make_paths_absolute(base, base_, sweep.parameters, components_);
   Value written = config::to_value(base);
   written["name"] = name;
   written["sweep"] = section_;

@@ -89,4 +89,7 @@ std::string absolute_path(const Node& node, const std::string& name);
 // checkpoint or run folder, and no .safetensors file. `node` is a text.
 std::string path_or_run(const Node& node, const Option& option);
 
+// Does this text name a file? A path option may also take words, such as "none".
+bool names_file(const Option& option, const std::string& text);
+
 }  // namespace ddp::config

@@ -32,6 +32,10 @@ std::string absolute_path(const Node& node, const std::string& name) {
   return paths::absolute(node.place.source->folder() / name).string();
 }
 
+bool names_file(const Option& option, const std::string& text) {
+  return option.path && std::find(option.words.begin(), option.words.end(), text) == option.words.end();
+}
+
 std::string path_or_run(const Node& node, const Option& option) {
   const std::string name = *node.text();
   const std::string path = absolute_path(node, name);
@@ -51,8 +55,7 @@ std::optional<Value> Checker::scalar(const Node& node, const Option& option, con
                        is_numbered(option, text);
     if (!option.choices.empty() && !known) return misfit(node, option, path);
     if (!option.form.empty() && !text_form(option.form).fits(text)) return misfit(node, option, path);
-    const bool is_word = std::find(option.words.begin(), option.words.end(), text) != option.words.end();
-    return option.path && !is_word ? Value(path_or_run(node, option)) : node.scalar;
+    return names_file(option, text) ? Value(path_or_run(node, option)) : node.scalar;
   }
   const double number = node.scalar.get<double>();
   if (!std::isfinite(number) || !contains(option.range, number)) return misfit(node, option, path);

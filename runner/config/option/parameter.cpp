@@ -210,14 +210,25 @@ std::vector<Parameter> read_parameters(const Node& table, const std::vector<Opti
 
 namespace {
 
-// Finds a path of keys without short forms.
-const Option* find_path(const std::string& path, const std::vector<Option>& options, const Components& components) {
-  const std::size_t dot = path.find('.');
-  const Option* option = named(options, path.substr(0, dot));
+// Returns the components of the section at this path; null: any component of its kind.
+const std::set<std::string>* names_of(const std::string& section, const std::string& kind,
+                                      const ComponentNames& names) {
+  auto found = names.find(section);
+  if (found == names.end()) found = names.find(kind);
+  return found == names.end() ? nullptr : &found->second;
+}
+
+// Finds a path of keys without short forms. `begin`: the number of its characters in front of the keys of `options`.
+const Option* find_path(const std::string& path, std::size_t begin, const std::vector<Option>& options,
+                        const Components& components, const ComponentNames& names) {
+  const std::size_t dot = path.find('.', begin);
+  const Option* option = named(options, path.substr(begin, dot - begin));
   if (!option || dot == std::string::npos) return option;
+  if (option->component_kind.empty()) return find_path(path, dot + 1, option->section, components, names);
   const std::string rest = path.substr(dot + 1);
-  if (option->component_kind.empty()) return find_path(rest, option->section, components);
+  const std::set<std::string>* chosen = names_of(path.substr(0, dot), option->component_kind, names);
   for (const auto& [name, spec] : components.of(option->component_kind)) {
+    if (chosen && !chosen->contains(name)) continue;
     if (const Option* found = named(spec.options, rest)) return found;
   }
   return nullptr;
@@ -225,14 +236,17 @@ const Option* find_path(const std::string& path, const std::vector<Option>& opti
 
 }  // namespace
 
-const Option* find_option(const std::string& key, const std::vector<Option>& options, const Components& components) {
+const Option* find_option(const std::string& key, const std::vector<Option>& options, const Components& components,
+                          const ComponentNames& names) {
   for (const ShortForm& form : kTextForms) {
-    if (key == form.section) return find_path(std::string(form.section) + "." + form.key, options, components);
+    if (key == form.section) {
+      return find_path(std::string(form.section) + "." + form.key, 0, options, components, names);
+    }
   }
   for (const ShortForm& form : kShortForms) {
-    if (key == form.key) return find_path(std::string(form.section) + "." + key, options, components);
+    if (key == form.key) return find_path(std::string(form.section) + "." + key, 0, options, components, names);
   }
-  return find_path(key, options, components);
+  return find_path(key, 0, options, components, names);
 }
 
 }  // namespace ddp::config

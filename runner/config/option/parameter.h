@@ -1,6 +1,8 @@
 #pragma once
 
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,8 +41,12 @@ struct Parameter {
 std::vector<Parameter> read_parameters(const Node& table, const std::vector<Option>& options,
                                        const Components& components, Problems& problems);
 
-// Returns the option of the key "optimizer.lr"; for a component's option, from any component of its kind that has it.
-// Null if no such key exists.
-const Option* find_option(const std::string& key, const std::vector<Option>& options, const Components& components);
+// The components that sections name, or the section of the same kind at the top: {"dataset": {"npz"}}.
+using ComponentNames = std::map<std::string, std::set<std::string>>;
+
+// Returns the option of the key "optimizer.lr"; for a component's option, from a component that `names` has for its
+// section; without such names, from any component of its kind that has it. Null if no such key exists.
+const Option* find_option(const std::string& key, const std::vector<Option>& options, const Components& components,
+                          const ComponentNames& names = {});
 
 }  // namespace ddp::config
