@@ -33,13 +33,14 @@ std::vector<std::filesystem::path> paths_of(const config::Value& option, const s
   return paths;
 }
 
-std::vector<std::filesystem::path> files_of(const config::Value& option, const std::string& key) {
+std::vector<std::filesystem::path> files_of(const config::Value& option, const std::string& key,
+                                            const std::vector<std::string>& endings) {
   std::vector<std::filesystem::path> files = paths_of(option, key);
   std::error_code none;
   for (const std::filesystem::path& file : files) {
     if (!std::filesystem::is_directory(file, none)) continue;
     throw usage_error("is a folder, not a file", file.string(),
-                      config::printable(files_of_folder_in_words(file.string())));
+                      config::printable(files_of_folder_in_words(file.string(), endings)));
   }
   return files;
 }

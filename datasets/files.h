@@ -19,8 +19,10 @@ std::vector<std::string> one_or_more(const config::Value& option, const std::str
 // and within a glob sorted by name. Throws ddp::Error (usage) if the option is empty or a glob matches no file.
 std::vector<std::filesystem::path> paths_of(const config::Value& option, const std::string& key);
 
-// The same for an option that takes no folders: a folder is an error.
-std::vector<std::filesystem::path> files_of(const config::Value& option, const std::string& key);
+// The same for an option that takes no folders: a folder is an error. `endings`: the usual endings of the dataset's
+// files, to propose the ones in the folder.
+std::vector<std::filesystem::path> files_of(const config::Value& option, const std::string& key,
+                                            const std::vector<std::string>& endings);
 
 // Returns "a.txt" or "a.txt and 2 more" for a message; `files` has at least one.
 std::string files_in_words(const std::vector<std::filesystem::path>& files);

@@ -17,7 +17,7 @@ std::vector<ArrayRows> npy_rows(const std::vector<std::string>& paths, const std
   std::vector<ArrayRows> all;
   for (const std::string& path : paths) {
     std::vector<format::Array> parts;
-    const auto files = files_of(path, key);
+    const auto files = files_of(path, key, {".npy"});
     for (const auto& file : files) parts.push_back(format::map_npy(file));
     all.emplace_back(unused_name(files.front().stem().string(), all), std::move(parts), conversion);
   }

@@ -45,7 +45,7 @@ class Archives {
 };
 
 std::unique_ptr<Dataset> make_npz(const NamedArrayOptions& o, const Context& context) {
-  const auto files = files_of(o.path, "dataset.path");
+  const auto files = files_of(o.path, "dataset.path", {".npz"});
   Archives archives(files, context.held);
   const FindArray find = [&](std::size_t file, const std::string& name) { return archives.find(file, name); };
   const auto input_names = one_or_more(o.arrays.inputs, "dataset.inputs");

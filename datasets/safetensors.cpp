@@ -24,7 +24,7 @@ format::Array tensor_array(const NamedTensors& tensors, const std::string& name,
 }
 
 std::unique_ptr<Dataset> make_safetensors(const NamedArrayOptions& o, const Context& context) {
-  const auto files = files_of(o.path, "dataset.path");
+  const auto files = files_of(o.path, "dataset.path", {".safetensors"});
   std::vector<NamedTensors> tensors;
   for (const auto& file : files) tensors.push_back(tensors_in(file));
   const FindArray find = [&](std::size_t file, const std::string& name) {

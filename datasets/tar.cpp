@@ -137,7 +137,7 @@ void add_shard(const TarOptions& o, const fs::path& shard, std::int64_t number, 
 }
 
 ShardSamples listed_shards(const TarOptions& o, const Context& context) {
-  const std::vector<fs::path> shards = files_of(o.path, "dataset.path");
+  const std::vector<fs::path> shards = files_of(o.path, "dataset.path", {".tar"});
   const bool with_targets = context.role != Role::prediction;
   Columns columns;
   std::vector<std::string> shard_names;

@@ -19,7 +19,9 @@ namespace {
 class TableDataset : public MapDataset {
  public:
   TableDataset(TableSection options, format::TableOptions how, const Context& context)
-      : options_(std::move(options)), how_(std::move(how)), files_(files_of(options_.path, "dataset.path")) {
+      : options_(std::move(options)),
+        how_(std::move(how)),
+        files_(files_of(options_.path, "dataset.path", format::table_endings())) {
     columns_ = columns_of(files_, how_);
     encoder_ = context.preprocessing.is_null()
                    ? choose_columns(options_, columns_, context.loss, how_, files_.front().string())
@@ -121,7 +123,8 @@ class HeldTable final : public InMemory {
   config::Value describe() const override { return describe_table(encoder_from_json(fitted_), size()); }
 
   config::Value preview(const at::Tensor& training, const Batch&) const override {
-    return preview_table(encoder_from_json(fitted_), files_of(options_.path, "dataset.path"), how_, *this, training);
+    return preview_table(encoder_from_json(fitted_), files_of(options_.path, "dataset.path", format::table_endings()),
+                         how_, *this, training);
   }
 
  private:

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "config/text/source.h"
 
 namespace ddp::datasets {
 namespace fs = std::filesystem;
@@ -17,6 +18,33 @@ std::vector<std::int64_t> lines_in(const fs::path& path, const std::optional<for
 } catch (const Error&) {
   // Without lines, an error names the rows.
   return {};
+}
+
+// Returns the names of columns that `others` lacks, for a message: `"a", "b" and 7 more`; "": none.
+std::string names_without(const std::vector<format::ColumnInfo>& columns,
+                          const std::vector<format::ColumnInfo>& others) {
+  constexpr std::size_t kNamedColumns = 5;
+  std::set<std::string> known;
+  for (const auto& column : others) known.insert(column.name);
+  std::string text;
+  std::size_t count = 0;
+  for (const auto& column : columns) {
+    if (known.count(column.name) > 0 || ++count > kNamedColumns) continue;
+    text += (text.empty() ? "" : ", ") + config::in_quotes(column.name);
+  }
+  return count > kNamedColumns ? text + " and " + std::to_string(count - kNamedColumns) + " more" : text;
+}
+
+// Returns the error of a file whose columns are not the ones of the first file.
+Error other_columns(const std::vector<format::ColumnInfo>& first, const fs::path& first_file,
+                    const std::vector<format::ColumnInfo>& others, const fs::path& file) {
+  const std::string lacks = names_without(first, others);
+  const std::string adds = names_without(others, first);
+  std::string what = "does not have the columns of " + first_file.string();
+  if (!lacks.empty()) what += "; it lacks " + lacks;
+  if (!adds.empty()) what += (lacks.empty() ? "; it also has " : ", and also has ") + adds;
+  if (lacks.empty() && adds.empty()) what = "has the columns of " + first_file.string() + " in another order";
+  return usage_error(what, file.string(), "all files of dataset.path need the same columns in the same order");
 }
 
 }  // namespace
@@ -46,7 +74,7 @@ std::vector<format::ColumnInfo> columns_of(const std::vector<fs::path>& files, c
     const std::vector<format::ColumnInfo> others = format::open_table(file, options)->columns();
     const bool same = std::equal(first.begin(), first.end(), others.begin(), others.end(),
                                  [](const auto& a, const auto& b) { return a.name == b.name; });
-    if (!same) throw usage_error("does not have the columns of " + files.front().string(), file.string());
+    if (!same) throw other_columns(first, files.front(), others, file);
   }
   return first;
 }

@@ -88,7 +88,8 @@ at::Tensor encode_text(const tokenize::Tokenizer& tokenizer, const tokenize::Tex
 }
 
 TokenData read_text(const TextOptions& o, const Context& context) {
-  const std::vector<fs::path> files = files_of(o.path, "dataset.path");
+  const std::vector<fs::path> files =
+      files_of(o.path, "dataset.path", {".txt", ".md", ".csv", ".json", ".jsonl", ".html", ".xml", ".py"});
   const Joined joined = read_files(files);
   const config::Value kept =
       context.preprocessing.is_object() ? context.preprocessing.value(kTokenizer, config::Value()) : config::Value();

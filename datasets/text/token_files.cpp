@@ -62,7 +62,7 @@ at::Tensor map_tokens(const std::filesystem::path& path, const std::string& dtyp
 
 std::unique_ptr<Dataset> map_files(const TokensOptions& o, const Context& context) {
   if (const TokenData* read = tokens_of_training(context)) return make_samples_of_role(*read, o, context);
-  const auto files = files_of(o.path, "dataset.path");
+  const auto files = files_of(o.path, "dataset.path", {".bin"});
   std::vector<at::Tensor> pieces;
   for (const auto& path : files) try {
       pieces.push_back(map_tokens(path, o.dtype));

@@ -125,6 +125,10 @@ const std::map<std::string, std::string>& ways_without_command() {
 void require_known_option(const CLI::App& app, const std::string& word) {
   const std::string name = word.substr(0, word.find('='));
   if (name == "-" || name == "--" || app.get_option_no_throw(name) != nullptr) return;
+  if (name == "-v" || name == "-V") {
+    throw usage_error("there is no option " + config::in_quotes(name) + " without a command", "",
+                      "the version: " + own_command("--version"));
+  }
   const auto with_it = app.get_subcommands(
       [&](const CLI::App* verb) { return !verb->get_group().empty() && verb->get_option_no_throw(name) != nullptr; });
   if (!with_it.empty()) {

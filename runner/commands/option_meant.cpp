@@ -91,7 +91,7 @@ std::string option_meant(const CLI::App& verb, const std::string& option, const 
   const std::string name = config::plain_name(option.substr(std::min(option.find_first_not_of('-'), option.size())));
   if (name.empty()) return "";
   if (const CLI::Option* const same = own_option(verb, name)) return in_place_of(verb, *same, value);
-  if (const OptionOfOthers* const known = option_of_others(verb, name)) {
+  if (const OptionOfOthers* const known = option_of_others(verb, name, value)) {
     return *known->words ? as_called(known->words) : in_place_of(verb, *verb.get_option_no_throw(known->here), value);
   }
   if (verb.get_option_no_throw("--set") == nullptr) return option_for_key(verb, name, value);

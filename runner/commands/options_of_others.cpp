@@ -5,6 +5,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "commands/option_text.h"
+
 namespace ddp::commands {
 namespace {
 
@@ -43,6 +45,13 @@ constexpr const char* kSignal =
     "leave it out: the job script has the line #SBATCH --signal, and --signal-before sets its seconds";
 constexpr const char* kOpenMode = "leave it out: the job script has the line #SBATCH --open-mode=append";
 constexpr const char* kInScript = "write it into job.sbatch, behind `run \"$experiment\"`";
+constexpr const char* kPrinted = "leave it out: the answer is printed, and the shell writes it into a file: > FILE";
+constexpr const char* kRunFolders =
+    "--results FOLDER names the folder of all runs, and --name the folder of this one in it";
+constexpr const char* kForce =
+    "--force overwrites a different job script; an experiment file is a word without an option";
+constexpr const char* kJobs = "--jobs N is the number of trials side by side, and --json prints JSON";
+constexpr const char* kTrials = "--set sweep.trials=N is the number of trials, and --name NAME the name of the sweep";
 constexpr const char* kCommSizes = "here it is --sizes FROM..TO:FACTOR, such as --sizes 8..128MiB:2";
 
 // The first line counts whose option the command has.
@@ -128,6 +137,21 @@ constexpr OptionOfOthers kOptionsOfOthers[] = {
     {"main_process_port", "--master-port"},
     {"time", "--max-restarts", kTime},
     {"name", "--max-restarts", kName},
+    // short options that many programs have
+    {"o", "--output"},
+    {"o", "OUT"},
+    {"o", "--run-id", kRunFolders},
+    {"o", "--json", kPrinted},
+    {"n", "--trial", kTrials},
+    {"n", "--limit"},
+    {"n", "--tokens"},
+    {"n", "--name"},
+    {"f", "--force", kForce},
+    {"f", "FILE"},
+    {"f", "INPUT"},
+    {"j", "--draws", kJobs},
+    {"j", "--jobs"},
+    {"j", "--json"},
 };
 
 // Options of sbatch that `slurm` does not have.
@@ -181,11 +205,17 @@ constexpr OptionOfOthers kShortOptionsOfSbatch[] = {{"-p", "--partition"}, {"-N"
                                                     {"-A", "--account"},   {"-t", "--time"},
                                                     {"-J", "--job-name"},  {"-c", "--cpus-per-task"}};
 
+// Can the option have this value? "-n 2" may count ranks, and "-n digits" does not.
+bool may_take(const CLI::Option& option, const std::string& value) {
+  return value.empty() || option_value(option) != "N" || value.find_first_not_of("0123456789") == std::string::npos;
+}
+
 }  // namespace
 
-const OptionOfOthers* option_of_others(const CLI::App& verb, const std::string& name) {
+const OptionOfOthers* option_of_others(const CLI::App& verb, const std::string& name, const std::string& value) {
   const auto known = std::find_if(std::begin(kOptionsOfOthers), std::end(kOptionsOfOthers), [&](const auto& one) {
-    return name == one.name && verb.get_option_no_throw(one.here) != nullptr;
+    const CLI::Option* const here = name == one.name ? verb.get_option_no_throw(one.here) : nullptr;
+    return here != nullptr && (*one.words || may_take(*here, value));
   });
   return known == std::end(kOptionsOfOthers) ? nullptr : &*known;
 }

@@ -14,8 +14,9 @@ struct OptionOfOthers {
   const char* words = "";
 };
 
-// Finds the option `name`, in the spelling of config::plain_name and without its dashes. Returns null for any other.
-const OptionOfOthers* option_of_others(const CLI::App& verb, const std::string& name);
+// Finds the option `name`, in the spelling of config::plain_name and without its dashes, for a value that it can have;
+// the value may be empty. Returns null for any other.
+const OptionOfOthers* option_of_others(const CLI::App& verb, const std::string& name, const std::string& value);
 
 // Returns the remedy for an option of sbatch, if the command writes a job script; empty: there is none. `option` has
 // its dashes; `value` may be empty.

@@ -1,7 +1,9 @@
 #include "config/fitting_model.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <optional>
+#include <string_view>
 
 namespace ddp::config {
 namespace {
@@ -53,15 +55,48 @@ std::optional<WrongSize> wrong_size(const std::string& why) {
   return {};
 }
 
-// Returns the number of the only layer that has this size; nothing if several do, or none.
-std::optional<std::size_t> only_layer(const Value& layers, const WrongSize& wrong) {
-  std::optional<std::size_t> found;
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    const bool has = layers[i].value("type", "") == wrong.type && layers[i].value(wrong.key, Value()) == wrong.has;
-    if (has && found) return {};
-    if (has) found = i;
+// The layer that refused its input, and the shape of this input.
+struct FailedLayer {
+  std::size_t number = 0;  // among the layers, from 0
+  std::vector<std::int64_t> shape = {};
+};
+
+// Reads the layer from the reason of models::Chain: "layer 4, Linear, does not accept shape [2, 8, 5, 5]: …".
+std::optional<FailedLayer> failed_layer(const Value& layers, const std::string& why) {
+  FailedLayer failed;
+  if (std::sscanf(why.c_str(), "layer %zu,", &failed.number) != 1) return {};
+  if (!layers.is_array() || failed.number >= layers.size()) return {};
+  constexpr std::string_view kBegin = "does not accept shape [";
+  const std::size_t begin = why.find(kBegin);
+  if (begin == std::string::npos) return failed;
+  const char* next = why.c_str() + begin + kBegin.size();
+  for (char* end = nullptr;; next = end + 1) {
+    const long long extent = std::strtoll(next, &end, 10);
+    if (end == next) break;
+    failed.shape.push_back(extent);
+    if (*end != ',') break;
   }
-  return found;
+  return failed;
+}
+
+// Returns the wrong size of the layer that failed; nothing if the reason is another one.
+std::optional<WrongSize> wrong_size_of(const Value& layer, const std::string& why) {
+  const auto wrong = wrong_size(why);
+  const bool is_there =
+      wrong && layer.value("type", "") == wrong->type && layer.value(wrong->key, Value()) == wrong->has;
+  return is_there ? wrong : std::nullopt;
+}
+
+// Returns the remedy for a layer of a wrong size. Images reach a Linear if no Flatten stands before it.
+std::string remedy_for_size(const FailedLayer& failed, const WrongSize& wrong) {
+  const std::string layer = "layers[" + std::to_string(failed.number) + "]";
+  const bool has_images = failed.shape.size() == 4;
+  if (wrong.type != "Linear" || !has_images) {
+    return "give " + layer + " " + wrong.key + " = " + std::to_string(wrong.given);
+  }
+  const std::int64_t numbers = SampleForm{.shape = {failed.shape.begin() + 1, failed.shape.end()}}.numbers();
+  const std::string flatten = "put { type = \"Flatten\" } before " + layer;
+  return numbers == wrong.has ? flatten : flatten + ", and give it " + wrong.key + " = " + std::to_string(numbers);
 }
 
 }  // namespace
@@ -109,15 +144,20 @@ std::string fitting_models(const SampleForm& sample, std::int64_t outputs) {
   return move + "use a sequential that begins with Flatten" + channels + ": " + flattened(sample, outputs);
 }
 
+std::string place_of_layer(const Value& layers, const std::string& why) {
+  const auto failed = failed_layer(layers, why);
+  if (!failed) return "model";
+  const auto wrong = wrong_size_of(layers[failed->number], why);
+  return "model.layers[" + std::to_string(failed->number) + "]." + (wrong ? wrong->key : "type");
+}
+
 std::string remedy_for_layers(const Value& layers, const SampleForm& sample, const std::string& why) {
   if (sample.integers || sample.shape.empty() || !layers.is_array() || layers.empty()) return "";
   const std::string first = layers.front().value("type", "");
   const std::string numbers = std::to_string(sample.numbers());
-  const auto wrong = wrong_size(why);
-  const auto at = wrong ? only_layer(layers, *wrong) : std::nullopt;
-  if (at && *at > (first == "Flatten" ? 1U : 0U)) {
-    return "give layers[" + std::to_string(*at) + "] " + wrong->key + " = " + std::to_string(wrong->given);
-  }
+  const auto failed = failed_layer(layers, why);
+  const auto wrong = failed ? wrong_size_of(layers[failed->number], why) : std::nullopt;
+  if (wrong && failed->number > (first == "Flatten" ? 1U : 0U)) return remedy_for_size(*failed, *wrong);
   if (first == "Linear" && sample.shape.size() == 1) return "give the first Linear in_features = " + numbers;
   if (first == "Linear") {
     return "begin the layers with { type = \"Flatten\" }, and give the first Linear in_features = " + numbers;

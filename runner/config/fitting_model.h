@@ -36,6 +36,10 @@ std::string misfit(const Spec& model, const std::string& dataset, const SampleFo
 // Returns the models that take such samples, as settings to paste. `outputs`: the model's outputs for the targets.
 std::string fitting_models(const SampleForm& sample, std::int64_t outputs);
 
+// Returns the key of the layer's wrong size, "model.layers[4].in_features", or of its type; "model": the reason names
+// no layer. `why`: the reason of the model.
+std::string place_of_layer(const Value& layers, const std::string& why);
+
 // Returns the remedy for a `sequential` whose layers do not take such samples; "": none is known. `why`: LibTorch's
 // reason, which has the sizes of the layer that failed.
 std::string remedy_for_layers(const Value& layers, const SampleForm& sample, const std::string& why);

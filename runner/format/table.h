@@ -62,6 +62,11 @@ struct TableOptions {
   bool header = true;          // of CSV; without a header columns are named "0", "1", …
 };
 
+// The endings of files of tables. Other files are read in the dataset's format.
+inline std::vector<std::string> table_endings() {
+  return {".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".feather", ".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz"};
+}
+
 // An open file. Its memory stays within a few chunks, however large the file is.
 class TableFile {
  public:

@@ -69,13 +69,14 @@ Error unfit_inputs(const Task& t, const NamedTensors& inputs, const std::string&
     const auto outputs = options.value("num_classes", options.value("out_features", std::int64_t{1}));
     return usage_error(what, "model", config::fitting_models(form_of(inputs), outputs));
   }
+  const config::Value layers = options.value("layers", config::Value());
   return usage_error("the model \"" + e.model.name + "\" does not accept inputs of the dataset \"" + e.dataset.name +
                          "\", of shape " + shapes_of(inputs) + ": " + why,
-                     "model",
+                     config::place_of_layer(layers, why),
                      e.model.name == "linear"
                          ? "give its in_features and out_features; model = { name = \"mlp\", hidden = [] } is linear "
                            "too and takes its sizes from the data"
-                         : config::remedy_for_layers(options.value("layers", config::Value()), form_of(inputs), why));
+                         : config::remedy_for_layers(layers, form_of(inputs), why));
 }
 
 bool is_of_batch_norm(const std::string& why) {

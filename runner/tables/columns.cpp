@@ -63,7 +63,8 @@ std::vector<int> places_of(const std::vector<format::WantedColumn>& wanted,
   for (const format::ColumnInfo& column : columns) names.push_back(column.name);
   std::vector<std::string> near;
   for (const std::string& name : missing) {
-    if (const std::string like = config::nearest(name, names); !like.empty()) near.push_back(like);
+    const std::string like = config::nearest(name, names);
+    if (!like.empty() && std::find(near.begin(), near.end(), like) == near.end()) near.push_back(like);
   }
   throw usage_error(
       (missing.size() == 1 ? "has no column " : "has no columns ") + listed(missing), file.string(),

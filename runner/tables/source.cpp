@@ -11,6 +11,7 @@
 #include "base/file_descriptor.h"
 #include "base/glob.h"
 #include "config/text/source.h"
+#include "format/table.h"
 
 namespace ddp::tables {
 namespace {
@@ -33,7 +34,7 @@ std::shared_ptr<arrow::io::ReadableFile> open_file(const std::filesystem::path& 
   const bool has_status = fstat(descriptor.get(), &status) == 0;
   if (has_status && S_ISDIR(status.st_mode)) {
     throw usage_error("is a folder, not a file", file.string(),
-                      config::printable(files_of_folder_in_words(file.string())));
+                      config::printable(files_of_folder_in_words(file.string(), format::table_endings())));
   }
   if (!has_status || !S_ISREG(status.st_mode)) {
     throw usage_error("is not a regular file", file.string());

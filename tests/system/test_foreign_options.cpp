@@ -55,6 +55,22 @@ const std::vector<ForeignOption> kForeignOptions = {
     {"comm --gpus 2", "--gpus", "--devices 2"},
     {"comm --set device_pool=2", "--set", "--devices 2"},
     {"comm --set distributed.timeout=5", "--set", "--timeout 5"},
+    // short options that many programs have
+    {"report tiny -o page.html", "-o", "here it is --output: file of the page"},
+    {"export tiny -o weights.safetensors", "-o", "give OUT as a word without an option"},
+    {"run tiny.toml -o out", "-o", "--results FOLDER names the folder of all runs"},
+    {"list -o all.txt", "-o", "leave it out: the answer is printed"},
+    {"run tiny.toml -n 2", "-n", "here it is --nproc-per-node: --nproc-per-node 2"},
+    {"run tiny.toml -n digits", "-n", "here it is --name: --name digits"},
+    {"sweep tiny.toml -n 20", "-n", "--set sweep.trials=N is the number of trials"},
+    {"list -n 5", "-n", "here it is --limit: list at most this many"},
+    {"generate tiny -n 100", "-n", "here it is --tokens: --tokens 100"},
+    {"validate -f tiny.toml", "-f", "give FILE as a word without an option"},
+    {"slurm tiny.toml -f", "-f", "--force overwrites a different job script"},
+    {"predict tiny -f rows.csv", "-f", "give INPUT as a word without an option"},
+    {"sweep tiny.toml -j 2", "-j", "here it is --jobs: --jobs 2"},
+    {"list -j", "-j", "here it is --json"},
+    {"list -v", "-v", "it is an option of `run`, `resume`, `fork` and `sweep`"},
     // options of another command
     {"run tiny.toml --jobs 2", "--jobs", "it is an option of `resume`, `sweep` and `plan`"},
     {"show latest --max-restarts 2", "--max-restarts", "it is an option of `run`, `resume` and `fork`"},
@@ -96,6 +112,8 @@ TEST_CASE("an option before the command, or without one, is not taken for a miss
   CHECK(before.code == 2);
   CHECK(contains(before.err, "the command is missing before \"--name\""));
   CHECK(contains(before.err, "usage: ddp-exp run [options] FILE"));
+  CHECK(contains(answer_to(w, "-v").err, "the version: ddp-exp --version"));
+  CHECK(contains(answer_to(w, "-V").err, "the version: ddp-exp --version"));
   const Outcome unknown = answer_to(w, "--vresion");
   CHECK(unknown.code == 2);
   CHECK(contains(unknown.err, "there is no option \"--vresion\"\n  did you mean \"--version\"?"));

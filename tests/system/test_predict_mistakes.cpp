@@ -70,6 +70,29 @@ TEST_CASE("a folder in the place of a table is refused with a pattern for its fi
   CHECK(t.run({"plan", "shapes.toml", "--set", "dataset.path='" + pattern + "'"}).code == 0);
 }
 
+TEST_CASE("the pattern for a folder has an ending that tables have") {
+  const Trained t;
+  fs::create_directory(t.folder() / "data");
+  for (const char* const name : {"data/readme.txt", "data/z.png.part", "data/.hidden.csv", "data/b.zip"}) {
+    t.write(name, "no table");
+  }
+  t.check_fails(2, {"data"}, {"give a file; this folder holds none that ends in .csv, .tsv, "});
+  CHECK_FALSE(contains(t.run({"predict", "shapes", "data"}).err, "*"));
+  t.write("data/a.tsv", shapes_csv(5));
+  t.write("data/b.csv", shapes_csv(5));
+  t.write("data/c.csv", shapes_csv(5));
+  t.check_fails(2, {"data"}, {"name the files in it: '" + (t.folder() / "data/*.csv").string() + "'"});
+}
+
+TEST_CASE("columns that a table lacks are named once each") {
+  const Trained t;
+  t.write("new.csv", "heigh,x\n1,2\n");
+  const std::string answer = t.run({"predict", "shapes", "new.csv"}).err;
+  INFO(answer);
+  CHECK(contains(answer, "has no columns \"width\", \"height\", \"colour\"\n"));
+  CHECK(contains(answer, "its columns: \"heigh\", \"x\"; rename \"heigh\" if"));
+}
+
 TEST_CASE("eval on other data warns of unknown categories with their number, as predict does") {
   const Trained t;
   t.write("new.csv", "width,height,colour,kind\n1,2,pink,flat\n1,2,red,flat\n1,2,pink,tall\n");

@@ -233,6 +233,23 @@ TEST_CASE("several mistakes are reported in the order of their lines, with their
   CHECK(contains(outcome.err, "dataset.missing"));
 }
 
+TEST_CASE("a further file with other columns is refused with the columns that it lacks and adds") {
+  const ShapesWorkspace w;
+  const auto answer = [&](const std::string& first_line) {
+    w.write("other.csv", first_line + "\n1,2,red,flat,4\n");
+    const Outcome plan = w.run({"plan", "shapes.toml", "--set", "dataset.path=[\"shapes.csv\", \"other.csv\"]"});
+    INFO(plan.err);
+    CHECK(plan.code == 2);
+    return plan.err;
+  };
+  CHECK(contains(answer("width,height,color,kind,mass"),
+                 "; it lacks \"colour\", \"weight\", and also has \"color\", \"mass\"\n"));
+  CHECK(contains(answer("height,width,colour,kind,weight"), "shapes.csv in another order\n"));
+  w.write("shapes.csv", "a,b,c,d,e,f,g,width,height,colour,kind,weight\n");
+  CHECK(
+      contains(answer("width,height,colour,kind,weight"), "; it lacks \"a\", \"b\", \"c\", \"d\", \"e\" and 2 more\n"));
+}
+
 TEST_CASE("up to twenty mistakes are reported at once") {
   // Six columns with four bad cells each: each cell has a line.
   std::string csv = "a,b,c,d,e,f,y\n";
@@ -263,6 +280,7 @@ TEST_CASE("header = false for a file with a line of names is refused with the wa
                       {"has no column \"y\"", "leave it out if line 1 of the file has their names"});
   check_table_refused("x,y\n1,2\n3,4\n", "header = false, target = \"1\" }\nloss = { name = \"mse\"",
                       {"line 1 looks like names: leave out dataset.header"});
+  check_table_refused("1,2\n3,4\n", "header = false, target = 1 }\nloss = { name = \"mse\"", {"give target = \"1\""});
 }
 
 TEST_CASE("a delimiter at the end of each line is answered with the column without a name that it makes") {

@@ -183,4 +183,32 @@ TEST_CASE("a wrong size of a later layer is answered with that layer and the siz
                  "give layers[1] in_channels = 8"));
 }
 
+TEST_CASE("a layer that does not take its input is shown in the file with the size that it gets") {
+  const ImageWorkspace w;
+  const auto answer = [&](const std::string& layers) {
+    w.write("layers.toml",
+            "dataset = { name = \"image_folder\", path = \"images\" }\nloss = \"cross_entropy\"\n"
+            "device_pool = [\"cpu\"]\n[model]\nname = \"sequential\"\nlayers = [\n"
+            "  { type = \"Conv2d\", in_channels = 3, out_channels = 8, kernel_size = 3 },\n"
+            "  { type = \"MaxPool2d\", kernel_size = 2 },\n" +
+                layers + "]\n");
+    return refused(w, "layers.toml", {});
+  };
+  const std::string flatten = "  { type = \"Flatten\" },\n";
+  const std::string linear = "  { type = \"Linear\", in_features = 100, out_features = 50 },\n";
+  // Two layers have the wrong size; the first one fails.
+  const std::string twice = answer(flatten + linear + linear);
+  INFO(twice);
+  CHECK(contains(twice, "layers.toml:10:36: "));
+  CHECK(contains(twice, "  10 |   { type = \"Linear\", in_features = 100, out_features = 50 },"));
+  CHECK(contains(twice, "give layers[3] in_features = 200"));
+  const std::string images = answer(linear);
+  INFO(images);
+  CHECK(contains(images, "layers.toml:9:36: "));
+  CHECK(contains(images, "put { type = \"Flatten\" } before layers[2], and give it in_features = 200"));
+  const std::string fitting = answer("  { type = \"Linear\", in_features = 200, out_features = 3 },\n");
+  CHECK(fitting.ends_with("put { type = \"Flatten\" } before layers[2]\n"));
+  CHECK(contains(answer("  { type = \"BatchNorm2d\", num_features = 3 },\n" + flatten), "layers.toml:9:12: "));
+}
+
 }  // namespace ddp::system_test

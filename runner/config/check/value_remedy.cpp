@@ -79,10 +79,11 @@ Node in_type_of(const Option& option, Node value) {
   return value;
 }
 
-// Returns a number as a text if the option takes texts alone.
+// Returns a number as a text if the option takes texts, and no numbers.
 Node as_text(const Option& option, Node value) {
   const bool is_number = value.kind == Kind::integer || value.kind == Kind::number;
-  if (!is_number || option.types != std::vector{Type::text}) return value;
+  const bool takes_number = takes_type(option, Type::integer) || takes_type(option, Type::number);
+  if (!is_number || !takes_type(option, Type::text) || takes_number) return value;
   value.kind = Kind::text;
   value.scalar = value.scalar.dump();
   return value;
