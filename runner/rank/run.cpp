@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "checkpoint/everywhere.h"
 #include "dist/parallel/parallel.h"
+#include "dist/peer_error.h"
 #include "format/safetensors.h"
 #include "model/weights.h"
 #include "models/model.h"
@@ -174,6 +175,8 @@ void start(Parts& p) {
 void run_to_end(train::Trainer& trainer, Parts& p) {
   try {
     trainer.run();
+    // The rank whose loss is not finite throws its error. Ranks without a parent learn the reason from that rank.
+    if (trainer.gave_up() && !p.task.watched) throw dist::PeerLost("another rank's loss is not finite");
   } catch (...) {
     if (p.events) p.events->finish(/*success=*/false);
     throw;

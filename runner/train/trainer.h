@@ -57,6 +57,8 @@ class Trainer {
   // Returns when all steps are done or all ranks have stopped after the same step. The state is then saved, unless a
   // loss that is not finite ended the run.
   void run();
+  // Did the loss of another rank end the run? That rank's run() throws the error.
+  bool gave_up() const { return given_up_; }
 
  private:
   void run_epoch();

@@ -1,7 +1,10 @@
 """Ranks that a user starts one by one, with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT."""
 
+import json
+import math
 import shutil
 import signal
+import struct
 import sys
 
 import cluster
@@ -135,6 +138,30 @@ def killed_rank_0_by_hand(c):
     says_only(ended, "rank 0 of 2 is gone: it failed, was killed, or its machine cannot be reached")
 
 
+def nan_of_rank_1(c):
+    """Writes samples of which the second one, the first of rank 1, holds NaN. Returns the settings that train on it."""
+    rows = [[math.nan if row == 1 else 0.5] * 20 for row in range(16)]
+    data = b"".join(struct.pack("<20f", *row) for row in rows) + bytes(16 * 4 * 4)
+    arrays = {"x": {"dtype": "F32", "shape": [16, 20], "data_offsets": [0, 16 * 80]},
+              "y": {"dtype": "F32", "shape": [16, 4], "data_offsets": [16 * 80, len(data)]}}  # fmt: skip
+    header = json.dumps(arrays).encode()
+    (c.hosts[0].folder / "nan.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + data)
+    dataset = 'dataset={name="safetensors", path="nan.safetensors", inputs="x", targets="y"}'
+    return ["--set", dataset, "--set", "loader.shuffle=false"]
+
+
+def not_finite_by_hand(c):
+    """a loss that is not finite ends all ranks that were started by hand with its reason, and the run has failed"""
+    for culprit, other, words in ((0, 1, ["--set", "optimizer.lr=1e30"]), (1, 0, nan_of_rank_1(c))):
+        ranks = [rank_by_hand(c, rank, *words) for rank in (0, 1)]
+        ended = finish(ranks, code=1)
+        says_only(ended[culprit], "is not finite")
+        says_only(ended[other], f"rank {culprit} of 2 has ended: the loss of step ", "is not finite")
+        summary = begun_run(c.hosts[0].folder).summary()
+        assert summary["status"] == "failed" and "is not finite" in summary["error"]["what"], summary
+        shutil.rmtree(c.hosts[0].folder / "results")
+
+
 def stopped_by_hand(c):
     """SIGTERM to one rank that was started by hand stops all ranks after one step, and all is saved"""
     ranks, run = long_by_hand(c)
@@ -246,7 +273,7 @@ def stuck_by_hand(c):
 
 
 PROMISES = [by_hand, by_hand_on_two_machines, different_by_hand, alone_by_hand, comm_alone_by_hand, elsewhere_by_hand,
-            nameless_by_hand, killed_by_hand, killed_rank_0_by_hand, stopped_by_hand, stuck_by_hand,
+            nameless_by_hand, killed_by_hand, killed_rank_0_by_hand, not_finite_by_hand, stopped_by_hand, stuck_by_hand,
             stopped_alike_by_hand, stopped_alone_by_hand, twice_by_hand, late_copy_by_hand, other_sizes_by_hand,
             another_program_by_hand, failed_rank_0_by_hand]  # fmt: skip
 sys.exit(cluster.check(PROMISES))
