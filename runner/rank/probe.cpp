@@ -23,6 +23,7 @@
 #include "rank/data.h"
 #include "rank/doubts.h"
 #include "rank/model.h"
+#include "rank/trained_meanings.h"
 #include "rank/tried_model.h"
 #include "rank/verb.h"
 #include "train/checkpointer.h"
@@ -117,6 +118,7 @@ void measure_model(const Task& t, bool timed, Probe& probe) {
   const auto& e = *t.experiment;
   at::manual_seed(static_cast<std::uint64_t>(e.seed));
   const data::Sets sets = build_sets(t);
+  require_trained_meanings(t, sets);
   measure_sets(sets, probe);
   torch::nn::AnyModule model = build_model(t, dist::copies_model(e.parallel) && t.devices.size() > 1);
   const NamedTensors all_names = named(model.ptr()->named_parameters());

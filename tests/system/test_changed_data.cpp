@@ -210,6 +210,27 @@ TEST_CASE("a resume with another target is refused, also of a finished run, and 
   CHECK(text_of(run.path() / "config.toml") == config);
 }
 
+TEST_CASE("a resume with data of other classes or categories is refused by their names") {
+  const ShapesWorkspace w;
+  w.train({"epochs=1"});
+  const std::string table = text_of(w.folder() / "shapes.csv");
+  const auto with_name = [&](const std::string& from, const std::string& to) {
+    std::string other = table;
+    for (std::size_t at = 0; (at = other.find(from, at)) != std::string::npos; at += to.size()) {
+      other.replace(at, from.size(), to);
+    }
+    return other;
+  };
+  w.write("classes.csv", with_name("flat", "zigzag"));
+  w.write("categories.csv", with_name("red", "zinc"));
+  for (const auto& [file, words] : {std::pair("classes.csv", "the classes of these data are "),
+                                    std::pair("categories.csv", "the categories of \"colour\" of these data are ")}) {
+    const std::string path = "dataset.path=\"" + (w.folder() / file).string() + "\"";
+    check_refused_by_name(w, {"resume", "shapes", "--set", path, "--set", "epochs=2"},
+                          {"--set 1: ", words, ", and the run trained with "});
+  }
+}
+
 TEST_CASE("a resume with other data or another loss warns that best compares it with the values before") {
   const ShapesWorkspace w;
   w.train({"epochs=1"});
@@ -223,6 +244,11 @@ TEST_CASE("a resume with other data or another loss warns that best compares it 
   CHECK_FALSE(contains(resumed("epochs=4", "optimizer.lr=0.001"), "the best val_loss so far"));
   // Other times of validation measure the same samples.
   CHECK_FALSE(contains(resumed("epochs=6", "validation.every=2"), "the best val_loss so far"));
+  w.write("same.csv", text_of(w.folder() / "shapes.csv"));
+  w.write("other.csv", shapes_csv(150, 2));
+  const auto at = [&](const char* name) { return "dataset.path=\"" + (w.folder() / name).string() + "\""; };
+  CHECK_FALSE(contains(resumed("epochs=7", at("same.csv")), "the best val_loss so far"));
+  CHECK(contains(resumed("epochs=8", at("other.csv")), "measured on other data (dataset.path has changed)"));
 }
 
 }  // namespace ddp::system_test

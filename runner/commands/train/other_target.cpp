@@ -10,6 +10,20 @@
 #include "config/difference.h"
 
 namespace ddp::commands {
+namespace {
+
+// Returns the sizes of the files that an option names. The same data may lie at another path.
+std::vector<std::pair<std::int64_t, std::int64_t>> sizes_of(const std::vector<record::DataFile>& files,
+                                                            const std::string& key) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> sizes;
+  for (const record::DataFile& file : files) {
+    if (file.key == key) sizes.emplace_back(file.bytes, file.files);
+  }
+  std::sort(sizes.begin(), sizes.end());
+  return sizes;
+}
+
+}  // namespace
 
 void require_same_target(const Continued& c, const config::Experiment& before, const config::Loaded& now) {
   constexpr const char* kTarget = "dataset.target";
@@ -21,13 +35,13 @@ void require_same_target(const Continued& c, const config::Experiment& before, c
                   "leave it out, or start a new run from the weights of this one: " + with_sets(fresh, c.sets));
 }
 
-std::string best_change(const config::Experiment& before, const config::Experiment& now) {
+std::string best_change(const config::Experiment& before, const config::Experiment& now,
+                        const std::vector<record::DataFile>& then, const std::vector<record::DataFile>& files) {
   const config::Value changes = config::differences(config::write(before), config::write(now));
   const std::string metric = now.best_metric().name;
-  const auto files = config::named_files(now, now.components());
   for (const auto& [key, values] : changes.items()) {
-    // The same data may lie at another path.
-    if (std::any_of(files.begin(), files.end(), [&](const auto& file) { return file.key == key; })) continue;
+    const auto sizes = sizes_of(files, key);
+    if (!sizes.empty() && sizes == sizes_of(then, key)) continue;
     const bool of_data = key.starts_with("dataset") || key.starts_with("validation.dataset") || chooses_samples(key);
     const bool of_loss = key.starts_with("loss") && metric.ends_with("loss");
     if (!of_data && !of_loss) continue;

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "commands/train/other_optimizer.h"
+#include "record/saves/data_files.h"
 
 namespace ddp::commands {
 
@@ -10,7 +12,9 @@ namespace ddp::commands {
 // and its best metric is of that target.
 void require_same_target(const Continued& continued, const config::Experiment& before, const config::Loaded& now);
 
-// Says that the best metric so far was measured on other data, or with another loss; empty: it was not.
-std::string best_change(const config::Experiment& before, const config::Experiment& now);
+// Says that the best metric so far was measured on other data, or with another loss; empty: it was not. `then`: the
+// files of the data that trained the checkpoint, `files`: those of now.
+std::string best_change(const config::Experiment& before, const config::Experiment& now,
+                        const std::vector<record::DataFile>& then, const std::vector<record::DataFile>& files);
 
 }  // namespace ddp::commands

@@ -225,7 +225,8 @@ ResumePoint find_resume_point(const Resumption& r, const launch::Launch& launch)
   point.lr_change = lr_change_of(point, before);
   if (!checkpoint.empty()) {
     point.split_change = held_out_after_training(before, plan.experiment, r.directory.config(), r.sets);
-    point.best_change = best_change(before, plan.experiment);
+    point.best_change =
+        best_change(before, plan.experiment, record::files_of_checkpoint(checkpoint), point.prepared.data.files());
   }
   return point;
 }
