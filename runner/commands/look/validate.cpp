@@ -16,6 +16,7 @@
 #include "config/load.h"
 #include "launch/cluster/launcher.h"
 #include "launch/library/rank_library.h"
+#include "launch/plan/fitting_machine.h"
 #include "launch/plan/ineffective.h"
 #include "launch/plan/start.h"
 #include "launch/plugin/experiment.h"
@@ -59,7 +60,7 @@ class ModelFiles {
 };
 
 void look_into(const config::Loaded& loaded, ModelFiles& models, Findings& found) {
-  for (const auto& check : {launch::require_init_method, launch::require_weights}) {
+  for (const auto& check : {launch::require_init_method, launch::require_weights, launch::require_fitting_machine}) {
     try {
       check(loaded);
     } catch (const Error& error) {
