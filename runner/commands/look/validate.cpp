@@ -45,7 +45,8 @@ struct Findings {
 class ModelFiles {
  public:
   // Throws ddp::Error (usage) if the file is refused.
-  void require_readable(const config::Experiment& e) {
+  void require_readable(const config::Loaded& loaded) try {
+    const config::Experiment& e = loaded.experiment;
     const config::Components components = e.components();
     const config::Spec* spec = components.find("model", e.model.name);
     if (spec == nullptr || !spec->traits.value("read_by_validate", false)) return;
@@ -53,6 +54,8 @@ class ModelFiles {
     rank::Task task;
     task.experiment = &e;
     library_->ask("reading the model", task, rank::CheckRequest{});
+  } catch (const Error& error) {
+    throw config::at_model_option(loaded, error);
   }
 
  private:
@@ -71,7 +74,7 @@ void look_into(const config::Loaded& loaded, ModelFiles& models, Findings& found
   for (const Error& one : missing) add_once(found.mistakes, one.what());
   if (missing.empty()) {
     try {
-      models.require_readable(loaded.experiment);
+      models.require_readable(loaded);
     } catch (const Error& error) {
       add_once(found.mistakes, error.what());
     }
