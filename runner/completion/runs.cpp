@@ -1,8 +1,7 @@
 #include "completion/runs.h"
 
-#include <charconv>
-
 #include "base/error.h"
+#include "base/text_number.h"
 #include "completion/files.h"
 #include "record/run_directory.h"
 #include "record/run_names.h"
@@ -65,9 +64,7 @@ Candidates checkpoints(const fs::path& results, const std::string& run) {
   try {
     const auto folder = record::RunDirectory::find(results, run).checkpoints();
     for (const std::string& name : folder_names(folder, "step-")) {
-      std::int64_t step = 0;
-      const char* end = name.data() + name.size();
-      if (std::from_chars(name.data() + 5, end, step).ptr == end) found.push_back({std::to_string(step)});
+      if (const auto step = text_number<std::int64_t>(name.substr(5))) found.push_back({std::to_string(*step)});
     }
   } catch (const Error&) {  // no existing run is named yet
   }

@@ -1,23 +1,18 @@
 #pragma once
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "base/text_number.h"
 #include "format/delimiter.h"
 
 // Hints for a CSV file whose first line does not name the wanted columns. Inline, because the readers of tables and the
 // datasets are in separate libraries.
 namespace ddp::format {
 
-inline bool names_a_number(const ColumnInfo& column) {
-  double value = 0;
-  const char* const end = column.name.data() + column.name.size();
-  const auto [rest, error] = std::from_chars(column.name.data(), end, value);
-  return error == std::errc{} && rest == end;
-}
+inline bool names_a_number(const ColumnInfo& column) { return text_number<double>(column.name).has_value(); }
 
 // Returns the likely reason why the first line is no line of names: another delimiter, data, JSON, a title, an empty
 // name. Returns "" if it looks like names. `names`: the line of names that the file must have; "": the names are free.

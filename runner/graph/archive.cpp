@@ -12,8 +12,6 @@
 namespace ddp::graph {
 namespace {
 
-constexpr const char* kHowToWrite = "write the file with torch.export.save or python/export_model.py";
-
 // Returns the command that makes an archive of Python source.
 std::string export_of(const std::filesystem::path& source) {
   return "write the model's archive, and name that one: python3 python/export_model.py " + source.string() + ":CLASS " +
@@ -53,21 +51,25 @@ Archive::Archive(const std::filesystem::path& file) try {
 } catch (const Error& error) {
   throw usage_error(error.summary(), error.where(), error.remedy());
 } catch (const std::exception& error) {
-  throw usage_error(error.what(), file.string(), kHowToWrite);
+  throw usage_error(error.what(), file.string(), kExportAgain);
 }
 
 std::string_view Archive::bytes(const std::string& name) const {
   const auto found = members_.find(name);
   if (found == members_.end()) throw std::runtime_error("it has no member " + config::in_quotes(name));
   const format::ZipMember& member = found->second;
-  if (checksum(member.packed) != member.crc) throw std::runtime_error(config::in_quotes(name) + " is damaged");
+  if (checksum(member.packed) != member.crc)
+    throw std::runtime_error(config::in_quotes(name) + " is damaged: its checksum differs");
   return member.packed;
 }
 
-nlohmann::json Archive::json(const std::string& name) const try {
-  return config::parse_json(bytes(name));
-} catch (const std::exception& error) {
-  throw std::runtime_error(config::in_quotes(name) + ": " + error.what());
+nlohmann::json Archive::json(const std::string& name) const {
+  const std::string_view text = bytes(name);
+  try {
+    return config::parse_json(text);
+  } catch (const std::exception& error) {
+    throw std::runtime_error(config::in_quotes(name) + ": " + error.what());
+  }
 }
 
 }  // namespace ddp::graph

@@ -12,6 +12,9 @@
 
 namespace ddp::graph {
 
+// The remedy for a file that is damaged or no such archive.
+inline constexpr const char* kExportAgain = "export the model again: python/export_model.py, or torch.export.save";
+
 // A file that torch.export.save wrote (torch/export/pt2_archive): a zip archive of stored members in one folder. It is
 // untrusted data: nothing of it is executed, unpickled or decompressed, so memory stays within the file's size.
 class Archive {

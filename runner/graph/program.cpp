@@ -201,7 +201,7 @@ class ProgramReader {
 }  // namespace
 
 Program read_program(const std::filesystem::path& file) try { return ProgramReader(file).read(); } catch (...) {
-  format::throw_refusal(file.string());
+  format::throw_refusal(file.string(), kExportAgain);
 }
 
 }  // namespace ddp::graph

@@ -69,7 +69,7 @@ void write_trained_archive(const std::filesystem::path& file, const NamedTensors
   }
   writer.writeEndOfFile();
 } catch (...) {
-  format::throw_refusal(file.string());
+  format::throw_refusal(file.string(), kExportAgain);
 }
 
 }  // namespace ddp::graph

@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/text_number.h"
 
 namespace ddp::rank {
 namespace {
@@ -40,17 +41,7 @@ void append_number(std::string& text, double value, bool is_float) {
 
 template <class Number>
 bool reads_as(const std::string& text) {
-  Number number{};
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc{} && rest == end;
-}
-
-template <class Number>
-Number number_in(const std::string& text) {
-  Number number{};
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
+  return text_number<Number>(text).has_value();
 }
 
 // Returns a number type if all names are numbers, as a CSV reader would; text if two names would be the same double.
@@ -59,7 +50,7 @@ OutputType type_of_names(const std::vector<std::string>& names) {
   if (!std::all_of(names.begin(), names.end(), reads_as<double>)) return OutputType::text;
   std::set<double> numbers;
   for (const std::string& name : names) {
-    if (const double number = number_in<double>(name); std::isfinite(number)) numbers.insert(number);
+    if (const double number = *text_number<double>(name); std::isfinite(number)) numbers.insert(number);
   }
   return numbers.size() == names.size() ? OutputType::float64 : OutputType::text;
 }
@@ -248,9 +239,9 @@ void Predictions::append_cells(std::string& block, const at::Tensor& values, con
     if (prediction_ == OutputType::text) {
       append_column<std::int32_t>(block, rows, [&](std::int64_t row) { return static_cast<std::int32_t>(place[row]); });
     } else if (prediction_ == OutputType::integer) {
-      append_column<std::int64_t>(block, rows, [&](std::int64_t row) { return number_in<std::int64_t>(name(row)); });
+      append_column<std::int64_t>(block, rows, [&](std::int64_t row) { return *text_number<std::int64_t>(name(row)); });
     } else {
-      append_column<double>(block, rows, [&](std::int64_t row) { return number_in<double>(name(row)); });
+      append_column<double>(block, rows, [&](std::int64_t row) { return *text_number<double>(name(row)); });
     }
   }
   for (std::int64_t i = 0; schema_.kind == TargetKind::binary && i < width_; ++i) {

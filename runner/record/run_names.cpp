@@ -1,11 +1,11 @@
 #include "record/run_names.h"
 
 #include <algorithm>
-#include <charconv>
 #include <vector>
 
 #include "base/own_command.h"
 #include "base/shell_word.h"
+#include "base/text_number.h"
 #include "config/check/phrases.h"
 #include "config/text/source.h"
 #include "record/run_directory.h"
@@ -215,11 +215,9 @@ std::optional<fs::path> folder_by_part(const fs::path& results, const std::strin
 }
 
 std::optional<fs::path> folder_of_trial(const fs::path& sweep, const std::string& number) {
-  int trial = -1;
-  const char* end = number.data() + number.size();
-  const auto [stop, error] = std::from_chars(number.data(), end, trial);
-  if (error != std::errc() || stop != end || trial < 0) return {};
-  fs::path folder = sweep / RunDirectory::trial_folder(trial);
+  const auto trial = text_number<int>(number);
+  if (!trial || *trial < 0) return {};
+  fs::path folder = sweep / RunDirectory::trial_folder(*trial);
   return holds_results(folder) ? std::optional(folder) : std::nullopt;
 }
 

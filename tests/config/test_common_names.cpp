@@ -100,6 +100,21 @@ TEST_CASE("a key in the wrong section is answered with its own section, or with 
   }
 }
 
+TEST_CASE("a wrong name of a component is answered together with the options that the meant component does not have") {
+  const auto told = [](const std::string& line) { return mistakes_in(kModelAndDataset + line); };
+  for (const char* key : {"name", "type"}) {
+    const std::string adam =
+        told(std::string("optimizer = { ") + key + " = \"AdamW\", lr = 0.1, momentum = 0.9, weight-decay = 0.1 }");
+    INFO(adam);
+    CHECK(contains(adam, key == std::string("name") ? "did you mean \"adamw\"?" : "write name = \"adamw\""));
+    CHECK(contains(adam, "optimizer adamw has no option \"momentum\""));
+    CHECK(contains(adam, "did you mean \"weight_decay\"?"));
+  }
+  // An option that is missing is no mistake yet: perhaps another component is meant.
+  CHECK_FALSE(contains(told("scheduler = { name = \"multistop\" }"), "milestones"));
+  CHECK_FALSE(contains(told("scheduler = { name = \"zzzzzzzzz\", gamma = 1 }"), "no option"));
+}
+
 TEST_CASE("a key at the top of the file is answered with all its sections and with the way to write it there") {
   CHECK(contains(told_of_line("block_size = 8"), "did you mean \"model.block_size\" or \"dataset.block_size\"?"));
   CHECK(contains(told_of_line("sched = \"cosine\""), "did you mean \"scheduler\"?"));

@@ -51,12 +51,54 @@ TEST_CASE("a mistake in a file ends with exit 2 before anything is started") {
             "model = \"linear\"\ndataset = \"random_pairs\"\ndevice_pool = [[\"cpu\", \"cpu\"]]\n",
             "model \"linear\" uses one device, device_pool gives each rank 2"},
            {"nccl between CPUs", kPair + "backend = \"nccl\"\n", "nccl"},
-           {"indivisible global batch", kPair + "global_batch_size = 7\n", "6 and 8"},
+           {"indivisible global batch", kPair + "global_batch_size = 7\n", "global_batch_size = 6 or 8"},
        }) {
     INFO(what);
     w.write("x.toml", file);
     check_refused(w, {"run", "x.toml"}, said);
   }
+}
+
+TEST_CASE("validate refuses an experiment that no machine can start as run does") {
+  const Workspace w;
+  for (const auto& [what, file, said] : std::vector<Mistake>{
+           {"indivisible global batch", kPair + "global_batch_size = 33\n",
+            "x.toml:4:21: 33 samples cannot be divided over 2 ranks\n"},
+           {"indivisible over micro-batches", kPair + "global_batch_size = 34\naccumulate = 2\n",
+            "over 2 ranks x 2 micro-batches"},
+           {"indivisible over a number of ranks",
+            "model = \"linear\"\ndataset = \"random_pairs\"\ndevice_pool = 3\nglobal_batch_size = 64\n",
+            "global_batch_size = 63 or 66; or give batch_size"},
+           {"an odd pool for groups of two",
+            kHalves + "device_pool = [\"cpu\", \"cpu\", \"cpu\"]\ndevices_per_rank = 2\n",
+            "3 devices cannot be divided into groups of 2"},
+           {"a model that is not spread over devices",
+            "model = \"linear\"\ndataset = \"random_pairs\"\ndevice_pool = [[\"cpu\", \"cpu\"]]\n",
+            "model \"linear\" uses one device, device_pool gives each rank 2"},
+           {"nccl between CPUs", kPair + "distributed = { backend = \"nccl\" }\n", "nccl carries tensors between GPUs"},
+       }) {
+    INFO(what);
+    w.write("x.toml", file);
+    check_refused(w, {"validate", "x.toml"}, said);
+    check_refused(w, {"run", "x.toml"}, said);
+  }
+  w.write("x.toml", kPair + "[sweep.parameters]\nglobal_batch_size = [32, 33]\n");
+  check_refused(w, {"validate", "x.toml"}, "33 samples cannot be divided over 2 ranks\n");
+}
+
+TEST_CASE("validate accepts devices that another machine may have") {
+  const Workspace w;
+  const std::string model = "model = \"linear\"\ndataset = \"random_pairs\"\n";
+  for (const char* devices : {"device_pool = [0, 1]\nglobal_batch_size = 64\n", "global_batch_size = 33\n",
+                              "device_pool = 2\ndistributed = { backend = \"nccl\" }\n", "device_pool = [1000000000]\n",
+                              "device_pool = 3\ndevices_per_rank = 1\nglobal_batch_size = 33\n"}) {
+    w.write("x.toml", model + devices);
+    const Outcome valid = w.run({"validate", "x.toml"});
+    INFO(devices << valid.err);
+    CHECK(valid.code == 0);
+  }
+  w.write("x.toml", model + "device_pool = [0, 1]\nglobal_batch_size = 33\n");
+  check_refused(w, {"validate", "x.toml"}, "33 samples cannot be divided over 2 ranks\n");
 }
 
 TEST_CASE("a mistake that only tensors reveal ends with exit 2 before any run directory exists") {

@@ -120,6 +120,18 @@ TEST_CASE("a .pt2 file with other weights is refused with the first difference, 
   w.check_done({"export", "arrays", "out.safetensors"});
 }
 
+TEST_CASE("a .pt2 file that is damaged after the training has to be put back") {
+  const TrainedWorkspace w;
+  w.write("net.pt2", exported_model().substr(0, 1000));
+  for (const auto& words : kUses) {
+    const Outcome refused = w.run(words);
+    INFO(words.front() << ": " << refused.err);
+    CHECK(refused.code == 2);
+    CHECK(contains(refused.err, "net.pt2: is not a zip archive, or cut off\n"));
+    CHECK(contains(refused.err, "put the file back that the checkpoint was trained with"));
+  }
+}
+
 TEST_CASE("the command for a new run on a .pt2 file with other weights has the settings, and can be pasted") {
   const TrainedWorkspace w;
   w.write("net.pt2", other_names());

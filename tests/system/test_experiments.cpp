@@ -188,7 +188,7 @@ TEST_CASE("multiprocessing_distributed divides its global batch over the ranks a
   const Outcome three = w.run(
       {"run", kExperiments / "multiprocessing_distributed.toml", "--set", "device_pool=[\"cpu\", \"cpu\", \"cpu\"]"});
   CHECK(three.code == 2);
-  CHECK(contains(three.err, "the nearest divisible numbers: 63 and 66"));
+  CHECK(contains(three.err, "global_batch_size = 63 or 66"));
 }
 
 TEST_CASE("cross-entropy over one class trains as written and warns that its loss is always 0") {

@@ -76,6 +76,40 @@ TEST_CASE("a file that torch.export did not write is refused as a model") {
   check_archive_refused(w, "net.pt2");
 }
 
+TEST_CASE("a damaged .pt2 file is named with its option, the damage, and the remedy") {
+  const ExportedWorkspace w;
+  const std::string whole = exported_model();
+  std::string experiment = text_of(w.folder() / "arrays.toml");
+  const std::size_t begin = experiment.find("model =");
+  experiment.replace(begin, experiment.find('\n', begin) - begin,
+                     "model = { name = \"exported\", path = \"net.pt2\" }");
+  w.write("arrays.toml", experiment);
+  std::string flipped = whole;
+  flipped[flipped.find("aten.linear")] = 'A';
+  const auto without = [](const std::string& member) {
+    ZipBytes zip;
+    if (member != "model.json") zip.add("net/models/model.json", kGraph, /*pack=*/false);
+    if (member != "config") zip.add("net/data/weights/model_weights_config.json", kWeights, /*pack=*/false);
+    return zip.bytes();
+  };
+  for (const auto& [file, what] :
+       std::vector<Edit>{{whole.substr(0, whole.size() / 2), "is not a zip archive, or cut off"},
+                         {"no zip", "is not a zip archive, or cut off"},
+                         {flipped, "\"models/model.json\" is damaged: its checksum differs"},
+                         {without("model.json"), "it has no member \"models/model.json\""},
+                         {without("config"), "the weight \"fc.weight\" is missing"},
+                         {without("weights"), "the weight \"fc.bias\": it has no member \"data/weights/weight_1\""}}) {
+    w.write("net.pt2", file);
+    for (const char* verb : {"validate", "plan", "run"}) {
+      const Outcome refused = w.run({verb, "arrays.toml"});
+      INFO(verb << ": " << refused.err);
+      CHECK(refused.code == 2);
+      CHECK(contains(refused.err, "arrays.toml:3:37: " + (w.folder() / "net.pt2").string() + ": " + what + "\n"));
+      CHECK(contains(refused.err, "\n  export the model again: python/export_model.py, or torch.export.save"));
+    }
+  }
+}
+
 TEST_CASE("weights that are pickled or do not fit their member are refused") {
   const ExportedWorkspace w;
   check_refused(w, {{"\"use_pickle\": false", "\"use_pickle\": true"}}, "it is pickled, and pickles are not read");

@@ -16,6 +16,7 @@
 #include "config/load.h"
 #include "launch/cluster/launcher.h"
 #include "launch/library/rank_library.h"
+#include "launch/plan/fitting_machine.h"
 #include "launch/plan/ineffective.h"
 #include "launch/plan/start.h"
 #include "launch/plugin/experiment.h"
@@ -44,7 +45,8 @@ struct Findings {
 class ModelFiles {
  public:
   // Throws ddp::Error (usage) if the file is refused.
-  void require_readable(const config::Experiment& e) {
+  void require_readable(const config::Loaded& loaded) try {
+    const config::Experiment& e = loaded.experiment;
     const config::Components components = e.components();
     const config::Spec* spec = components.find("model", e.model.name);
     if (spec == nullptr || !spec->traits.value("read_by_validate", false)) return;
@@ -52,6 +54,8 @@ class ModelFiles {
     rank::Task task;
     task.experiment = &e;
     library_->ask("reading the model", task, rank::CheckRequest{});
+  } catch (const Error& error) {
+    throw config::at_model_option(loaded, error);
   }
 
  private:
@@ -59,7 +63,7 @@ class ModelFiles {
 };
 
 void look_into(const config::Loaded& loaded, ModelFiles& models, Findings& found) {
-  for (const auto& check : {launch::require_init_method, launch::require_weights}) {
+  for (const auto& check : {launch::require_init_method, launch::require_weights, launch::require_fitting_machine}) {
     try {
       check(loaded);
     } catch (const Error& error) {
@@ -70,7 +74,7 @@ void look_into(const config::Loaded& loaded, ModelFiles& models, Findings& found
   for (const Error& one : missing) add_once(found.mistakes, one.what());
   if (missing.empty()) {
     try {
-      models.require_readable(loaded.experiment);
+      models.require_readable(loaded);
     } catch (const Error& error) {
       add_once(found.mistakes, error.what());
     }

@@ -39,7 +39,7 @@ Error at_its_line(const config::Loaded& loaded, const Error& error) {
   if (const auto missing = config::missing_file(loaded, error.where())) return *missing;
   const std::string key = error.where().substr(0, error.where().find_first_of("[ "));
   const bool is_key = key.find('/') == std::string::npos && loaded.given(key.substr(0, key.find('.')));
-  if (!is_key) return error;
+  if (!is_key) return config::at_model_option(loaded, error);
   return loaded.error(loaded.given(key) ? key : key.substr(0, key.find('.')), error.summary(), error.remedy());
 }
 

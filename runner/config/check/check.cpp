@@ -114,9 +114,11 @@ std::optional<Value> Checker::component(const Node& node, const Option& option, 
   if (!name_node && option.default_value.is_string()) name = option.default_value.get<std::string>();
   const std::map<std::string, Spec>& known = components_.of(option.component_kind);
   if (const Node* type = name_node ? nullptr : node.find("type"); type && type->text()) {
-    problems_.add(
-        type->key, "unknown key \"type\" in [" + path + "]",
-        "the name of the " + option.component_kind + " is " + path + ".name: write name = " + in_quotes(*type->text()));
+    const std::string meant = component_meant(option.component_kind, *type->text());
+    problems_.add(type->key, "unknown key \"type\" in [" + path + "]",
+                  "the name of the " + option.component_kind + " is " + path +
+                      ".name: write name = " + in_quotes(meant.empty() ? *type->text() : meant));
+    options_of_meant(without(node, "type"), option, path, meant);
     return std::nullopt;
   }
   if (!name && !name_node) {
@@ -134,6 +136,9 @@ std::optional<Value> Checker::component(const Node& node, const Option& option, 
                   !of_file.empty()
                       ? of_file
                       : suggestion(meant.empty() ? *name : meant, names_of(known), "every " + option.component_kind));
+    if (of_file.empty()) {
+      options_of_meant(without(node, "name"), option, path, component_meant(option.component_kind, *name));
+    }
     return std::nullopt;
   }
   Value values = Value::object();
@@ -141,6 +146,21 @@ std::optional<Value> Checker::component(const Node& node, const Option& option, 
   const Owner owner{.path = path, .known_as = option.component_kind + " " + *name, .kind = option.component_kind};
   values.update(table(without(node, "name"), spec->options, owner));
   return values;
+}
+
+std::string Checker::component_meant(const std::string& kind, const std::string& name) const {
+  const std::vector<std::string> known = names_of(components_.of(kind));
+  const std::string common = common_component(kind, name);
+  return nearest(common.empty() ? name : common, known);
+}
+
+void Checker::options_of_meant(const Node& given, const Option& option, const std::string& path,
+                               const std::string& meant) const {
+  const Spec* spec = components_.find(option.component_kind, meant);
+  if (!spec) return;
+  std::vector<Option> options = spec->options;
+  for (Option& one : options) one.required = false;  // perhaps another component is meant
+  table(given, options, {.path = path, .known_as = option.component_kind + " " + meant, .kind = option.component_kind});
 }
 
 // Reads one table of a list of tables that all have the same keys.

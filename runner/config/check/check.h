@@ -49,6 +49,11 @@ class Checker {
 
   std::optional<Value> value(const Node& node, const Option& option, const std::string& path) const;
   std::optional<Value> component(const Node& node, const Option& option, const std::string& path) const;
+  // Returns the component that a wrong name probably means; "": none is near.
+  std::string component_meant(const std::string& kind, const std::string& name) const;
+  // Checks the options that are given with a wrong name as options of the component that it probably means.
+  void options_of_meant(const Node& given, const Option& option, const std::string& path,
+                        const std::string& meant) const;
   std::optional<Value> item_table(const Node& node, const Option& option, const std::string& path) const;
   std::optional<Value> variant(const Node& node, const Option& option, const std::string& path) const;
   std::optional<Value> scalar(const Node& node, const Option& option, const std::string& path) const;

@@ -146,6 +146,14 @@ std::vector<std::string> default_files(const Experiment& e, const Components& co
   return files;
 }
 
+Error at_model_option(const Loaded& loaded, const Error& error) {
+  for (const NamedFile& file : named_files(loaded.experiment, loaded.experiment.components())) {
+    if (!file.key.starts_with("model.") || file.path != error.where()) continue;
+    return loaded.error(file.key, file.path + ": " + error.summary(), error.remedy());
+  }
+  return error;
+}
+
 std::optional<Error> missing_file(const Loaded& loaded, const std::string& path) {
   for (const NamedFile& file : named_files(loaded.experiment, loaded.experiment.components())) {
     if (file.path == path && !is_there(file)) return missing(loaded, file);

@@ -23,6 +23,9 @@ std::vector<std::string> default_files(const Experiment& experiment, const Compo
 // Says where the relative paths of this place start: of "--set 1", or of "net.toml:2:12".
 std::string start_of_paths(const std::string& where);
 
+// Returns an error about the file of a model at the place of the option that names it; other errors unchanged.
+Error at_model_option(const Loaded& loaded, const Error& error);
+
 // Returns the usage error for the missing file `path` if an option names it.
 std::optional<Error> missing_file(const Loaded& loaded, const std::string& path);
 

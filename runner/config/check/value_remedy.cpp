@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <string_view>
 
 #include "base/shell_word.h"
+#include "base/text_number.h"
 #include "config/check/amounts.h"
 #include "config/check/check.h"
 #include "config/check/common_names.h"
@@ -37,14 +37,6 @@ std::string metric_choice(const Option& option, const std::string& text) {
   return "";
 }
 
-// Reads all of the text as a number.
-template <class Number>
-std::optional<Number> read_number(std::string_view text) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
-}
-
 // Returns the value that the text has without its quotes, with the place of `node`.
 Node without_quotes(std::string_view text, const Node& node) {
   Node value{.kind = Kind::text, .scalar = std::string(text), .place = node.place, .varies = node.varies};
@@ -53,10 +45,10 @@ Node without_quotes(std::string_view text, const Node& node) {
   if (is_yes || plain == "false" || plain == "no" || plain == "off") {
     value.kind = Kind::boolean;
     value.scalar = is_yes;
-  } else if (const auto integer = read_number<std::int64_t>(text)) {
+  } else if (const auto integer = text_number<std::int64_t>(text)) {
     value.kind = Kind::integer;
     value.scalar = *integer;
-  } else if (const auto number = read_number<double>(text); number && std::isfinite(*number)) {
+  } else if (const auto number = text_number<double>(text); number && std::isfinite(*number)) {
     value.kind = Kind::number;
     value.scalar = *number;
   }

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/text_number.h"
 #include "config/text/source.h"
 #include "launch/cluster/environment.h"
 #include "launch/cluster/lone_process.h"
@@ -18,7 +19,7 @@ constexpr std::uint16_t kTorchrunsPort = 29500;  // the default port of torchrun
 int number_in_environment(const char* name, std::optional<int> otherwise = {}) {
   const auto text = environment(name);
   if (!text && otherwise) return *otherwise;
-  const auto number = text ? parse<int>(*text) : std::nullopt;
+  const auto number = text ? text_number<int>(*text) : std::nullopt;
   if (number && *number >= 0) return *number;
   throw usage_error(text ? "is \"" + *text + "\", not a count" : "is not set", std::string("environment: ") + name,
                     "a launcher sets it; without one, unset RANK and WORLD_SIZE");
@@ -32,7 +33,7 @@ struct Endpoint {
 std::optional<Endpoint> parse_endpoint(const std::string& text) {
   const auto colon = text.rfind(':');
   if (colon == std::string::npos) return {};
-  const std::uint16_t port = parse<std::uint16_t>(text.substr(colon + 1)).value_or(0);
+  const std::uint16_t port = text_number<std::uint16_t>(text.substr(colon + 1)).value_or(0);
   std::string host = text.substr(0, colon);
   if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
   if (port == 0 || host.empty()) return {};
@@ -119,7 +120,7 @@ Launch by_srun(const SlurmStep& step) {
 
 // Returns the place of this process among the processes that a launcher started; empty: it is the only one.
 std::string place_in_group() {
-  if (environment("RANK") && parse<int>(environment("WORLD_SIZE").value_or("")).value_or(1) > 1) {
+  if (environment("RANK") && text_number<int>(environment("WORLD_SIZE").value_or("")).value_or(1) > 1) {
     const std::string place = "rank " + *environment("RANK") + " of " + *environment("WORLD_SIZE");
     return environment("TORCHELASTIC_RUN_ID") ? "torchrun started this process as " + place
                                               : "RANK and WORLD_SIZE make this process " + place;

@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/own_command.h"
+#include "base/text_number.h"
 #include "launch/cluster/environment.h"
 
 namespace ddp::launch {
@@ -23,13 +24,13 @@ constexpr std::array kForeignLaunchers{ForeignLauncher{"OMPI_COMM_WORLD_SIZE", "
                                                        "MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_SIZE"},
                                        ForeignLauncher{"PMI_SIZE", "PMI_RANK", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"}};
 
-bool is_several(const char* name) { return parse<int>(environment(name).value_or("")).value_or(1) > 1; }
+bool is_several(const char* name) { return text_number<int>(environment(name).value_or("")).value_or(1) > 1; }
 
 // One of the two variables is not enough.
 void warn_of_half_a_place() {
   const auto rank = environment("RANK");
   const auto size = environment("WORLD_SIZE");
-  if (!rank && size && parse<int>(*size).value_or(1) > 1) {
+  if (!rank && size && text_number<int>(*size).value_or(1) > 1) {
     log::warn("WORLD_SIZE is " + *size + ", and RANK is not set: this process trains alone");
   }
   if (rank && !size) log::warn("RANK is " + *rank + ", and WORLD_SIZE is not set: this process trains alone");

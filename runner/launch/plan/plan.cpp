@@ -40,17 +40,19 @@ std::int64_t resolve_batch_size(const config::Loaded& loaded, const Plan& plan, 
   const std::int64_t global = kept ? *kept : *e.global_batch_size;
   const std::int64_t parts = plan.world_size() * e.accumulate;
   if (global % parts == 0) return global / parts;
-  const std::string cannot = std::to_string(global) + " samples cannot be divided over " +
-                             std::to_string(plan.world_size()) + " ranks x " + std::to_string(e.accumulate) +
-                             " micro-batches";
+  std::string cannot = std::to_string(global) + " samples cannot be divided over " + std::to_string(plan.world_size()) +
+                       (plan.world_size() == 1 ? " rank" : " ranks");
+  if (e.accumulate > 1) cannot += " x " + std::to_string(e.accumulate) + " micro-batches";
   if (kept) {
     throw loaded.error("device_pool", "a step of this run takes " + std::to_string(global) + " samples: " + cannot,
                        "use a number of ranks that divides them, or set accumulate so that they do; at an epoch's end "
                        "batch_size may change");
   }
   const std::int64_t below = global / parts * parts;
-  const std::string nearest = (below > 0 ? std::to_string(below) + " and " : "") + std::to_string(below + parts);
-  throw loaded.error("global_batch_size", cannot, "the nearest divisible numbers: " + nearest);
+  const std::string nearest = (below > 0 ? std::to_string(below) + " or " : "") + std::to_string(below + parts);
+  throw loaded.error("global_batch_size", cannot,
+                     "give the nearest number that can be: global_batch_size = " + nearest +
+                         "; or give batch_size, which is of one rank");
 }
 
 config::Value pool_of(const Plan& plan) {

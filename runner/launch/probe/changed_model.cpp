@@ -14,12 +14,18 @@ void require_fitting_weights(const std::filesystem::path& checkpoint, const conf
   rank::Task task;
   task.experiment = &experiment;
   const RankLibrary library(/*gpus=*/false, experiment.components().plugin());
-  const rank::Checked checked = library.ask("comparing the model with the checkpoint", task,
-                                            rank::CheckRequest{.weights = checkpoint / "model.safetensors"});
-  if (checked.misfit.empty()) return;
-  throw usage_error(changed.what + ", and the weights of the checkpoint do not fit it:\n  " + checkpoint.string() +
-                        ": " + checked.misfit,
-                    changed.path, "put the former file back, or train this one from the start: " + anew);
+  const rank::CheckRequest request{.weights = checkpoint / "model.safetensors"};
+  std::string misfit;
+  try {
+    misfit = library.ask("comparing the model with the checkpoint", task, request).misfit;
+  } catch (const Error& error) {
+    if (error.where() != changed.path) throw;
+    throw usage_error(error.summary(), error.where(), "put the file back that the checkpoint was trained with");
+  }
+  if (misfit.empty()) return;
+  throw usage_error(
+      changed.what + ", and the weights of the checkpoint do not fit it:\n  " + checkpoint.string() + ": " + misfit,
+      changed.path, "put the former file back, or train this one from the start: " + anew);
 }
 
 }  // namespace ddp::launch

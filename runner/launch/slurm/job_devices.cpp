@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "launch/plan/fitting_machine.h"
 #include "launch/plan/plan.h"
 
 namespace ddp::launch {
@@ -11,20 +12,10 @@ std::string count_of(int number, const std::string& what) {
   return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
 }
 
-// Returns the GPUs that a node must have for the devices of a list: its greatest index and one.
-int gpus_of_list(const config::Value& pool) {
-  int gpus = 0;
-  for (const config::Value& entry : pool) {
-    if (entry.is_array()) gpus = std::max(gpus, gpus_of_list(entry));
-    if (entry.is_number()) gpus = std::max(gpus, entry.get<int>() + 1);
-  }
-  return gpus;
-}
-
 // Returns the GPUs that a node must have. A pool that names no devices trains on CPUs if the job requests no GPUs.
 int needed_gpus(const config::Loaded& loaded, const SlurmJob& job) {
   const auto& e = loaded.experiment;
-  if (e.device_pool.is_array()) return gpus_of_list(e.device_pool);
+  if (e.device_pool.is_array()) return static_cast<int>(gpus_of_list(e.device_pool));
   if (!job.gpus_per_node && e.distributed.backend != "nccl") return 0;
   const int ranks = e.device_pool.is_number() ? e.device_pool.get<int>() : job.nproc_per_node.value_or(1);
   return ranks * static_cast<int>(e.devices_per_rank.value_or(1));

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "base/error.h"
+#include "base/text_number.h"
 #include "config/text/source.h"
 #include "record/metrics/metric_values.h"
 #include "report/select/row.h"
@@ -32,10 +32,8 @@ bool is_number_key(const std::string& key) {
 }
 
 std::optional<double> number_in(std::string_view word) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  if (error != std::errc{} || end != word.data() + word.size() || std::isnan(number)) return {};
-  return number;
+  const auto number = text_number<double>(word);
+  return number && !std::isnan(*number) ? number : std::nullopt;
 }
 
 // Suggests the comparison that a mistyped one probably means.
