@@ -5,7 +5,10 @@
 #include <sstream>
 
 #include <ATen/ops/abs.h>
+#include <ATen/ops/isfinite.h>
+#include <ATen/ops/logical_not.h>
 #include <ATen/ops/max.h>
+#include <ATen/ops/nonzero.h>
 
 #include "base/own_command.h"
 #include "config/components.h"
@@ -37,6 +40,15 @@ double largest_of(const at::Tensor& numbers) {
 
 double larger(double one, double other) { return std::isfinite(one) && !(other <= one) ? other : one; }
 
+// Returns "10 of 160 inputs, the first at [3, 0] of [16, 10]"; "": all numbers are finite.
+std::string not_finite_in_words(const at::Tensor& numbers, const std::string& name) {
+  const at::Tensor places = at::isfinite(numbers).logical_not().nonzero().cpu();
+  if (places.size(0) == 0) return "";
+  return std::to_string(places.size(0)) + " of " + std::to_string(numbers.numel()) + " " + name + ", the first at " +
+         c10::str(at::IntArrayRef(places[0].data_ptr<std::int64_t>(), static_cast<std::size_t>(places.size(1)))) +
+         " of " + c10::str(numbers.sizes());
+}
+
 bool has_option(const config::Experiment& e, const char* option, const config::Value& value) {
   const auto given = e.dataset.options.find(option);
   return given != e.dataset.options.end() && *given == value;
@@ -59,7 +71,7 @@ std::string scaling(const config::Experiment& e, const LargestNumbers& largest) 
 std::string plan_command() { return "`" + own_command("plan FILE") + "`"; }
 
 std::string remedy_for_data(const config::Experiment& e) {
-  const std::string correct = "correct these values: " + plan_command() + " counts them in the first batch";
+  const std::string correct = "correct these values in the data";
   return e.on_nan == "skip" ? correct : correct + "; or give --set on_nan=skip, which skips such steps";
 }
 
@@ -95,6 +107,11 @@ LargestNumbers largest_of(const std::vector<at::Tensor>& inputs, const datasets:
   LargestNumbers largest;
   for (const at::Tensor& input : inputs) largest.input = larger(largest.input, largest_of(input));
   for (const auto& [name, target] : batch.targets) largest.target = larger(largest.target, largest_of(target));
+  const auto look = [&](const at::Tensor& numbers, const char* name) {
+    if (largest.not_finite.empty()) largest.not_finite = not_finite_in_words(numbers, name);
+  };
+  for (const at::Tensor& input : inputs) look(input, "inputs");
+  for (const auto& [name, target] : batch.targets) look(target, "targets");
   return largest;
 }
 
@@ -103,8 +120,7 @@ Error loss_not_finite(const config::Experiment& e, std::int64_t step, int rank, 
                            std::to_string(rank) + ")";
   const std::string unchanged = "; the weights were not changed";
   if (!std::isfinite(largest.input) || !std::isfinite(largest.target)) {
-    const std::string holder = std::isfinite(largest.input) ? "targets" : "inputs";
-    return training_error(what + ": the " + holder + " of this step hold inf or NaN" + unchanged, "",
+    return training_error(what + ", for the data of this step hold inf or NaN: " + largest.not_finite + unchanged, "",
                           remedy_for_data(e));
   }
   const std::string large = what_is_large(largest);

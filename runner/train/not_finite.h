@@ -17,6 +17,7 @@ namespace ddp::train {
 struct LargestNumbers {
   double input = 0;
   double target = 0;
+  std::string not_finite = {};  // describes the first tensor that holds inf or NaN; "": none does
 };
 LargestNumbers largest_of(const std::vector<at::Tensor>& inputs, const datasets::Batch& batch);
 

@@ -83,14 +83,14 @@ TEST_CASE("a loss that is not finite because of the data names them, and no lr")
   const ArrayWorkspace w("npy", data);
   const std::string answer = run_with(w, "arrays.toml", {}, 1).err;
   INFO(answer);
-  CHECK(contains(answer, "the inputs of this step hold inf or NaN"));
-  CHECK(contains(answer, "plan FILE` counts them in the first batch; or give --set on_nan=skip"));
+  CHECK(contains(answer, "the data of this step hold inf or NaN: 1 of 16 inputs, the first at ["));
+  CHECK(contains(answer, "correct these values in the data; or give --set on_nan=skip"));
   CHECK_FALSE(contains(answer, "lr"));
   // The value is in a micro-batch before the last one of its step.
   const std::string early =
       run_with(w, "arrays.toml", {"accumulate=4", "batch_size=10", "loader.shuffle=false"}, 1).err;
   INFO(early);
-  CHECK(contains(early, "the inputs of this step hold inf or NaN"));
+  CHECK(contains(early, "the data of this step hold inf or NaN: 1 of 40 inputs, the first at [5, 0] of [10, 4]"));
 }
 
 TEST_CASE("a run whose steps changed no weight ends with a warning that counts them") {
@@ -119,7 +119,7 @@ TEST_CASE("a run that skipped steps because of another rank's data names this ra
   CHECK_FALSE(contains(run.err, "smaller lr"));
   const std::string stopped = run_with(w, "arrays.toml", {"on_nan=stop", "loader.shuffle=false"}, 1).err;
   INFO(stopped);
-  CHECK(contains(stopped, "the inputs of this step hold inf or NaN"));
+  CHECK(contains(stopped, "(first on rank 1), for the data of this step hold inf or NaN: 4 of 16 inputs, "));
 }
 
 TEST_CASE("a short run in fp16 whose loss scale is too large for all steps ends with a warning") {
