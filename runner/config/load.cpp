@@ -12,14 +12,17 @@ namespace {
 
 // Records the place of each key's value; for a table, which has no place of its own, the place of its key. Tables and
 // texts in lists count as keys too: "model.layers[2]".
-void note_places(const Node& node, const std::string& path, std::map<std::string, SourceRange>& places) {
-  if (!path.empty()) places[path] = node.is_table() ? node.key : node.place;
+bool replaces(const Node& node) { return node.varies || where(node.place).starts_with("--set"); }
+
+void note_places(const Node& node, const std::string& path, Loaded& loaded) {
+  if (!path.empty()) loaded.places[path] = node.is_table() ? node.key : node.place;
   for (const auto& [key, entry] : node.entries) {
-    note_places(entry, path.empty() ? key : path + "." + key, places);
+    if (!path.empty() && !replaces(node) && replaces(entry)) loaded.replaced.insert(path + "." + key);
+    note_places(entry, path.empty() ? key : path + "." + key, loaded);
   }
   for (std::size_t i = 0; i < node.items.size(); ++i) {
     const Node& item = node.items[i];
-    if (item.is_table() || item.text()) note_places(item, path + "[" + std::to_string(i) + "]", places);
+    if (item.is_table() || item.text()) note_places(item, path + "[" + std::to_string(i) + "]", loaded);
   }
 }
 
@@ -93,12 +96,21 @@ std::string Loaded::where(const std::string& path) const {
   return place == places.end() ? file : config::where(place->second);
 }
 
+std::string Loaded::blamed(const std::string& path) const {
+  std::string found;
+  for (auto key = replaced.lower_bound(path + "."); key != replaced.end() && key->starts_with(path + "."); ++key) {
+    if (!found.empty()) return path;
+    found = *key;
+  }
+  return found.empty() ? path : found;
+}
+
 bool Loaded::given(const std::string& path) const { return places.count(path) > 0; }
 
 Loaded check_root(Node root, const std::filesystem::path& file, const Components& components, Problems& problems) {
   Loaded loaded;
   loaded.file = file.string();
-  note_places(root, "", loaded.places);
+  note_places(root, "", loaded);
   root.entries.erase("sweep");  // load_sweep reads it
   const Node given = root;
   supply_loss(root, components, problems);

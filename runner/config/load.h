@@ -26,8 +26,12 @@ class Loaded {
   std::string where(const std::string& path) const;
   // Was the key given: in the file, in a file that it extends, or by --set?
   bool given(const std::string& path) const;
+  // Returns the key to blame for a mistake of the section `path`: the only one of its keys that --set or a sweep's
+  // value replaces, or else `path`.
+  std::string blamed(const std::string& path) const;
 
   std::map<std::string, SourceRange> places;
+  std::set<std::string> replaced = {};  // the keys that --set or a sweep's value replaces in a section of the file
   std::string file;
   std::int64_t model_devices = 1;  // the most devices of a rank that the model can use
   Strategy strategy = {};

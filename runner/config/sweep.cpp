@@ -73,6 +73,7 @@ class SweepReader {
     Node section = std::move(root.entries.at("sweep"));
     root.entries.erase("sweep");
     loaded.place = section.key;
+    for (const auto& [key, entry] : section.entries) loaded.places["sweep." + key] = entry.place;
     loaded.base_ = std::move(root);
     const Node* name = loaded.base_.find("name");
     loaded.name = name && name->text() ? *name->text() : name_of_file(file);

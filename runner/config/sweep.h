@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -32,8 +33,9 @@ class LoadedSweep {
   Sweep sweep;
   std::string name;  // of the experiment: the folder under the results folder
   std::filesystem::path file;
-  std::int64_t epochs = 0;  // of a trial; 0: the file gives steps
-  SourceRange place;        // of [sweep]
+  std::int64_t epochs = 0;                    // of a trial; 0: the file gives steps
+  SourceRange place;                          // of [sweep]
+  std::map<std::string, SourceRange> places;  // of its keys: "sweep.min_epochs"
 
   // The experiment with these values. Adds its mistakes to `problems`, at the places of the sweep's values.
   Loaded trial(const Point& point, Problems& problems) const;

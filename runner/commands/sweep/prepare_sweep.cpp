@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/cores.h"
 #include "commands/look/looking.h"
@@ -56,14 +57,14 @@ class Tries {
                         config::write(e.init_from),
                         e.freeze,
                         e.groups};
-    const auto [known, is_new] = known_.try_emplace(kind.dump(-1, ' ', false, Value::error_handler_t::replace));
-    if (is_new) {
+    const std::string name = kind.dump(-1, ' ', false, Value::error_handler_t::replace);
+    const auto known = known_.find(name);
+    if (known == known_.end()) {
       const auto data = read(loaded, plan);
-      known->second = try_model(library_, loaded, plan, {.resume_from = {}, .init_from = launch::weights_of(loaded)},
-                                *data, timed_);
-    } else if (!timed_ && shelf_.wants(plan)) {
-      read(loaded, plan);
+      const launch::Start start{.resume_from = {}, .init_from = launch::weights_of(loaded)};
+      return known_.emplace(name, try_model(library_, loaded, plan, start, *data, timed_)).first->second;
     }
+    if (!timed_ && shelf_.wants(plan)) read(loaded, plan);
     return known->second;
   }
 
@@ -79,6 +80,34 @@ class Tries {
   launch::DataShelf& shelf_;
   const bool timed_;
   std::map<std::string, rank::Probe> known_;
+};
+
+// Collects the mistakes of trials that differ. A mistake that two kinds of trials share is probably one of all trials.
+class Mistakes {
+ public:
+  // Tells whether further trials may have other mistakes.
+  bool add(const Error& error, const config::Sweep& sweep, int trial, const config::Point& point) {
+    if (error.fault() != Fault::usage) throw error;
+    if (!known_.insert(error.what()).second) return false;
+    texts_ += texts_.empty() ? "" : "\n";
+    texts_ += error.what();
+    if (!is_at_value(error.where(), point)) {
+      texts_ += "\n  in trial " + std::to_string(trial) + ": " + sweep.named(point).dump();
+    }
+    return true;
+  }
+  void require_none() const {
+    if (!texts_.empty()) throw usage_error(texts_);
+  }
+
+ private:
+  static bool is_at_value(const std::string& where, const config::Point& point) {
+    return std::any_of(point.begin(), point.end(),
+                       [&](const config::Node& value) { return config::where(value.place) == where; });
+  }
+
+  std::set<std::string> known_;
+  std::string texts_;
 };
 
 void add_each_once(std::vector<std::string>& all, const std::vector<std::string>& some) {
@@ -123,6 +152,26 @@ void share_machine(PreparedSweep& p, std::optional<int> jobs) {
   p.loaded->set_threads(std::max(1, usable_cores() / (p.at_once * narrowest)));
 }
 
+// Tries model and data of the trials. Throws ddp::Error (usage) with the mistakes of all of them.
+void try_trials(PreparedSweep& p, const std::vector<config::Loaded>& trials, std::vector<launch::Plan>& plans,
+                bool timed) {
+  Tries tries(*p.library, p.data, timed);
+  Mistakes mistakes;
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    try {
+      const rank::Probe& probe = tries.probe(trials[i], plans[i]);
+      p.trials[i].workload = launch::workload_of(trials[i], plans[i], probe);
+      p.trials[i].step_seconds = probe.step_seconds;
+      add_each_once(p.warnings, probe.warnings);
+      add_each_once(p.warnings, launch::without_effect(trials[i], plans[i], probe, p.trials[i].workload));
+    } catch (const Error& error) {
+      const int trial = static_cast<int>(i);
+      if (!mistakes.add(error, p.loaded->sweep, trial, p.search->point(trial))) break;
+    }
+  }
+  mistakes.require_none();
+}
+
 }  // namespace
 
 std::unique_ptr<search::Search> make_search(const config::LoadedSweep& loaded) {
@@ -132,8 +181,10 @@ std::unique_ptr<search::Search> make_search(const config::LoadedSweep& loaded) {
                                    {.parameters = sweep.parameters, .epochs = loaded.epochs});
   } catch (const Error& error) {
     if (!error.where().starts_with("sweep.")) throw;  // it has a place
-    throw usage_error(config::in_quotes(error.where()) + ": " + error.summary(), config::where(loaded.place),
-                      error.remedy());
+    const auto given = loaded.places.find(error.where());
+    const config::SourceRange& place = given == loaded.places.end() ? loaded.place : given->second;
+    throw usage_error(config::in_quotes(error.where()) + ": " + error.summary() + "\n" + config::excerpt(place),
+                      config::where(place), error.remedy());
   }
 }
 
@@ -169,14 +220,7 @@ PreparedSweep prepare_sweep(const std::filesystem::path& file, const std::vector
   const bool gpus = std::any_of(plans.begin(), plans.end(), [](const auto& plan) { return plan.uses_gpus(); });
   p.library = std::make_unique<launch::RankLibrary>(gpus, p.loaded->components().plugin());
   for (const launch::Plan& plan : plans) p.data.expect(plan);
-  Tries tries(*p.library, p.data, timed);
-  for (std::size_t i = 0; i < trials.size(); ++i) {
-    const rank::Probe& probe = tries.probe(trials[i], plans[i]);
-    p.trials[i].workload = launch::workload_of(trials[i], plans[i], probe);
-    p.trials[i].step_seconds = probe.step_seconds;
-    add_each_once(p.warnings, probe.warnings);
-    add_each_once(p.warnings, launch::without_effect(trials[i], plans[i], probe, p.trials[i].workload));
-  }
+  try_trials(p, trials, plans, timed);
   add_each_once(p.warnings, repeated_values(p.loaded->sweep));
   tell_problems(p.warnings);
   return p;

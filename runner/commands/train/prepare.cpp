@@ -34,13 +34,14 @@ std::string with_places(const config::Loaded& loaded, const std::string& text) {
 // Returns the error of a throw-away child, with the line of the file that caused it, if there is one.
 Error at_its_line(const config::Loaded& loaded, const Error& error) {
   if (loaded.given(error.where())) {
-    return loaded.error(error.where(), with_places(loaded, error.summary()), error.remedy());
+    return loaded.error(loaded.blamed(error.where()), with_places(loaded, error.summary()), error.remedy());
   }
   if (const auto missing = config::missing_file(loaded, error.where())) return *missing;
   const std::string key = error.where().substr(0, error.where().find_first_of("[ "));
   const bool is_key = key.find('/') == std::string::npos && loaded.given(key.substr(0, key.find('.')));
   if (!is_key) return config::at_model_option(loaded, error);
-  return loaded.error(loaded.given(key) ? key : key.substr(0, key.find('.')), error.summary(), error.remedy());
+  return loaded.error(loaded.blamed(loaded.given(key) ? key : key.substr(0, key.find('.'))), error.summary(),
+                      error.remedy());
 }
 
 }  // namespace
