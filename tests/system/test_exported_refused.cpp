@@ -167,6 +167,34 @@ TEST_CASE("a number in a graph in place of a number type is refused because kern
                 "the argument \"dtype\" is not of type ScalarType");
 }
 
+TEST_CASE("a model with nothing to train is refused at its key, by validate too") {
+  const ExportedWorkspace w;
+  const auto buffer = [](const std::string& name) {
+    return Edit{
+        "{\"parameter\": {\"arg\": {\"name\": \"p_fc_" + name + "\"}, \"parameter_name\": \"fc." + name + "\"}}",
+        "{\"buffer\": {\"arg\": {\"name\": \"p_fc_" + name + "\"}, \"buffer_name\": \"fc." + name +
+            "\", \"persistent\": true}}"};
+  };
+  check_refused(w, {buffer("weight"), buffer("bias")},
+                "--set 1: the model has no parameters, so there is nothing to train");
+  const Edit without_gradient{"\"requires_grad\": true", "\"requires_grad\": false"};
+  check_refused(w, {without_gradient, without_gradient},
+                "--set 1: the model has requires_grad = False in every parameter, so there is nothing to train");
+  w.write("net.pt2", exported_model({without_gradient}));
+  for (const std::string verb : {"validate", "plan", "run"}) {
+    const Outcome refused = w.run({verb, "arrays.toml", "--set", kExported, "--set", "freeze=[\"fc.bias\"]"});
+    INFO(verb << ": " << refused.err);
+    CHECK(refused.code == 2);
+    CHECK(contains(refused.err, "--set 2: freezes every parameter of the model"));
+    CHECK_FALSE(fs::exists(w.results()));
+  }
+  const Outcome layers =
+      w.run({"plan", "arrays.toml", "--set", "model={name=\"sequential\", layers=[{type=\"Flatten\"}]}"});
+  INFO(layers.err);
+  CHECK(layers.code == 2);
+  CHECK(contains(layers.err, "the model has no parameters"));
+}
+
 TEST_CASE("arithmetic of a graph ends for any numbers") {
   const ExportedWorkspace w;
   w.write("net.pt2", exported_model({{"\"nodes\": [", R"("nodes": [
