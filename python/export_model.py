@@ -67,6 +67,17 @@ def operation(node):
     return node.target._schema.name.removeprefix("aten::").rstrip("_")
 
 
+def names_of_arguments(node):
+    return [one.name for one in node.target._schema.arguments]
+
+
+def arguments_of_node(node):
+    """Returns the given arguments of a node's operator by name; {} for other nodes."""
+    if operation(node) is None:
+        return {}
+    return dict(zip(names_of_arguments(node), node.args)) | dict(node.kwargs)
+
+
 def place(node):
     """Returns the line of the author's Python that created a node."""
     frames = [line.strip() for line in (node.meta.get("stack_trace") or "").splitlines()]
@@ -87,6 +98,28 @@ def graph_modules(program):
     return [m for m in program.graph_module.modules() if isinstance(m, torch.fx.GraphModule)]
 
 
+def require_trained_parameters(model):
+    """Raises Refused if the model has no parameter to train."""
+    parameters = list(model.parameters())
+    if not parameters:
+        raise Refused("the model has no parameters, so there is nothing to train; buffers are not trained")
+    if not any(parameter.requires_grad for parameter in parameters):
+        raise Refused("the model has requires_grad = False in every parameter, so there is nothing to train; "
+                      "call requires_grad_(True) on the parameters to train")  # fmt: skip
+
+
+def require_no_synchronisation(model):
+    """Raises Refused if the model's batch norms would use the samples of all ranks."""
+    synchronised = [name for name, part in model.named_modules() if isinstance(part, torch.nn.SyncBatchNorm)]
+    if synchronised:
+        names = ", ".join(synchronised[:5]) + (", ..." if len(synchronised) > 5 else "")
+        raise Refused(
+            f"ddp-exp does not synchronise batch norm among ranks, and the model has SyncBatchNorm: {names}\n"
+            "  leave out convert_sync_batchnorm, or use BatchNorm1d, BatchNorm2d or BatchNorm3d, which have the same "
+            "weights: each rank then normalises with the samples of its own batch"
+        )
+
+
 def require_trainable(program):
     """Raises Refused if the graph contains nodes that ddp-exp cannot train."""
     regions = {"wrap_with_set_grad_enabled", "wrap_with_autocast"}
@@ -96,6 +129,11 @@ def require_trainable(program):
                 raise Refused(f"the model's control flow depends on its data ({node.target.name()}){place(node)}")
             if isinstance(node.target, torch._ops.OpOverload) and node.target.namespace != "aten":
                 raise Refused(f"the model calls the custom operator {node.target}{place(node)}")
+            if arguments_of_node(node).get("sparse") is True:
+                raise Refused(
+                    "the gradient of the embedding is sparse, and ddp-exp trains with dense ones: "
+                    f"leave out sparse=True{place(node)}"
+                )
 
 
 def batch_is_dynamic(program):
@@ -183,11 +221,10 @@ def switched(program):
 
 
 def switch(node, argument, statistics, value):
-    names = [one.name for one in node.target._schema.arguments]
-    given = dict(zip(names, node.args)) | dict(node.kwargs)
+    given = arguments_of_node(node)
     if argument not in given or (statistics and given.get(statistics) is None):
         return
-    at = names.index(argument)
+    at = names_of_arguments(node).index(argument)
     if at < len(node.args):
         node.update_arg(at, value)
     else:
@@ -294,6 +331,23 @@ def save(program, file):
     return file
 
 
+def settle_batch_sizes(options):
+    """Chooses --batch if it is not given. Raises Refused if torch.export does not take the sizes.
+
+    A batch of one sample does not test a model: torch.export would fix its size.
+    """
+    least, tried, most = options.min_batch, options.batch, options.max_batch
+    if least < 1:
+        raise Refused(f"--min-batch {least}: a batch has 1 sample or more")
+    if most <= max(least, 1):
+        raise Refused(f"--max-batch {most}: give more than --min-batch, {least}: torch.export takes no single size; "
+                      "ddp-exp trains with any batch_size from one to the other")  # fmt: skip
+    if tried is None:
+        options.batch = min(max(4, least), most)
+    elif not max(least, 2) <= tried <= most:
+        raise Refused(f"--batch {tried}: the batch that tests the model must have {max(least, 2)} to {most} samples")
+
+
 def arguments_of(text):
     try:
         arguments = json.loads(text)
@@ -314,7 +368,10 @@ def run(options):
         raise Refused(f"{out} must end in .pt2")
     if not out.parent.is_dir():
         raise Refused(f"the folder {out.parent} does not exist; make it first")
+    settle_batch_sizes(options)
     model = build(options.model, arguments_of(options.args))
+    require_trained_parameters(model)
+    require_no_synchronisation(model)
     samples = tuple(sample(text, batch=options.batch) for text in options.input)
     try_model(model.train(), options, samples)
     program = export(model.train(), samples, options)
@@ -340,7 +397,7 @@ def main():
     parser.add_argument("--input", action="append", required=True, help="SHAPE[:TYPE[:VALUES]] of one sample")
     parser.add_argument("--args", default="{}", help="arguments of the class, as a JSON object")
     parser.add_argument("--seed", type=int, default=0, help="seed of the weights (0)")
-    parser.add_argument("--batch", type=int, default=4, help="samples of the batch that tests the model (4)")
+    parser.add_argument("--batch", type=int, help="samples of the batch that tests the model (4, if allowed)")
     parser.add_argument("--min-batch", type=int, default=1, help="smallest batch (1)")
     parser.add_argument("--max-batch", type=int, default=65536, help="largest batch (65536)")
     try:

@@ -45,6 +45,11 @@ Archive::Archive(const std::filesystem::path& file) try {
       throw std::runtime_error("it has two members with the same name");
     }
   }
+  const auto compiled = members_.lower_bound("data/aotinductor/");
+  if (compiled != members_.end() && compiled->first.starts_with("data/aotinductor/") &&
+      !members_.contains("models/model.json")) {
+    throw std::runtime_error("it is compiled code of AOTInductor, which cannot be trained");
+  }
   if (members_.contains("data.pkl") && !members_.contains("models/model.json")) {
     throw std::runtime_error("it is a file of torch.save, whose content only Python can read");
   }

@@ -51,6 +51,11 @@ at::Tensor Executor::run(const std::vector<at::Tensor>& inputs) {
       now = &call;
       run_call(call);
     }
+  } catch (const c10::IndexError& error) {
+    const std::string what = beyond_table(*now);
+    clear();
+    C10_THROW_ERROR(IndexError,
+                    (what.empty() ? error.msg() : what) + (now->source.empty() ? "" : ", in " + now->source));
   } catch (c10::Error& error) {
     clear();
     if (!now->source.empty()) error.add_context("in " + now->source);
@@ -76,6 +81,16 @@ void Executor::clear() {
   for (std::size_t i = 0; i < values_.size(); ++i) {
     if (list_.values[i].isNone() && !values_[i].isNone()) values_[i] = {};
   }
+}
+
+// torch's text of an index beyond an embedding has neither its size nor the index.
+std::string Executor::beyond_table(const CallList::Call& call) {
+  if (call.kind != Kind::operation || call.operation->schema().name() != "aten::embedding") return "";
+  push_arguments(call);
+  const at::Tensor& table = stack_[0].toTensor();
+  const auto [least, most] = stack_[1].toTensor().aminmax();
+  const std::int64_t beyond = least.item<std::int64_t>() < 0 ? least.item<std::int64_t>() : most.item<std::int64_t>();
+  return "an embedding has " + std::to_string(table.size(0)) + " rows, from 0, and gets " + std::to_string(beyond);
 }
 
 void Executor::run_call(const CallList::Call& call) {

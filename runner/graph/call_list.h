@@ -98,6 +98,7 @@ class Executor {
  private:
   void run_call(const CallList::Call& call);
   void compute(const CallList::Call& call);
+  std::string beyond_table(const CallList::Call& call);
   void push_arguments(const CallList::Call& call);
   void require_own() const;
   void take_results(const CallList::Call& call);

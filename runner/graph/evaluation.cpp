@@ -111,7 +111,26 @@ struct TrainingCalls {
   }
 };
 
+// A node names the modules around it: "L__self__norm,norm,torch.nn.modules.batchnorm.SyncBatchNorm".
+bool is_synchronised_norm(const json& node) {
+  if (aten_operator(config::text_member(node, "target")) != "batch_norm") return false;
+  if (!node.contains("metadata") || !node.at("metadata").is_object()) return false;
+  const auto modules = node.at("metadata").find("nn_module_stack");
+  return modules != node.at("metadata").end() && modules->is_string() &&
+         modules->get_ref<const std::string&>().ends_with(".SyncBatchNorm");
+}
+
 }  // namespace
+
+bool has_synchronised_norms(const json& graph) {
+  for (const json& node : config::member(graph, "nodes")) {
+    if (is_synchronised_norm(node)) return true;
+    for (const json& input : config::member(node, "inputs")) {
+      if (has_graph(input) && has_synchronised_norms(input.at("arg").at("as_graph").at("graph"))) return true;
+    }
+  }
+  return false;
+}
 
 bool is_of_evaluation(const json& graph) {
   TrainingCalls calls;

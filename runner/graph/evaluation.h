@@ -18,4 +18,7 @@ void switch_to_evaluation(nlohmann::json& graph, const std::set<std::string>& co
 // damaged.
 bool is_of_evaluation(const nlohmann::json& graph);
 
+// Tells whether batch norms of the graph come from nn.SyncBatchNorm: the graph calls ordinary batch norm for them.
+bool has_synchronised_norms(const nlohmann::json& graph);
+
 }  // namespace ddp::graph

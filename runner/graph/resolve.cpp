@@ -176,10 +176,20 @@ class Resolver {
     call.check = ArgumentCheck(handle->schema());
     call.reshapes = reshapes_in_place(name.name);
     values_.set_arguments(handle->schema(), member(node, "inputs"), call);
+    require_dense_gradient(handle->schema(), call);
     call.results = values_.add_results(member(node, "outputs"));
     if (use_.evaluates && use_.is_switched) kept_.follow(handle->schema(), call);
     if (call.results.size() > handle->schema().returns().size()) throw std::runtime_error("has too many results");
     add_call(std::move(call));
+  }
+
+  // Strategies and optimizers take dense gradients only.
+  static void require_dense_gradient(const c10::FunctionSchema& schema, const CallList::Call& call) {
+    const auto place = schema.argumentIndexWithName("sparse");
+    if (!place || !call.arguments[static_cast<std::size_t>(*place)].isBool()) return;
+    if (!call.arguments[static_cast<std::size_t>(*place)].toBool()) return;
+    throw Refusal("gives the embedding a sparse gradient, and gradients must be dense",
+                  "leave out sparse=True, and export the model again");
   }
 
   void add_arithmetic(const json& node, CallList::Arithmetic function) {

@@ -110,6 +110,40 @@ class WeightReader {
   std::map<Place, at::Tensor> tensors_;
 };
 
+// Returns PyTorch's name of a type with this code; "": an unknown one.
+std::string name_of_unsupported(std::int64_t code) {
+  switch (code) {
+    case 9:
+      return "complex32";
+    case 10:
+      return "complex64";
+    case 11:
+      return "complex128";
+    case 28:
+      return "uint16";
+    case 29:
+      return "float8_e4m3fn";
+    case 30:
+      return "float8_e5m2";
+    case 31:
+      return "float8_e4m3fnuz";
+    case 32:
+      return "float8_e5m2fnuz";
+    default:
+      return "";
+  }
+}
+
+std::string unsupported_numbers(std::int64_t code) {
+  const std::string name = name_of_unsupported(code);
+  if (name.empty()) return "numbers of type " + std::to_string(code) + " are not supported";
+  const std::string what = "numbers of type torch." + name + " are not supported; ";
+  if (name.starts_with("complex")) {
+    return what + "keep their real and imaginary parts in the model, as torch.view_as_real gives them";
+  }
+  return what + (name.starts_with("float") ? "use float32 or bfloat16 in the model" : "use int32 in the model");
+}
+
 }  // namespace
 
 c10::ScalarType scalar_type(std::int64_t code) {
@@ -135,7 +169,7 @@ c10::ScalarType scalar_type(std::int64_t code) {
     case 13:
       return c10::kBFloat16;
     default:
-      throw std::runtime_error("numbers of type " + std::to_string(code) + " are not supported");
+      throw std::runtime_error(unsupported_numbers(code));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <c10/core/ScalarType.h>
 #include <c10/util/Exception.h>
 #include <torch/nn/module.h>
+#include <torch/nn/modules/embedding.h>
 
 #include "base/error.h"
 
@@ -41,6 +42,17 @@ std::string ranges_of(const std::vector<at::Tensor>& inputs) {
   return text;
 }
 
+// "its embeddings have 65 and 8 rows"; "": the model has no layers of this type.
+std::string rows_of_embeddings(const torch::nn::Module& model) {
+  std::string text;
+  for (const auto& part : model.modules()) {
+    const auto* const embedding = part->as<torch::nn::Embedding>();
+    if (embedding == nullptr) continue;
+    text += (text.empty() ? "its embeddings have " : " and ") + std::to_string(embedding->weight.size(0));
+  }
+  return text.empty() ? "" : text + " rows";
+}
+
 }  // namespace
 
 at::Tensor call(torch::nn::AnyModule& model, const std::vector<at::Tensor>& inputs) try {
@@ -50,9 +62,11 @@ at::Tensor call(torch::nn::AnyModule& model, const std::vector<at::Tensor>& inpu
   const std::string ranges = ranges_of(inputs);
   if (ranges.empty()) throw;
   // torch's text names neither the input nor its values.
-  C10_THROW_ERROR(IndexError,
-                  "the inputs have " + ranges +
-                      ", and a table of the model, such as an embedding, has no row for some of them: " + error.msg());
+  const std::string rows = rows_of_embeddings(*model.ptr());
+  C10_THROW_ERROR(IndexError, "the inputs have " + ranges +
+                                  ", and a table of the model, such as an embedding, has no row for some of them: " +
+                                  (rows.empty() ? error.msg() : rows) +
+                                  "\n  give the table a row for each value, or correct the inputs");
 }
 
 }  // namespace ddp::model

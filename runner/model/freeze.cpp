@@ -1,7 +1,5 @@
 #include "model/freeze.h"
 
-#include <algorithm>
-
 #include <torch/nn/module.h>
 
 #include "base/error.h"
@@ -12,6 +10,19 @@ namespace ddp::model {
 namespace {
 
 constexpr const char* kFreezeKey = "freeze";
+
+bool any_trains(const NamedTensors& parameters) { return !trained_of(parameters).empty(); }
+
+// Throws the error of a model that has nothing to train even if nothing is frozen.
+void require_trainable(const NamedTensors& parameters) {
+  if (parameters.empty()) {
+    throw usage_error("the model has no parameters, so there is nothing to train", "model",
+                      "use a model with parameters; buffers are not trained");
+  }
+  if (any_trains(parameters)) return;
+  throw usage_error("the model has requires_grad = False in every parameter, so there is nothing to train", "model",
+                    "call requires_grad_(True) on the parameters to train, and export the model again");
+}
 
 bool freeze_matches(const NamedTensors& parameters, const std::string& pattern) {
   bool any = false;
@@ -26,20 +37,19 @@ bool freeze_matches(const NamedTensors& parameters, const std::string& pattern) 
 }  // namespace
 
 void freeze(torch::nn::Module& module, const std::vector<std::string>& patterns) {
-  if (patterns.empty()) return;
   const NamedTensors parameters = named(module.named_parameters());
+  require_trainable(parameters);
   std::string unmatched;
   for (const std::string& pattern : patterns) {
     if (!freeze_matches(parameters, pattern)) unmatched += (unmatched.empty() ? "\"" : ", \"") + pattern + "\"";
   }
   if (!unmatched.empty()) {
-    const std::string example = parameters.empty() ? "" : ", such as \"" + parameters.front().first + "\"";
-    throw usage_error("matches no parameter of the model: " + unmatched, kFreezeKey,
-                      "use the names of state_dict()" + example + "; * stands for any characters");
+    throw usage_error(
+        "matches no parameter of the model: " + unmatched, kFreezeKey,
+        "use the names of state_dict(), such as \"" + parameters.front().first + "\"; * stands for any characters");
   }
-  const bool trains = std::any_of(parameters.begin(), parameters.end(),
-                                  [](const auto& parameter) { return parameter.second.requires_grad(); });
-  if (!trains) throw usage_error("freezes every parameter of the model", kFreezeKey, "leave some parameters to train");
+  if (any_trains(parameters)) return;
+  throw usage_error("freezes every parameter of the model", kFreezeKey, "leave some parameters to train");
 }
 
 }  // namespace ddp::model

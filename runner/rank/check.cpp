@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "format/safetensors.h"
+#include "model/freeze.h"
 #include "model/weights.h"
 #include "models/model.h"
 #include "rank/verb.h"
@@ -16,7 +17,9 @@ void check_model(const CheckRequest& request, const Task& task, const TakeReply&
   const config::Component& chosen = task.experiment->model;
   const auto model = models::registry().build(chosen.name, chosen.options, models::Placement{.devices = {c10::kCPU}});
   Checked checked;
-  if (!request.weights.empty()) {
+  if (request.weights.empty()) {
+    model::freeze(*model.ptr(), task.experiment->freeze);
+  } else {
     checked.misfit = model::misfit(format::map_safetensors(request.weights), model::weights_of(*model.ptr()));
   }
   reply(config::write(checked));

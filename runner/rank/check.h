@@ -14,7 +14,7 @@ struct Checked {
 };
 
 // Builds the model of an experiment without running it. Reads the model's file, if any, and refuses one that cannot be
-// trained. The reply is one Checked.
+// trained, with what `freeze` leaves. The reply is one Checked.
 struct CheckRequest {
   using Reply = Checked;
   static constexpr const char* kVerb = "check";

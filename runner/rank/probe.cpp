@@ -126,7 +126,7 @@ void measure_model(const Task& t, bool timed, Probe& probe) {
   probe.groups = optimizer.description();
   measure_weights(*model.ptr(), each_once(all_names), optimizer, probe);
   if (const auto* const doubtful = dynamic_cast<const model::HasDoubts*>(model.ptr().get())) {
-    for (std::string& doubt : doubtful->doubts()) probe.warnings.push_back(std::move(doubt));
+    for (std::string& doubt : doubtful->doubts(t.world_size)) probe.warnings.push_back(std::move(doubt));
   }
   try_saved(t, *model.ptr(), optimizer);
 

@@ -100,7 +100,7 @@ at::Tensor TriedModel::output_of(const NamedTensors& inputs) const try { return 
   if (is_of_batch_norm(error.msg()) && inputs.front().second.size(0) == 1) {
     throw usage_error(std::string("each step has ") + kOneValue, "batch_size", "give a batch_size of 2 or more");
   }
-  throw unfit_inputs(task_, inputs, error.msg());
+  throw unfit_inputs(task_, inputs, error.what_without_backtrace());
 }
 
 void TriedModel::require_last_batch(const datasets::Batch& batch, std::int64_t train_samples) const {

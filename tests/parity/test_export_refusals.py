@@ -106,6 +106,35 @@ class Noise(Plain):
         return self.fc(x + torch.randn_like(x))
 
 
+class Frozen(Plain):
+    def __init__(self):
+        super().__init__()
+        self.requires_grad_(False)
+
+
+class NoParameters(nn.Module):
+    def forward(self, x):
+        return x[:, :3]
+
+
+class Synchronised(Plain):
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.SyncBatchNorm(3)
+
+    def forward(self, x):
+        return self.norm(self.fc(x))
+
+
+class Sparse(Plain):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(5, 4, sparse=True)
+
+    def forward(self, x):
+        return self.fc(self.embed(x))
+
+
 def number():
     return 3
 '''
@@ -145,6 +174,15 @@ def check_export_refusals():
         ("models.py:Tokens", "6:int64:9", [], ["numbers of values", "models.py", "self.embed(x)"]),
         ("models.py:Noise", "4", [], ["draws random numbers even in evaluation", "models.py", "randn_like"]),
         ("models.py:Other", "4", [], ["has no Other"]),
+        ("models.py:Frozen", "4", [], ["requires_grad = False in every parameter"]),
+        ("models.py:NoParameters", "4", [], ["the model has no parameters"]),
+        ("models.py:Synchronised", "4", [], ["SyncBatchNorm: norm\n", "leave out convert_sync_batchnorm"]),
+        ("models.py:Sparse", "6:int64:5", [], ["leave out sparse=True", "models.py", "self.embed(x)"]),
+        ("models.py:Plain", "4", ["--max-batch", "1"], ["--max-batch 1: give more than --min-batch, 1"]),
+        ("models.py:Plain", "4", ["--min-batch", "8", "--max-batch", "8"], ["--max-batch 8: give more"]),
+        ("models.py:Plain", "4", ["--min-batch", "0"], ["--min-batch 0: a batch has 1 sample or more"]),
+        ("models.py:Plain", "4", ["--batch", "1"], ["--batch 1: the batch that tests the model must have 2 to 65536"]),
+        ("models.py:Plain", "4", ["--batch", "9", "--max-batch", "8"], ["--batch 9", "must have 2 to 8 samples"]),
         ("models.py:number", "4", [], ["gives a int, not a torch.nn.Module"]),
         ("nothing.py:Plain", "4", [], ["nothing.py does not exist"]),
         ("no_such_module:Plain", "4", [], ["no_such_module cannot be imported"]),

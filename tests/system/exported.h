@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -74,5 +75,31 @@ struct ExportedWorkspace : ArrayWorkspace {
 };
 
 inline const std::string kExported = R"(model={name="exported",path="net.pt2"})";
+
+// Requires that these commands exit with 2, name net.pt2 and `what`, and write nothing.
+inline void check_archive_refused(const ExportedWorkspace& w, const std::string& what,
+                                  const std::vector<std::string>& verbs = {"validate", "plan", "run"}) {
+  INFO(what);
+  for (const std::string& verb : verbs) {
+    const Outcome refused = w.run({verb, "arrays.toml", "--set", kExported});
+    INFO(verb << ": " << refused.err);
+    CHECK(refused.code == 2);
+    CHECK(contains(refused.err, what));
+    CHECK(contains(refused.err, "net.pt2"));
+    CHECK_FALSE(refused.left);
+    CHECK_FALSE(std::filesystem::exists(w.results()));
+  }
+}
+
+inline void check_refused(const ExportedWorkspace& w, const std::vector<Edit>& edits, const std::string& what) {
+  w.write("net.pt2", exported_model(edits));
+  check_archive_refused(w, what);
+}
+
+// The model does not fit the data, which `validate` does not read.
+inline void check_misfit(const ExportedWorkspace& w, const std::vector<Edit>& edits, const std::string& what) {
+  w.write("net.pt2", exported_model(edits));
+  check_archive_refused(w, what, {"plan", "run"});
+}
 
 }  // namespace ddp::system_test

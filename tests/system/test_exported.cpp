@@ -135,7 +135,11 @@ TEST_CASE("export refuses an archive that is not the trained one and leaves noth
   check_export_fails("out.pt2", "net.pt2: has another content than when the checkpoint was trained");
   check_export_fails("out.pt2", "has \"fc.bias\", Float[3], which the model does not have", "--data-changed");
   fs::remove(w.folder() / "net.pt2");
-  check_export_fails("out.pt2", "net.pt2");
+  check_export_fails("out.pt2", "net.pt2: there is no such file, and the run's model was read from it");
+  check_export_fails("out.pt2", "put it back; or write the weights alone: ");
+  const Outcome weights = w.run({"export", "arrays", "out.safetensors"});
+  INFO(weights.err);
+  CHECK(weights.code == 0);
 }
 
 TEST_CASE("a model that was exported for evaluation trains with a warning that says so") {
@@ -149,6 +153,31 @@ TEST_CASE("a model that was exported for evaluation trains with a warning that s
     CHECK(warned.code == 0);
     CHECK(contains(warned.err, warning));
   }
+}
+
+TEST_CASE("a SyncBatchNorm that was exported is a warning on several ranks, because it becomes ordinary batch norm") {
+  const ExportedWorkspace w;
+  w.write("net.pt2",
+          exported_model({{"torch.ops.aten.dropout.default", "torch.ops.aten.batch_norm.default"},
+                          {R"({"name": "p", "arg": {"as_float": 0.25}},
+                  {"name": "train", "arg": {"as_bool": true}}])",
+                           R"({"name": "weight", "arg": {"as_none": true}}, {"name": "bias", "arg": {"as_none": true}},
+                  {"name": "running_mean", "arg": {"as_none": true}}, {"name": "running_var", "arg": {"as_none": true}},
+                  {"name": "training", "arg": {"as_bool": true}},
+                  {"name": "momentum", "arg": {"as_float": 0.1}}, {"name": "eps", "arg": {"as_float": 0.1}},
+                  {"name": "cudnn_enabled", "arg": {"as_bool": false}}])"},
+                          {"\"metadata\": {",
+                           "\"metadata\": {\"nn_module_stack\": "
+                           "\"L__self__,,net.Net;L__self__norm,norm,"
+                           "torch.nn.modules.batchnorm.SyncBatchNorm\", "}}));
+  const std::string warning = "net.pt2: its SyncBatchNorm is not synchronised among ranks";
+  const Outcome two = w.run({"plan", "arrays.toml", "--set", kExported});
+  INFO(two.err);
+  CHECK(two.code == 0);
+  CHECK(contains(two.err, warning));
+  const Outcome one = w.run({"plan", "arrays.toml", "--set", kExported, "--set", "device_pool=[\"cpu\"]"});
+  CHECK(one.code == 0);
+  CHECK_FALSE(contains(one.err, warning));
 }
 
 TEST_CASE("a parameter that the loss does not depend on is named before anything starts, with the keys that allow it") {

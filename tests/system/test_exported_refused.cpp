@@ -10,32 +10,6 @@ namespace ddp::system_test {
 namespace fs = std::filesystem;
 namespace {
 
-// Requires that these commands exit with 2, name net.pt2 and `what`, and write nothing.
-void check_archive_refused(const ExportedWorkspace& w, const std::string& what,
-                           const std::vector<std::string>& verbs = {"validate", "plan", "run"}) {
-  INFO(what);
-  for (const std::string& verb : verbs) {
-    const Outcome refused = w.run({verb, "arrays.toml", "--set", kExported});
-    INFO(verb << ": " << refused.err);
-    CHECK(refused.code == 2);
-    CHECK(contains(refused.err, what));
-    CHECK(contains(refused.err, "net.pt2"));
-    CHECK_FALSE(refused.left);
-    CHECK_FALSE(fs::exists(w.results()));
-  }
-}
-
-void check_refused(const ExportedWorkspace& w, const std::vector<Edit>& edits, const std::string& what) {
-  w.write("net.pt2", exported_model(edits));
-  check_archive_refused(w, what);
-}
-
-// The model does not fit the data, which `validate` does not read.
-void check_misfit(const ExportedWorkspace& w, const std::vector<Edit>& edits, const std::string& what) {
-  w.write("net.pt2", exported_model(edits));
-  check_archive_refused(w, what, {"plan", "run"});
-}
-
 // One member that the directory lists twice: it claims more bytes than the archive has.
 std::string overlapping_archive() {
   const std::string whole = ZipBytes().add("net/1", std::string(4096, 'x'), /*pack=*/false).bytes();
@@ -68,6 +42,8 @@ TEST_CASE("a file that torch.export did not write is refused as a model") {
   check_archive_refused(w, "it is not an archive of torch.export");
   w.write("net.pt2", ZipBytes().add("net/readme.txt", "hello", /*pack=*/false).bytes());
   check_archive_refused(w, "it has no member \"models/model.json\"");
+  w.write("net.pt2", ZipBytes().add("net/data/aotinductor/model/a.so", "x", /*pack=*/false).bytes());
+  check_archive_refused(w, "it is compiled code of AOTInductor, which cannot be trained");
   w.write("net.pt2", overlapping_archive());
   check_archive_refused(w, "its members overlap");
   fs::remove(w.folder() / "net.pt2");
@@ -126,8 +102,15 @@ TEST_CASE("weights that are pickled or do not fit their member are refused") {
                 "its elements share memory");
   check_refused(w, {{"\"path_name\": \"weight_0\"", "\"path_name\": \"../weight_0\""}}, "it has no member");
   check_refused(w, {{"\"fc.bias\"", "\"fc.other\""}, {"\"fc.bias\"", "\"fc.another\""}}, "is missing");
-  check_refused(w, {{"\"dtype\": 7, \"sizes\": [{\"as_int\": 3}]", "\"dtype\": 9, \"sizes\": [{\"as_int\": 3}]"}},
-                "numbers of type 9 are not supported");
+  for (const auto& [code, what] : std::vector<Edit>{
+           {"10", "numbers of type torch.complex64 are not supported; keep their real and imaginary parts"},
+           {"28", "numbers of type torch.uint16 are not supported; use int32 in the model"},
+           {"29", "numbers of type torch.float8_e4m3fn are not supported; use float32 or bfloat16"},
+           {"99", "numbers of type 99 are not supported"}}) {
+    check_refused(
+        w, {{"\"dtype\": 7, \"sizes\": [{\"as_int\": 3}]", "\"dtype\": " + code + ", \"sizes\": [{\"as_int\": 3}]"}},
+        what);
+  }
   std::string deep = "\"fc";
   for (int part = 0; part < 100; ++part) deep += ".fc";
   check_refused(w, {{"\"fc.bias\"", deep + "\""}, {"\"fc.bias\"", deep + "\""}}, "has more than 100 parts");

@@ -12,6 +12,7 @@
 #include "commands/look/looking.h"
 #include "commands/sets.h"
 #include "commands/sweep/prepare_sweep.h"
+#include "commands/train/prepare.h"
 #include "config/check/files.h"
 #include "config/load.h"
 #include "launch/cluster/launcher.h"
@@ -76,7 +77,7 @@ void look_into(const config::Loaded& loaded, ModelFiles& models, Findings& found
     try {
       models.require_readable(loaded);
     } catch (const Error& error) {
-      add_once(found.mistakes, error.what());
+      add_once(found.mistakes, at_its_line(loaded, error).what());
     }
   }
   for (const std::string& warning : launch::without_effect(loaded)) add_once(found.warnings, warning);

@@ -31,7 +31,8 @@ std::string with_places(const config::Loaded& loaded, const std::string& text) {
   return placed;
 }
 
-// Returns the error of a throw-away child, with the line of the file that caused it, if there is one.
+}  // namespace
+
 Error at_its_line(const config::Loaded& loaded, const Error& error) {
   if (loaded.given(error.where())) {
     return loaded.error(loaded.blamed(error.where()), with_places(loaded, error.summary()), error.remedy());
@@ -43,8 +44,6 @@ Error at_its_line(const config::Loaded& loaded, const Error& error) {
   return loaded.error(loaded.blamed(loaded.given(key) ? key : key.substr(0, key.find('.'))), error.summary(),
                       error.remedy());
 }
-
-}  // namespace
 
 rank::Probe try_model(const launch::RankLibrary& library, const config::Loaded& loaded, const launch::Plan& plan,
                       const launch::Start& start, const launch::HeldData& data, bool timed) try {

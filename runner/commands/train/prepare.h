@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "launch/held/held_data.h"
 #include "launch/held/shelf.h"
 #include "launch/library/rank_library.h"
@@ -31,6 +32,9 @@ struct Prepared {
 // only if this process forks all ranks.
 Prepared prepare(config::Loaded loaded, const launch::Launch& launch, const std::filesystem::path& resume_from = {},
                  std::optional<std::int64_t> global_batch_size = {}, const launch::DataUse& use = {});
+
+// Returns the refusal of a throw-away child with the place of the key that caused it, if a key did.
+Error at_its_line(const config::Loaded& loaded, const Error& error);
 
 // Tries the model and the data of a plan, as launch::probe does. Throws its errors; a refusal names the line of the key
 // that caused it, or the file.

@@ -7,6 +7,8 @@
 
 #include "base/error.h"
 #include "base/file_descriptor.h"
+#include "base/own_command.h"
+#include "base/shell_word.h"
 #include "commands/use/trained.h"
 #include "commands/use/unnamed_output.h"
 #include "config/text/source.h"
@@ -42,6 +44,16 @@ void require_written_format(const ExportOptions& o) {
   }
 }
 
+// Throws if a file of the run's model is gone. The weights alone need none.
+void require_file(const std::string& own, const ExportOptions& o, const std::string& run) {
+  std::error_code none;
+  if (own.empty() || fs::exists(own, none)) return;
+  const fs::path weights = fs::path(o.output).replace_extension(".safetensors");
+  throw usage_error(
+      "there is no such file, and the run's model was read from it", own,
+      "put it back; or write the weights alone: " + own_command("export " + path_word(run) + " " + path_word(weights)));
+}
+
 // Returns the archive from which the run's model was read. If the model has two, --eval selects the one for evaluation.
 std::string archive_of(const config::Component& model, const ExportOptions& o, const std::string& run) {
   if (model.name != "exported") {
@@ -52,6 +64,7 @@ std::string archive_of(const config::Component& model, const ExportOptions& o, c
   const std::string second = model.options.value("eval", "");
   const std::string archive = o.evaluates && !second.empty() ? second : model.options.value("path", "");
   for (const std::string& own : {model.options.value("path", ""), second}) {
+    require_file(own, o, run);
     std::error_code none;
     if (fs::equivalent(own, o.output, none))
       throw usage_error("is the model's own file", o.output, "give another name");

@@ -11,6 +11,7 @@ rank::Probe probe(const RankLibrary& library, const Plan& plan, const Start& sta
   rank::Task task;
   task.experiment = &plan.experiment;
   task.devices = plan.groups.front();
+  task.world_size = plan.world_size();
   task.resume_from = start.resume_from;
   task.init_from = start.init_from;
   task.held_data = data.file();

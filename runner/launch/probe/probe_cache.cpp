@@ -62,7 +62,7 @@ std::string probe_key(const Plan& plan, const Start& start) {
   experiment.erase("name");
   return record::hash_hex(
       text_of({build_id(), plan.experiment.components().plugin().hash, experiment, plan.groups.front(),
-               start.resume_from.string(), start.init_from.string(), *states, memory_limit()}));
+               plan.world_size(), start.resume_from.string(), start.init_from.string(), *states, memory_limit()}));
 }
 
 std::optional<Value> find_reply(const std::string& key) try {

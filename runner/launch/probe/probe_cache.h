@@ -12,8 +12,8 @@
 namespace ddp::launch {
 
 // A key of everything that decides the result of a try: the build, the resolved experiment except its name, the
-// devices, the start, the files that it reads (size, times and inode), and the memory limit. "": no key, because a
-// folder that it reads holds too many files.
+// devices, the number of ranks, the start, the files that it reads (size, times and inode), and the memory limit. "":
+// no key, because a folder that it reads holds too many files.
 std::string probe_key(const Plan& plan, const Start& start);
 
 // Returns the reply kept under this key, a JSON object; nothing if the cache has none.
