@@ -61,9 +61,10 @@ void add_trained_run(CLI::App& verb, TrainedOptions& o) {
 void add_trained(CLI::App& verb, TrainedOptions& o, const std::vector<std::string>& usable) {
   add_trained_run(verb, o);
   add_sets(verb, o.sets);
-  o.usable = {"batch_size", "dataset",       "device_pool",    "devices_per_rank", "threads",  "precision",
-              "tf32",       "channels_last", "flush_denormal", "deterministic",    "parallel", "distributed",
-              "loader",     "seed",          "grace",          "sources"};
+  // model.path, model.eval: the model's file may have moved.
+  o.usable = {"batch_size", "dataset",       "device_pool",    "devices_per_rank", "threads",    "precision",
+              "tf32",       "channels_last", "flush_denormal", "deterministic",    "parallel",   "distributed",
+              "loader",     "seed",          "grace",          "sources",          "model.path", "model.eval"};
   o.usable.insert(o.usable.end(), usable.begin(), usable.end());
   verb.get_option("--set")->description("key=value that overrides the run's setting, as in TOML; repeatable; keys: " +
                                         joined(o.usable));
@@ -123,9 +124,8 @@ void refuse_unusable(const TrainedOptions& o) {
   for (const std::string& set : o.sets) {
     const std::string key = key_of(set);
     const std::string first = key.substr(0, key.find('.'));
-    // The file of a graph may have moved.
-    if (key == "model.path" || key == "model.eval") continue;
-    if (std::find(o.usable.begin(), o.usable.end(), first) != o.usable.end()) continue;
+    const auto accepts = [&](const std::string& usable) { return usable == key || usable == first; };
+    if (std::any_of(o.usable.begin(), o.usable.end(), accepts)) continue;
     throw usage_error("cannot change a trained model, or changes nothing here", "--set " + set,
                       "leave it out; this command takes these keys: " + joined(o.usable));
   }
