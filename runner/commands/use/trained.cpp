@@ -7,14 +7,13 @@
 
 #include <CLI/CLI.hpp>
 
-#include "base/own_command.h"
-#include "base/shell_word.h"
 #include "commands/look/looking.h"
 #include "commands/sets.h"
 #include "commands/train/lost_saves.h"
 #include "commands/train/other_optimizer.h"
 #include "commands/train/resumption.h"
 #include "commands/typed.h"
+#include "commands/use/no_checkpoint.h"
 #include "commands/use/while_saving.h"
 #include "config/check/files.h"
 #include "launch/library/obtain.h"
@@ -84,10 +83,7 @@ fs::path checkpoint_of(const record::RunDirectory& directory, const config::Expe
   const fs::path checkpoint = choose_checkpoint(directory, !from.empty() ? from : has_best ? "best" : "latest");
   if (!checkpoint.empty()) return checkpoint;
   if (const auto lost = all_saves_lost(directory)) throw *lost;
-  throw usage_error("has no complete checkpoint yet", directory.path().string(),
-                    directory.is_locked()
-                        ? "wait for its first save"
-                        : "it stopped before its first save: " + own_command("resume " + path_word(directory.path())));
+  throw no_checkpoint(directory);
 }
 
 }  // namespace
