@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -14,7 +13,6 @@
 #include "commands/train/resumption.h"
 #include "commands/typed.h"
 #include "commands/use/no_checkpoint.h"
-#include "commands/use/while_saving.h"
 #include "config/check/files.h"
 #include "launch/library/obtain.h"
 #include "launch/plugin/experiment.h"
@@ -23,6 +21,7 @@
 #include "record/saves/checkpoint_settings.h"
 #include "record/saves/data_files.h"
 #include "record/saves/model_files.h"
+#include "record/saves/whole_checkpoint.h"
 
 namespace ddp::commands {
 namespace fs = std::filesystem;
@@ -78,9 +77,11 @@ record::RunDirectory find_run(const TrainedOptions& o) {
 namespace {
 
 fs::path checkpoint_of(const record::RunDirectory& directory, const config::Experiment& e, const std::string& from) {
-  // Perhaps no validation had a value of the metric.
-  const bool has_best = e.validation.exists() && record::best_saved(directory.checkpoints(), e.best_metric());
-  const fs::path checkpoint = choose_checkpoint(directory, !from.empty() ? from : has_best ? "best" : "latest");
+  if (from.empty() && e.validation.exists()) {
+    // Perhaps no validation had a value of the metric.
+    if (fs::path best = record::best_whole(directory.checkpoints(), e.best_metric()); !best.empty()) return best;
+  }
+  fs::path checkpoint = choose_checkpoint(directory, from.empty() ? "latest" : from);
   if (!checkpoint.empty()) return checkpoint;
   if (const auto lost = all_saves_lost(directory)) throw *lost;
   throw no_checkpoint(directory);
@@ -152,9 +153,7 @@ void refuse_fitted(const TrainedOptions& o, const config::Value& preprocessing) 
 
 std::int64_t Trained::step() const { return record::step_of(checkpoint); }
 
-namespace {
-
-Trained open_now(const TrainedOptions& o, bool tables) {
+Trained open_trained(const TrainedOptions& o, bool tables) {
   Trained t{.directory = find_run(o), .loaded = {}, .plan = {}, .checkpoint = {}, .preprocessing = {}, .library = {}};
   refuse_ema(o.sets);
   ChosenCheckpoint chosen = choose_trained(t.directory, o);
@@ -170,14 +169,6 @@ Trained open_now(const TrainedOptions& o, bool tables) {
   launch::obtain(t.plan.libraries);
   t.library = std::make_unique<launch::RankLibrary>(t.plan.uses_gpus(), t.plan.experiment.components().plugin());
   return t;
-}
-
-}  // namespace
-
-Trained open_trained(const TrainedOptions& o, bool tables) {
-  std::optional<Trained> trained;
-  while_saving(find_run(o), [&] { trained.emplace(open_now(o, tables)); });
-  return std::move(*trained);
 }
 
 }  // namespace ddp::commands
