@@ -138,23 +138,45 @@ std::unique_ptr<Sink> make_sink(const CollectRequest& request) {
   return std::make_unique<CsvSink>(request);
 }
 
-// Joins the blocks of the ranks in order: blocks were dealt to the ranks in turn.
+// The blocks of one rank. The first of them can be read before its turn.
+class RankBlocks {
+ public:
+  explicit RankBlocks(std::int64_t pipe) : pipe_(static_cast<int>(pipe)) {}
+
+  void wait_for_first() {
+    more_ = read_block(pipe_, first_);
+    has_first_ = more_;
+  }
+  // Returns false at the end of the stream.
+  bool next(std::string& block) {
+    if (!std::exchange(has_first_, false)) return more_ = more_ && read_block(pipe_, block);
+    block = std::move(first_);
+    return true;
+  }
+
+ private:
+  const int pipe_;
+  std::string first_;
+  bool has_first_ = false;
+  bool more_ = true;
+};
+
+// Joins the blocks of the ranks in order: blocks were dealt to the ranks in turn. A rank that cannot begin, because its
+// checkpoint is gone, leaves no output: writing waits for the first block of each rank.
 void collect(const CollectRequest& request, const Task& t, const TakeReply&) {
   const auto sink = make_sink(request);
-  const std::size_t ranks = request.pipes.size();
-  const auto next_of = [&](std::size_t turn, std::string& block) {
-    return read_block(static_cast<int>(request.pipes[turn % ranks]), block);
-  };
+  std::vector<RankBlocks> ranks(request.pipes.begin(), request.pipes.end());
+  std::string head;
+  ranks.front().next(head);
+  for (RankBlocks& rank : ranks) rank.wait_for_first();
+  sink->begin(head);
   std::string block;
-  next_of(0, block);
-  sink->begin(block);
-  std::size_t turn = 0;
-  for (; next_of(turn, block); ++turn) {
+  for (std::size_t turn = 0; ranks[turn % ranks.size()].next(block); ++turn) {
     sink->put(block);
     t.progress->rank(t.rank).note_activity();
   }
   // After a rank without more blocks, no other rank has one: read only their end marks.
-  for (std::size_t other = 1; other < ranks; ++other) next_of(turn + other, block);
+  for (RankBlocks& rank : ranks) rank.next(block);
   sink->end();
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/own_command.h"
+#include "base/safe_name.h"
 #include "base/shell_word.h"
 #include "base/text_number.h"
 #include "config/check/phrases.h"
@@ -141,6 +142,30 @@ std::optional<Error> inside_a_run(const std::string& named) {
   return {};
 }
 
+// Returns the names in a results folder that have runs, or sweeps.
+std::vector<std::string> names_with_runs(const fs::path& results) {
+  std::vector<std::string> names = folders_inside(results);
+  std::erase_if(names,
+                [&](const std::string& name) { return matches_of(results, {.name = name, .part = ""}).empty(); });
+  return names;
+}
+
+// The error for a name whose newest run was removed, or all of its runs. `folder`: the folder of the name's runs.
+std::optional<Error> without_newest(const fs::path& folder) {
+  std::error_code none;
+  if (!fs::is_directory(folder, none) || holds_results(folder) || holds_results(folder / "latest")) return {};
+  const fs::path results = folder.parent_path();
+  const std::string name = folder.filename().string();
+  const std::vector<std::string> left = matches_of(results, {.name = name, .part = ""});
+  if (!left.empty()) {
+    return usage_error("its newest run is gone: the link `latest` names no run", folder.string(),
+                       "name one of its runs: " + listed(left));
+  }
+  const std::vector<std::string> names = names_with_runs(results);
+  return usage_error("has no runs", folder.string(),
+                     names.empty() ? "start one: " + own_command("run FILE") : "names with runs: " + listed(names));
+}
+
 bool has_latest(const fs::path& folder) {
   std::error_code none;
   return fs::is_symlink(folder / "latest", none);
@@ -154,6 +179,7 @@ std::optional<Error> above_runs(const fs::path& results, const std::string& name
   if (has_latest(folder)) {
     const bool is_here = fs::equivalent(folder / "..", results, none);
     const fs::path name = fs::canonical(folder, none).filename();
+    if (auto gone = is_here ? without_newest(results / name) : std::nullopt) return gone;
     return usage_error("is the folder of all runs of a name", named,
                        "name one of them, the newest: " + path_word(is_here ? name : folder / "latest"));
   }
@@ -232,6 +258,9 @@ std::string no_runs_in_words(const fs::path& results) {
 Error unknown_run(const fs::path& results, const std::string& named) {
   if (const auto lost = without_config(results, named)) return *lost;
   if (const auto inside = inside_a_run(named)) return *inside;
+  if (is_safe_name(named)) {
+    if (const auto gone = without_newest(results / named)) return *gone;
+  }
   if (const auto above = above_runs(results, named); above && !is_results_folder(".", named)) return *above;
   if (const auto trial = no_such_trial(results, named)) return *trial;
   const std::string what = "no such run: " + config::in_quotes(named);

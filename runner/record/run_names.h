@@ -22,8 +22,8 @@ std::optional<std::filesystem::path> folder_by_part(const std::filesystem::path&
 // such trial.
 std::optional<std::filesystem::path> folder_of_trial(const std::filesystem::path& sweep, const std::string& number);
 
-// Returns the error for an unknown name of a run. Its remedy names the run of a checkpoint's path, the nearest existing
-// names, another results folder, or the ways to name a run.
+// Returns the error for an unknown name of a run. Its remedy names the run of a checkpoint's path, the runs that a name
+// still has, the nearest existing names, another results folder, or the ways to name a run.
 Error unknown_run(const std::filesystem::path& results, const std::string& named);
 
 // "there is no folder /home/me/results", or "/home/me/results has no runs": why no run is found there.

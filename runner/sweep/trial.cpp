@@ -6,6 +6,7 @@
 #include "launch/run/training.h"
 #include "record/saves/data_files.h"
 #include "record/saves/return_point.h"
+#include "record/saves/whole_checkpoint.h"
 #include "report/read/summary_view.h"
 
 namespace ddp::sweep {

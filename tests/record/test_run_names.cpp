@@ -146,6 +146,27 @@ TEST_CASE("an unknown name is an error with the nearest existing names") {
   CHECK(contains(asked("nothing like these"), "a part of an id of at least 4 characters"));
 }
 
+TEST_CASE("a name whose newest run, or all of its runs, were removed is told so, and never proposed for itself") {
+  const Scratch scratch;
+  const fs::path results = scratch.folder() / "results";
+  const RunDirectory older = started(results, "acc", "20260102-030405-w4fg");
+  const RunDirectory newest = started(results, "acc", "20260103-030405-k0qz");
+  started(results, "other", "1");
+  const auto asked = [&](const std::string& name) { return error_of([&] { RunDirectory::find(results, name); }); };
+  fs::remove_all(newest.path());
+  for (const std::string& name : {std::string("acc"), (results / "acc").string()}) {
+    INFO(asked(name));
+    CHECK(contains(asked(name), (results / "acc").string() + ": its newest run is gone"));
+    CHECK(contains(asked(name), "name one of its runs: acc/20260102-030405-w4fg"));
+  }
+  fs::remove_all(older.path());
+  INFO(asked("acc"));
+  CHECK(contains(asked("acc"), (results / "acc").string() + ": has no runs\n  names with runs: other"));
+  CHECK_FALSE(contains(asked("acc"), "did you mean"));
+  fs::remove_all(results / "other" / "1");
+  CHECK(contains(asked("acc"), "has no runs\n  start one: "));
+}
+
 TEST_CASE("links that lead nowhere or to themselves are not the latest run") {
   const Scratch scratch;
   started(scratch.folder(), "a", "1");

@@ -113,6 +113,24 @@ TEST_CASE("generate takes the best checkpoint of a run with validation, or the o
   t.check_refused({"--from", "77", "--prompt", "l", "--tokens", "1"}, {"no complete checkpoint of step 77"});
 }
 
+TEST_CASE("generate skips a damaged checkpoint, and takes the next one if a run that trains has replaced it") {
+  const TextModel t("char", "checkpoint = { save_every_steps = 5, keep_last = 5 }\n");
+  const std::filesystem::path newest = t.results() / "text" / "run" / "checkpoints" / "step-00000010";
+  const std::vector<std::string> arguments{"generate", "text", "--prompt", "l", "--tokens", "1", "--json"};
+  const Outcome replaced = t.run(arguments, {{"LD_PRELOAD", DDP_REPLACED_CHECKPOINT}, {"DDP_REPLACED", newest}});
+  INFO(replaced.err);
+  REQUIRE(replaced.code == 0);
+  CHECK(contains(replaced.err, "the run replaced step-00000010 meanwhile"));
+  CHECK(Json::parse(replaced.out).at("step") == 5);
+  std::filesystem::rename(newest.parent_path() / ".gone", newest);
+  std::filesystem::resize_file(newest / "model.safetensors", 100);
+  const Outcome damaged = t.run(arguments);
+  INFO(damaged.err);
+  REQUIRE(damaged.code == 0);
+  CHECK(contains(damaged.err, "step-00000010 is skipped: model.safetensors is damaged"));
+  CHECK(Json::parse(damaged.out).at("step") == 5);
+}
+
 TEST_CASE("generate refuses a prompt that it cannot continue, with the remedy") {
   const TextModel t;
   t.check_refused({"--prompt", "line Ω", "--tokens", "1"}, {"--prompt: byte 5", "\"Ω\" (U+03A9)", "does not occur"});

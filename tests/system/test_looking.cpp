@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cstdlib>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 
 #include "looking.h"
 
 namespace ddp::system_test {
+namespace fs = std::filesystem;
 namespace {
 
 std::string zulu(std::time_t moment) {
@@ -97,6 +99,25 @@ TEST_CASE("an empty list is reported on stderr and is not a failure, and a misty
     CHECK(refused.out.empty());
     CHECK(contains(refused.err, said));
   }
+}
+
+TEST_CASE("list and show of a name without runs name the names that have some") {
+  const Runs r;
+  fs::remove_all(r.w.results() / "burst" / "1");
+  for (const char* verb : {"list", "show", "resume"}) {
+    const Outcome refused = r.w.run({verb, "burst"});
+    INFO(refused.err);
+    CHECK(refused.code == 2);
+    CHECK(contains(refused.err, "results/burst: has no runs\n  names with runs: tiny"));
+  }
+  fs::remove(r.w.results() / "tiny" / "2" / "config.toml");
+  r.w.write("results/tiny/1/summary.json", "no JSON");
+  fs::remove(r.w.results() / "tiny" / "latest");
+  const Outcome unreadable = r.w.run({"list", "tiny"});
+  INFO(unreadable.err);
+  CHECK(unreadable.code == 0);
+  CHECK(contains(unreadable.err, "no run to list; `" DDP_EXP " list` lists all"));
+  CHECK_FALSE(contains(unreadable.err, "has no runs"));
 }
 
 TEST_CASE("a run has the same name for every form of the results folder") {

@@ -195,7 +195,8 @@ TEST_CASE("commands that use a trained model refuse --set of keys that they cann
     CHECK(eval.code == 2);
     CHECK(contains(eval.err, "--set " + set));
   }
-  t.check_fails(2, {"shapes.csv", "--set", "epochs=3"}, {"takes these keys: batch_size, dataset"});
+  t.check_fails(2, {"shapes.csv", "--set", "epochs=3"},
+                {"takes these keys: batch_size, dataset", ", model.path, model.eval"});
   CHECK(contains(t.run({"predict", "--help"}).out, "batch_size, dataset"));
   t.predicted({"shapes.csv", "--set", "batch_size=3", "--set", "threads=1", "--set", "precision=bf16"});
 }

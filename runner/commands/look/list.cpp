@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/log.h"
+#include "base/own_command.h"
 #include "base/safe_name.h"
 #include "commands/commands.h"
 #include "commands/look/looking.h"
@@ -43,7 +44,9 @@ report::Catalog read_named(const std::string& name, const fs::path& results) {
   const bool of_experiment = is_safe_name(name) && name != "latest" && !of_name.begun() && !of_name.is_sweep() &&
                              fs::is_directory(of_name.path(), none);
   if (of_experiment && !record::RunDirectory(of_name.path() / "latest").is_sweep()) {
-    return report::read_results(results, name);
+    report::Catalog runs = report::read_results(results, name);
+    if (runs.runs.empty() && runs.sweeps.empty() && runs.problems.empty()) throw record::unknown_run(results, name);
+    return runs;
   }
   const auto found = record::RunDirectory::find(results, name);
   return found.is_sweep() ? report::read_trials(found.path()) : report::read_folder(found.path());
@@ -64,6 +67,14 @@ bool asks_for_metric(const report::Query& query) {
          std::any_of(query.where.begin(), query.where.end(), names_metric);
 }
 
+// Why there is nothing to list.
+std::string nothing_in_words(const ListOptions& o) {
+  // A sweep without trials, or runs that cannot be read.
+  if (!o.names.empty()) return "no run to list; `" + own_command("list") + "` lists all";
+  return "no runs in " + o.results + " yet; " + record::no_runs_in_words(o.results) +
+         "; --results FOLDER names the folder of other results";
+}
+
 int list(const ListOptions& o) {
   report::Query query = o.query;
   for (const std::string& text : o.where) {
@@ -80,9 +91,7 @@ int list(const ListOptions& o) {
   } else if (!rows.empty()) {
     report::print_list(rows, std::cout, report::terminal_of_stdout());
   } else {
-    log::info(any ? "no run in " + o.results + " matches"
-                  : "no runs in " + o.results + " yet; " + record::no_runs_in_words(o.results) +
-                        "; --results FOLDER names the folder of other results");
+    log::info(any ? "no run in " + o.results + " matches" : nothing_in_words(o));
   }
   return 0;
 }

@@ -10,7 +10,7 @@
 #include "config/difference.h"
 #include "record/kept_sources.h"
 #include "record/saves/content_samples.h"
-#include "record/saves/return_point.h"
+#include "record/saves/whole_checkpoint.h"
 
 namespace ddp::commands {
 namespace {

@@ -23,6 +23,7 @@
 #include "record/saves/checkpoint_settings.h"
 #include "record/saves/data_files.h"
 #include "record/saves/ended_by.h"
+#include "record/saves/whole_checkpoint.h"
 #include "record/summary.h"
 #include "report/read/progress.h"
 #include "schedule/change.h"
@@ -30,17 +31,26 @@
 namespace ddp::commands {
 namespace fs = std::filesystem;
 
+namespace {
+
+fs::path whole(const fs::path& checkpoint) {
+  record::require_whole(checkpoint);
+  return checkpoint;
+}
+
+}  // namespace
+
 fs::path choose_checkpoint(const record::RunDirectory& directory, const std::string& from) {
   const auto newest_first = record::complete_checkpoints(directory.checkpoints());
   if (from == "latest") return record::newest_whole(directory.checkpoints());
   if (from == "best") {
-    if (const auto best_first = record::by_metric(newest_first); !best_first.empty()) return best_first.front();
+    if (const auto best_first = record::by_metric(newest_first); !best_first.empty()) return whole(best_first.front());
     throw usage_error("no checkpoint has a metric yet", "--from best", "use --from latest, or a step");
   }
   std::string steps;
   for (const auto& folder : newest_first) {
     const std::string step = std::to_string(record::position_of(folder).step);
-    if (step == from) return folder;
+    if (step == from) return whole(folder);
     steps = step + (steps.empty() ? "" : ", ") + steps;
   }
   const std::string folder = fs::path(from).filename().string();

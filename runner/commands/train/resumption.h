@@ -27,9 +27,9 @@ struct ResumePoint {
   record::Position position;
   config::Experiment before = {};  // the settings that trained the checkpoint
   config::Value changes = {};      // of `before`: config::differences
-  std::string lr_change = {};     // effect of the changes on lr, as text; "": none
-  std::string split_change = {};  // samples that are held out after they were trained on, as text; "": none
-  std::string best_change = {};   // says that best compares values of different data or losses; "": it does not
+  std::string lr_change = {};      // effect of the changes on lr, as text; "": none
+  std::string split_change = {};   // samples that are held out after they were trained on, as text; "": none
+  std::string best_change = {};    // says that best compares values of different data or losses; "": it does not
 
   record::ReturnPoint return_point() const { return {.checkpoint = checkpoint, .position = position}; }
   bool nothing_to_do() const;
@@ -50,7 +50,7 @@ struct ResumePoint {
 void tell_what_goes(const Resumption& resumption, const ResumePoint& point);
 
 // Returns the checkpoint that `--from` names: latest, best or a step; an empty path if there is none yet. Throws
-// ddp::Error (usage) if the run has no such checkpoint.
+// ddp::Error (usage) if the run has no such checkpoint, or if it is damaged; latest is the newest whole one.
 std::filesystem::path choose_checkpoint(const record::RunDirectory& directory, const std::string& from);
 
 // Returns the experiment of a run's file (record/saves/checkpoint_settings), without --set. `now`: with them.

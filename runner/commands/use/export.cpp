@@ -11,11 +11,11 @@
 #include "base/shell_word.h"
 #include "commands/use/trained.h"
 #include "commands/use/unnamed_output.h"
+#include "commands/use/while_saving.h"
 #include "config/text/source.h"
 #include "launch/library/rank_library.h"
 #include "rank/export.h"
 #include "record/file/input_file.h"
-#include "record/saves/checkpoint_index.h"
 
 namespace ddp::commands {
 namespace fs = std::filesystem;
@@ -94,7 +94,6 @@ void write_archive(const fs::path& weights, const UnnamedOutput& output, const s
 }
 
 int export_model(const ExportOptions& o) {
-  require_written_format(o);
   const record::RunDirectory directory = find_run(o.trained);
   const ChosenCheckpoint chosen = choose_trained(directory, o.trained);
   const config::Experiment& experiment = chosen.loaded.experiment;
@@ -108,11 +107,7 @@ int export_model(const ExportOptions& o) {
   const bool averaged = !o.trained.raw && fs::exists(checkpoint / "ema.safetensors", none);
   const fs::path file = checkpoint / (averaged ? "ema.safetensors" : "model.safetensors");
   UnnamedOutput output(o.output);
-  // The run may still train and remove old checkpoints, perhaps this one now: the open file stays readable.
   const record::InputFile weights(file);
-  if (const std::string damage = record::damage_of(checkpoint); !damage.empty()) {
-    throw usage_error(damage, checkpoint.string(), "use another checkpoint: --from");
-  }
   if (is_archive(o)) {
     require_same_model(o.trained, directory, checkpoint, experiment);
     // A graph exported from model.eval() already evaluates.
@@ -133,7 +128,10 @@ void add_export(CLI::App& app, int& exit_code) {
   add_trained_run(*verb, o->trained);
   verb->add_option("OUT", o->output, "a .safetensors file; or a .pt2 file for a model written in Python")->required();
   verb->add_flag("--eval", o->evaluates, "for a .pt2 file: write the graph for evaluation, without dropout");
-  verb->callback([o, &exit_code] { exit_code = export_model(*o); });
+  verb->callback([o, &exit_code] {
+    require_written_format(*o);
+    while_saving(find_run(o->trained), [&] { exit_code = export_model(*o); });
+  });
 }
 
 const bool export_registered = register_verb(48, add_export);

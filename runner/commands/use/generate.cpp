@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "commands/use/trained.h"
+#include "commands/use/while_saving.h"
 #include "launch/run/asking.h"
 #include "launch/run/stopped.h"
 #include "rank/generate.h"
@@ -95,7 +96,6 @@ config::Value generated_json(const Trained& t, const rank::GenerateRequest& r,
 }
 
 int generate(const GenerateOptions& o) {
-  require_sensible(o.request);
   Trained t = open_trained(o.trained);
   require_text(t);
   use_one_rank(t.plan);
@@ -132,7 +132,9 @@ void add_generate(CLI::App& app, int& exit_code) {
   verb->add_flag("--json", o->json, "print JSON, once all tokens are generated");
   verb->callback([o, &exit_code] {
     o->request.raw = o->trained.raw;
-    exit_code = generate(*o);
+    require_sensible(o->request);
+    // A lost checkpoint is noticed before the first text is printed.
+    while_saving(find_run(o->trained), [&] { exit_code = generate(*o); });
   });
 }
 

@@ -12,6 +12,7 @@
 #include "base/shell_word.h"
 #include "commands/use/trained.h"
 #include "commands/use/unnamed_output.h"
+#include "commands/use/while_saving.h"
 #include "config/check/files.h"
 #include "launch/run/predicting.h"
 #include "record/run_directory.h"
@@ -156,10 +157,7 @@ void require_no_input(const std::string& output, const std::vector<std::string>&
   }
 }
 
-int predict_rows(const PredictOptions& o) {
-  refuse_other_order(o);
-  const std::string form = form_of(o.output);
-  require_no_input(o.output, input_files(o.inputs).files);
+void predict_rows(const PredictOptions& o, const std::string& form) {
   std::optional<UnnamedOutput> output;
   if (!o.output.empty()) output.emplace(o.output);
   Trained t = open_trained(o.trained, /*tables=*/form == "parquet");
@@ -180,6 +178,14 @@ int predict_rows(const PredictOptions& o) {
       .raw = o.trained.raw};
   launch::predict(predicting, output ? output->descriptor() : STDOUT_FILENO);
   if (output) output->put_in_place();
+}
+
+int predict(const PredictOptions& o) {
+  refuse_other_order(o);
+  const std::string form = form_of(o.output);
+  require_no_input(o.output, input_files(o.inputs).files);
+  // A lost checkpoint is noticed before the first row is written (rank/collect).
+  while_saving(find_run(o.trained), [&] { predict_rows(o, form); });
   return 0;
 }
 
@@ -189,7 +195,7 @@ void add_predict(CLI::App& app, int& exit_code) {
   add_trained(*verb, o->trained, {"validation"});
   verb->add_option("INPUT", o->inputs, "files with samples like the training data: rows, images or arrays")->required();
   verb->add_option("-o,--output", o->output, "a .csv, .parquet or .npy file; default: CSV on stdout");
-  verb->callback([o, &exit_code] { exit_code = predict_rows(*o); });
+  verb->callback([o, &exit_code] { exit_code = predict(*o); });
 }
 
 const bool predict_registered = register_verb(46, add_predict);

@@ -2,20 +2,17 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <utility>
 
 #include <CLI/CLI.hpp>
 
-#include "base/own_command.h"
-#include "base/shell_word.h"
 #include "commands/look/looking.h"
 #include "commands/sets.h"
 #include "commands/train/lost_saves.h"
 #include "commands/train/other_optimizer.h"
 #include "commands/train/resumption.h"
 #include "commands/typed.h"
-#include "commands/use/while_saving.h"
+#include "commands/use/no_checkpoint.h"
 #include "config/check/files.h"
 #include "launch/library/obtain.h"
 #include "launch/plugin/experiment.h"
@@ -24,6 +21,7 @@
 #include "record/saves/checkpoint_settings.h"
 #include "record/saves/data_files.h"
 #include "record/saves/model_files.h"
+#include "record/saves/whole_checkpoint.h"
 
 namespace ddp::commands {
 namespace fs = std::filesystem;
@@ -61,9 +59,10 @@ void add_trained_run(CLI::App& verb, TrainedOptions& o) {
 void add_trained(CLI::App& verb, TrainedOptions& o, const std::vector<std::string>& usable) {
   add_trained_run(verb, o);
   add_sets(verb, o.sets);
-  o.usable = {"batch_size", "dataset",       "device_pool",    "devices_per_rank", "threads",  "precision",
-              "tf32",       "channels_last", "flush_denormal", "deterministic",    "parallel", "distributed",
-              "loader",     "seed",          "grace",          "sources"};
+  // model.path, model.eval: the model's file may have moved.
+  o.usable = {"batch_size", "dataset",       "device_pool",    "devices_per_rank", "threads",    "precision",
+              "tf32",       "channels_last", "flush_denormal", "deterministic",    "parallel",   "distributed",
+              "loader",     "seed",          "grace",          "sources",          "model.path", "model.eval"};
   o.usable.insert(o.usable.end(), usable.begin(), usable.end());
   verb.get_option("--set")->description("key=value that overrides the run's setting, as in TOML; repeatable; keys: " +
                                         joined(o.usable));
@@ -78,15 +77,14 @@ record::RunDirectory find_run(const TrainedOptions& o) {
 namespace {
 
 fs::path checkpoint_of(const record::RunDirectory& directory, const config::Experiment& e, const std::string& from) {
-  // Perhaps no validation had a value of the metric.
-  const bool has_best = e.validation.exists() && record::best_saved(directory.checkpoints(), e.best_metric());
-  const fs::path checkpoint = choose_checkpoint(directory, !from.empty() ? from : has_best ? "best" : "latest");
+  if (from.empty() && e.validation.exists()) {
+    // Perhaps no validation had a value of the metric.
+    if (fs::path best = record::best_whole(directory.checkpoints(), e.best_metric()); !best.empty()) return best;
+  }
+  fs::path checkpoint = choose_checkpoint(directory, from.empty() ? "latest" : from);
   if (!checkpoint.empty()) return checkpoint;
   if (const auto lost = all_saves_lost(directory)) throw *lost;
-  throw usage_error("has no complete checkpoint yet", directory.path().string(),
-                    directory.is_locked()
-                        ? "wait for its first save"
-                        : "it stopped before its first save: " + own_command("resume " + path_word(directory.path())));
+  throw no_checkpoint(directory);
 }
 
 }  // namespace
@@ -123,9 +121,8 @@ void refuse_unusable(const TrainedOptions& o) {
   for (const std::string& set : o.sets) {
     const std::string key = key_of(set);
     const std::string first = key.substr(0, key.find('.'));
-    // The file of a graph may have moved.
-    if (key == "model.path" || key == "model.eval") continue;
-    if (std::find(o.usable.begin(), o.usable.end(), first) != o.usable.end()) continue;
+    const auto accepts = [&](const std::string& usable) { return usable == key || usable == first; };
+    if (std::any_of(o.usable.begin(), o.usable.end(), accepts)) continue;
     throw usage_error("cannot change a trained model, or changes nothing here", "--set " + set,
                       "leave it out; this command takes these keys: " + joined(o.usable));
   }
@@ -156,9 +153,7 @@ void refuse_fitted(const TrainedOptions& o, const config::Value& preprocessing) 
 
 std::int64_t Trained::step() const { return record::step_of(checkpoint); }
 
-namespace {
-
-Trained open_now(const TrainedOptions& o, bool tables) {
+Trained open_trained(const TrainedOptions& o, bool tables) {
   Trained t{.directory = find_run(o), .loaded = {}, .plan = {}, .checkpoint = {}, .preprocessing = {}, .library = {}};
   refuse_ema(o.sets);
   ChosenCheckpoint chosen = choose_trained(t.directory, o);
@@ -174,14 +169,6 @@ Trained open_now(const TrainedOptions& o, bool tables) {
   launch::obtain(t.plan.libraries);
   t.library = std::make_unique<launch::RankLibrary>(t.plan.uses_gpus(), t.plan.experiment.components().plugin());
   return t;
-}
-
-}  // namespace
-
-Trained open_trained(const TrainedOptions& o, bool tables) {
-  std::optional<Trained> trained;
-  while_saving(find_run(o), [&] { trained.emplace(open_now(o, tables)); });
-  return std::move(*trained);
 }
 
 }  // namespace ddp::commands

@@ -58,7 +58,7 @@ struct Trained {
 };
 
 // `tables`: libddp_tables.so is needed even if the run's data are not tables. Throws ddp::Error (usage) if the run or
-// its checkpoint does not exist.
+// its checkpoint does not exist. Called inside `while_saving`, with the use of the model.
 Trained open_trained(const TrainedOptions& options, bool tables = false);
 
 }  // namespace ddp::commands

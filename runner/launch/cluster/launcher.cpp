@@ -58,9 +58,11 @@ std::string agent_identity() {
 
 // Returns the port of MASTER_PORT; 0 if it is not set.
 std::uint16_t port_in_environment(std::uint16_t otherwise = 0) {
-  const int port = number_in_environment("MASTER_PORT", otherwise);
-  if (port <= UINT16_MAX && (port > 0 || !environment("MASTER_PORT"))) return static_cast<std::uint16_t>(port);
-  throw usage_error("MASTER_PORT is " + std::to_string(port) + ", and ports count from 1 to 65535", "environment",
+  const auto text = environment("MASTER_PORT");
+  if (!text) return otherwise;
+  if (const auto port = parse<std::uint16_t>(*text); port && *port > 0) return *port;
+  const std::string shown = parse<int>(*text) ? *text : config::in_quotes(*text);
+  throw usage_error("MASTER_PORT is " + shown + ", and ports count from 1 to 65535", "environment",
                     "set it to a free port of the machine of rank 0, the same for all ranks: 29500");
 }
 

@@ -5,6 +5,7 @@
 #include "base/cores.h"
 #include "launch/plan/batch_sizes.h"
 #include "launch/plan/device_pool.h"
+#include "launch/plan/step_samples.h"
 #include "record/file/hash.h"
 #include "record/kept_sources.h"
 #include "schedule/scheduler.h"
@@ -44,9 +45,10 @@ std::int64_t resolve_batch_size(const config::Loaded& loaded, const Plan& plan, 
                        (plan.world_size() == 1 ? " rank" : " ranks");
   if (e.accumulate > 1) cannot += " x " + std::to_string(e.accumulate) + " micro-batches";
   if (kept) {
-    throw loaded.error("device_pool", "a step of this run takes " + std::to_string(global) + " samples: " + cannot,
-                       "use a number of ranks that divides them, or set accumulate so that they do; at an epoch's end "
-                       "batch_size may change");
+    const bool ranks_divide = global % plan.world_size() == 0;
+    throw loaded.error(ranks_divide ? "accumulate" : "device_pool",
+                       "a step of this run takes " + std::to_string(global) + " samples: " + cannot,
+                       remedy_for_samples(global, {.ranks = plan.world_size(), .accumulate = e.accumulate}));
   }
   const std::int64_t below = global / parts * parts;
   const std::string nearest = (below > 0 ? std::to_string(below) + " or " : "") + std::to_string(below + parts);

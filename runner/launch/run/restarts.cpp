@@ -10,6 +10,7 @@
 #include "record/metrics/metrics_log.h"
 #include "record/saves/data_files.h"
 #include "record/saves/model_files.h"
+#include "record/saves/whole_checkpoint.h"
 
 namespace ddp::launch {
 namespace fs = std::filesystem;

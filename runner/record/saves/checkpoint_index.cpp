@@ -207,10 +207,14 @@ std::vector<fs::path> by_metric(const std::vector<fs::path>& newest_first) {
   return best_first;
 }
 
-std::optional<Ranked> best_saved(const fs::path& checkpoints, const config::Metric& metric) {
+std::vector<Ranked> best_saved_first(const fs::path& checkpoints, const config::Metric& metric) {
   std::vector<fs::path> candidates = up_to_latest(checkpoints);
   std::erase_if(candidates, [](const fs::path& folder) { return !is_complete(folder); });
-  const std::vector<Ranked> best_first = by_metric(candidates, metric);
+  return by_metric(candidates, metric);
+}
+
+std::optional<Ranked> best_saved(const fs::path& checkpoints, const config::Metric& metric) {
+  const std::vector<Ranked> best_first = best_saved_first(checkpoints, metric);
   return best_first.empty() ? std::nullopt : std::optional(best_first.front());
 }
 

@@ -90,7 +90,10 @@ std::vector<Ranked> by_metric(const std::vector<std::filesystem::path>& newest_f
 // The same for the metric of the newest of these checkpoints.
 std::vector<std::filesystem::path> by_metric(const std::vector<std::filesystem::path>& newest_first);
 
-// Returns the best complete checkpoint from which the run may resume.
+// Returns the complete checkpoints from which the run may resume and that have a value of the metric, best first.
+std::vector<Ranked> best_saved_first(const std::filesystem::path& checkpoints, const config::Metric& metric);
+
+// Returns the first of them.
 std::optional<Ranked> best_saved(const std::filesystem::path& checkpoints, const config::Metric& metric);
 
 }  // namespace ddp::record

@@ -1,0 +1,65 @@
+#include <unistd.h>
+#include <cstdio>
+#include <optional>
+
+#include "base/block_pipe.h"
+#include "catch.h"
+#include "rank/predict.h"
+#include "rank/request.h"
+
+namespace ddp::rank {
+namespace {
+
+// The blocks of a rank, without its end mark if the rank fails.
+struct RankAnswers {
+  std::vector<std::string> blocks;
+  bool fails = false;
+};
+
+// Collects the answers of ranks as CSV. Returns the output, and whether the collecting succeeded.
+struct Collected {
+  explicit Collected(const std::vector<RankAnswers>& ranks) {
+    CollectRequest collect;
+    for (const RankAnswers& rank : ranks) {
+      int ends[2];
+      REQUIRE(pipe(ends) == 0);
+      for (const std::string& block : rank.blocks) write_block(ends[1], block.data(), block.size());
+      if (!rank.fails) end_blocks(ends[1]);
+      close(ends[1]);
+      collect.pipes.push_back(ends[0]);
+    }
+    std::FILE* file = std::tmpfile();
+    REQUIRE(file != nullptr);
+    collect.out = fileno(file);
+    record::SharedProgress shared(1);
+    const Task task{.progress = &shared, .logs_failure = false};
+    const Request request{.verb = CollectRequest::kVerb, .options = config::write(collect), .task = task};
+    succeeded = ddp_rank_serve(&request) == 0;
+    char text[256];
+    std::rewind(file);
+    output.assign(text, std::fread(text, 1, sizeof text, file));
+    std::fclose(file);
+    for (const std::int64_t end : collect.pipes) close(static_cast<int>(end));
+  }
+
+  std::string output;
+  bool succeeded = false;
+};
+
+}  // namespace
+
+TEST_CASE("the blocks of ranks are written in turn, whether all ranks have some or not") {
+  CHECK(Collected({{{"head ", "0 ", "3 "}}, {{"1 ", "4 "}}, {{"2 "}}}).output == "head 0 1 2 3 4 ");
+  CHECK(Collected({{{"head ", "0 ", "2 "}}, {{"1 ", "3 "}}}).output == "head 0 1 2 3 ");
+  CHECK(Collected({{{"head ", "0 "}}, {{}}, {{}}}).output == "head 0 ");
+  CHECK(Collected({{{"head "}}, {{}}}).output == "head ");
+  CHECK(Collected({{{"head ", "0 ", "1 "}}}).output == "head 0 1 ");
+}
+
+TEST_CASE("a rank that fails before its first rows leaves no output of the other ranks") {
+  const Collected collected({{{"head ", "0 "}}, {.blocks = {}, .fails = true}});
+  CHECK_FALSE(collected.succeeded);
+  CHECK(collected.output.empty());
+}
+
+}  // namespace ddp::rank

@@ -1,0 +1,123 @@
+// A command that uses a trained model finds its checkpoint damaged, or replaced by a run that trains.
+#include <algorithm>
+#include <filesystem>
+
+#include "catch.h"
+#include "looking.h"
+#include "predicting.h"
+#include "tables.h"
+
+namespace ddp::system_test {
+namespace fs = std::filesystem;
+namespace {
+
+// A trained model of shapes with the checkpoints of its three epochs.
+struct ThreeCheckpoints : Trained {
+  ThreeCheckpoints() {
+    for (const auto& entry : fs::directory_iterator(results() / "shapes")) {
+      if (!entry.is_symlink()) shapes = RunFolder(entry.path());
+    }
+    auto epochs = shapes.events("epoch");
+    REQUIRE(epochs.size() == 3);
+    latest = epochs.back().at("step");
+    std::stable_sort(epochs.begin(), epochs.end(),
+                     [](const Json& a, const Json& b) { return a.at("val_loss") < b.at("val_loss"); });
+    for (const Json& epoch : epochs) best_first.push_back(epoch.at("step"));
+  }
+
+  void damage(std::int64_t step) const { fs::resize_file(shapes.checkpoint(step) / "model.safetensors", 100); }
+  static std::string name_of(std::int64_t step) {
+    const std::string digits = std::to_string(step);
+    return "step-" + std::string(8 - digits.size(), '0') + digits;
+  }
+  std::string predicted_from(std::int64_t step) const {
+    return predicted({"shapes.csv", "--from", std::to_string(step)});
+  }
+
+  RunFolder shapes{""};
+  std::int64_t latest = 0;
+  std::vector<std::int64_t> best_first;  // the steps of the checkpoints
+};
+
+}  // namespace
+
+TEST_CASE("predict and eval skip a damaged checkpoint, with a warning, unless it was named") {
+  const ThreeCheckpoints t;
+  const std::int64_t best = t.best_first[0], second = t.best_first[1];
+  const std::string from_second = t.predicted_from(second);
+  t.damage(best);
+  const std::string skipped = t.name_of(best) + " is skipped: model.safetensors is damaged: 100 bytes, not ";
+  const Outcome predict = t.run({"predict", "shapes", "shapes.csv"});
+  INFO(predict.err);
+  CHECK(predict.code == 0);
+  CHECK(contains(predict.err, skipped));
+  CHECK(predict.out == from_second);
+  const Outcome eval = t.run({"eval", "shapes", "--json"});
+  INFO(eval.err);
+  CHECK(eval.code == 0);
+  CHECK(contains(eval.err, skipped));
+  CHECK(Json::parse(eval.out).at("step") == second);
+  for (const std::string& from : {std::string("best"), std::to_string(best)}) {
+    t.check_fails(
+        2, {"shapes.csv", "--from", from},
+        {t.name_of(best) + ": model.safetensors is damaged", "use the newest whole checkpoint: --from latest"});
+  }
+  t.damage(t.latest);
+  const Outcome newest = t.run({"predict", "shapes", "shapes.csv", "--from", "latest"});
+  INFO(newest.err);
+  CHECK(newest.code == 0);
+  CHECK(contains(newest.err, t.name_of(t.latest) + " is skipped: model.safetensors is damaged"));
+}
+
+TEST_CASE("predict and eval refuse a run without a whole checkpoint, with the remedy") {
+  const ThreeCheckpoints t;
+  for (const std::int64_t step : t.best_first) t.damage(step);
+  t.check_fails(2, {"shapes.csv"},
+                {"this run has no undamaged checkpoint", "train again in a new run: " DDP_EXP " run "});
+  t.check_fails(2, {"shapes.csv", "--from", "best"},
+                {"model.safetensors is damaged", "train again in a new run: " DDP_EXP " run "});
+  CHECK(t.run({"eval", "shapes"}).code == 2);
+}
+
+TEST_CASE("predict from a run that failed before its first save tells the error, and the newest run to use instead") {
+  const ShapesWorkspace w;
+  const std::vector<std::string> diverges{"run", "shapes.toml", "--set", "optimizer={name=\"sgd\",lr=1e30}"};
+  REQUIRE(w.run(diverges).code == 1);
+  const std::string because = "has no checkpoint, because the run failed before its first save: ";
+  const Outcome alone = w.run({"predict", "shapes", "shapes.csv"});
+  INFO(alone.err);
+  CHECK(alone.code == 2);
+  CHECK(contains(alone.err, because + "the loss of step "));
+  CHECK(contains(alone.err, "is not finite"));
+  CHECK(contains(alone.err, "mend the cause, and resume it: " DDP_EXP " resume results/shapes/"));
+  CHECK_FALSE(contains(alone.err, "or use the newest run"));
+  const std::string good = "results/shapes/" + w.train().path().filename().string();
+  REQUIRE(w.run(diverges).code == 1);
+  const Outcome newest = w.run({"predict", "shapes", "shapes.csv"});
+  INFO(newest.err);
+  CHECK(contains(newest.err, because));
+  CHECK(contains(newest.err, "; or use the newest run with a checkpoint: " + good + "\n"));
+  CHECK(w.run({"predict", good, "shapes.csv"}).code == 0);
+}
+
+TEST_CASE("predict and eval take the next checkpoint if a run that trains has replaced theirs") {
+  const ThreeCheckpoints t;
+  const fs::path latest = t.shapes.checkpoint(t.latest);
+  const auto used = [&](std::vector<std::string> arguments) {
+    const Outcome outcome =
+        t.run(std::move(arguments), {{"LD_PRELOAD", DDP_REPLACED_CHECKPOINT}, {"DDP_REPLACED", latest}});
+    INFO(outcome.err);
+    CHECK(outcome.code == 0);
+    CHECK(contains(outcome.err, "the run replaced " + t.name_of(t.latest) + " meanwhile"));
+    fs::rename(latest.parent_path() / ".gone", latest);
+    return outcome.out;
+  };
+  const std::int64_t earlier = t.latest / 3 * 2;
+  const std::string from_earlier = t.predicted_from(earlier);
+  CHECK(used({"predict", "shapes", "shapes.csv", "--from", "latest"}) == from_earlier);
+  used({"predict", "shapes", "shapes.csv", "--from", "latest", "-o", "out.csv"});
+  CHECK(text_of(t.folder() / "out.csv") == from_earlier);
+  CHECK(Json::parse(used({"eval", "shapes", "--from", "latest", "--json"})).at("step") == earlier);
+}
+
+}  // namespace ddp::system_test
