@@ -156,6 +156,31 @@ TEST_CASE("launch flags do not make each process of torchrun or srun train a cop
   const std::vector<std::string> nodes = {"run",         "x.toml", "--dry-run",     "--nnodes", "2",
                                           "--node-rank", "1",      "--master-addr", "n1"};
   CHECK(w.run(nodes, srun).code == 0);
+  Environment further = srun;
+  further["SLURM_STEP_NUM_TASKS"] = "4";
+  const std::string leave_out = "leave out --nnodes, --node-rank, --master-addr\n";
+  CHECK(contains(check_limit_refused(w, nodes, "srun started this process as task 1 of 4", further), leave_out));
+  CHECK(contains(check_limit_refused(w, nodes, "torchrun started this process as rank 0 of 2", torchrun), leave_out));
+}
+
+TEST_CASE("launch flags of several nodes are refused on ranks by hand, unless RANK numbers the nodes") {
+  const Workspace w;
+  w.write("x.toml", kLimitedPair);
+  const auto node = [](const char* number) {
+    return std::vector<std::string>{"run",         "x.toml", "--dry-run",     "--nnodes", "2",
+                                    "--node-rank", number,   "--master-addr", "n1"};
+  };
+  using Environment = std::map<std::string, std::string>;
+  const Environment machine = {{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "n1"}, {"MASTER_PORT", "29500"}};
+  CHECK(w.run(node("1"), machine).code == 0);
+  const std::string remedy = "leave out --nnodes, --node-rank, --master-addr\n";
+  const std::string place = "RANK and WORLD_SIZE make this process rank 1 of ";
+  CHECK(contains(check_limit_refused(w, node("0"), place + "2", machine), remedy));
+  for (const auto& [name, value] : Environment{{"WORLD_SIZE", "4"}, {"LOCAL_WORLD_SIZE", "2"}}) {
+    Environment ranks = machine;
+    ranks[name] = value;
+    CHECK(contains(check_limit_refused(w, node("1"), place + ranks["WORLD_SIZE"], ranks), remedy));
+  }
 }
 
 TEST_CASE("training on CPUs in a job with GPUs, too many ranks, and settings that a launcher overrides are told") {

@@ -117,9 +117,13 @@ Launch by_srun(const SlurmStep& step) {
           .id = {}};
 }
 
+bool is_one_of_several_ranks() {
+  return environment("RANK") && parse<int>(environment("WORLD_SIZE").value_or("")).value_or(1) > 1;
+}
+
 // Returns the place of this process among the processes that a launcher started; empty: it is the only one.
 std::string place_in_group() {
-  if (environment("RANK") && parse<int>(environment("WORLD_SIZE").value_or("")).value_or(1) > 1) {
+  if (is_one_of_several_ranks()) {
     const std::string place = "rank " + *environment("RANK") + " of " + *environment("WORLD_SIZE");
     return environment("TORCHELASTIC_RUN_ID") ? "torchrun started this process as " + place
                                               : "RANK and WORLD_SIZE make this process " + place;
@@ -129,13 +133,25 @@ std::string place_in_group() {
   return "srun started this process as task " + std::to_string(step->task) + " of " + std::to_string(step->tasks);
 }
 
-// Without several nodes, each process of a launcher would train a copy of its own.
+// Returns whether each process of the launcher is the parent of one node, as in a cluster that numbers its machines by
+// RANK and WORLD_SIZE, and in Slurm's step of one task a node. Each process of torchrun is a rank.
+bool launcher_starts_nodes(const LaunchFlags& f) {
+  const int nodes = f.nnodes.value_or(1);
+  if (nodes <= 1 || environment("TORCHELASTIC_RUN_ID")) return false;
+  if (!is_one_of_several_ranks()) return slurm_step()->tasks == nodes;
+  return number_in_environment("WORLD_SIZE") == nodes && number_in_environment("RANK") == f.node_rank.value_or(-1) &&
+         number_in_environment("LOCAL_WORLD_SIZE", 1) == 1;
+}
+
+// Each process of a launcher would train a copy of its own, or be one more node.
 void require_one_launcher(const LaunchFlags& f) {
-  if (f.standalone || f.nnodes.value_or(1) > 1) return;
+  if (f.standalone) return;
   const std::string place = place_in_group();
-  if (place.empty()) return;
-  const std::string flag = f.given().front();
-  throw usage_error(place, flag, "leave out " + flag + " (--standalone trains alone)");
+  if (place.empty() || launcher_starts_nodes(f)) return;
+  std::string flags;
+  for (const std::string& flag : f.given()) flags += (flags.empty() ? "" : ", ") + flag;
+  const bool one_node = f.nnodes.value_or(1) == 1;
+  throw usage_error(place, f.given().front(), "leave out " + flags + (one_node ? " (--standalone trains alone)" : ""));
 }
 
 void require_one_meaning(const LaunchFlags& f) {
