@@ -135,6 +135,38 @@ TEST_CASE("torchrun's spellings of the launch flags are accepted") {
   }
 }
 
+TEST_CASE("a place where nodes meet, without several nodes, gets a warning with the way to start them") {
+  const Workspace w;
+  w.write("x.toml", kLimitedPair);
+  const auto said = [&](std::vector<std::string> words, const std::vector<std::string>& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome answer = w.run(words);
+    INFO(answer.err);
+    CHECK(answer.code == 0);
+    return answer.err;
+  };
+  const std::vector<std::string> plan = {"run", "x.toml", "--dry-run"};
+  for (const std::vector<std::string>& flags :
+       std::vector<std::vector<std::string>>{{"--master-addr", "127.0.0.1", "--master-port", "29753"},
+                                             {"--rdzv-endpoint", "127.0.0.1:29555"},
+                                             {"--master-port", "29555"}}) {
+    const std::string warning = "warning: " + flags[0] + ": says where nodes meet, and without --nnodes this command";
+    CHECK(contains(said(plan, flags), warning));
+    CHECK(contains(said({"plan", "x.toml"}, flags), "give --nnodes and --node-rank too, or leave out " + flags[0]));
+    for (const std::vector<std::string>& alone : {std::vector<std::string>{"--nnodes", "1"}, {"--standalone"}}) {
+      std::vector<std::string> words = plan;
+      words.insert(words.end(), alone.begin(), alone.end());
+      CHECK_FALSE(contains(said(words, flags), "warning: "));
+    }
+  }
+  CHECK(contains(said({"comm", "--sizes", "4", "--op", "reduce"}, {"--master-addr", "127.0.0.1"}),
+                 "--master-addr: says where nodes meet"));
+  const std::vector<std::string> method = {"--set", "distributed.init_method=tcp://127.0.0.1:29500"};
+  CHECK(contains(said(plan, method), "\"distributed.init_method\" has no effect: the ranks of one node meet in"));
+  CHECK_FALSE(contains(said(plan, {method[0], method[1], "--set", "distributed.backend=gloo"}), "warning: "));
+  CHECK_FALSE(contains(said(plan, {method[0], method[1], "--nnodes", "2", "--node-rank", "0"}), "warning: "));
+}
+
 TEST_CASE("launch flags do not make each process of torchrun or srun train a copy of its own") {
   const Workspace w;
   w.write("x.toml", kLimitedPair);

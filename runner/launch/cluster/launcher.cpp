@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "config/text/source.h"
+#include "launch/cluster/endpoint.h"
 #include "launch/cluster/environment.h"
 #include "launch/cluster/lone_process.h"
 #include "launch/slurm/slurm_step.h"
@@ -22,29 +23,6 @@ int number_in_environment(const char* name, std::optional<int> otherwise = {}) {
   if (number && *number >= 0) return *number;
   throw usage_error(text ? "is \"" + *text + "\", not a count" : "is not set", std::string("environment: ") + name,
                     "a launcher sets it; without one, unset RANK and WORLD_SIZE");
-}
-
-struct Endpoint {
-  std::string host;
-  std::uint16_t port = 0;
-};
-
-std::optional<Endpoint> parse_endpoint(const std::string& text) {
-  const auto colon = text.rfind(':');
-  if (colon == std::string::npos) return {};
-  const std::uint16_t port = parse<std::uint16_t>(text.substr(colon + 1)).value_or(0);
-  std::string host = text.substr(0, colon);
-  if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
-  if (port == 0 || host.empty()) return {};
-  return Endpoint{.host = host, .port = port};
-}
-
-// Returns what is wrong with a text that is no endpoint.
-std::string wrong_endpoint(const std::string& text) {
-  const auto colon = text.rfind(':');
-  const std::string port = colon == std::string::npos ? "" : text.substr(colon + 1);
-  const bool has_port = colon > 0 && !port.empty() && port.find_first_not_of("0123456789") == std::string::npos;
-  return has_port ? "has the port " + port + ", and ports count from 1 to 65535" : "is not host:port";
 }
 
 // Identifies the process that lives as long as torchrun's restarts: its agent, our parent. (Its --rdzv-id is "none"
@@ -189,9 +167,22 @@ void require_no_port_in(const std::string& master_addr) {
       "give the port apart: --master-addr " + endpoint->host + " --master-port " + std::to_string(endpoint->port));
 }
 
+// The ranks of one node meet without it: the user may have forgotten --nnodes.
+void warn_of_place_of_one_node(const LaunchFlags& f) {
+  if (f.nnodes || f.standalone) return;
+  const std::string flag = !f.rdzv_endpoint.empty() ? "--rdzv-endpoint"
+                           : !f.master_addr.empty() ? "--master-addr"
+                           : f.master_port          ? "--master-port"
+                                                    : "";
+  if (flag.empty()) return;
+  log::warn(flag + ": says where nodes meet, and without --nnodes this command starts one node alone; give --nnodes " +
+            "and --node-rank too, or leave out " + flag);
+}
+
 Launch by_flags(const LaunchFlags& f) {
   require_one_launcher(f);
   require_one_meaning(f);
+  warn_of_place_of_one_node(f);
   Launch l{.by = Launch::By::itself, .max_restarts = f.max_restarts};
   l.nodes = f.nnodes.value_or(1);
   l.node_rank = f.node_rank.value_or(0);
