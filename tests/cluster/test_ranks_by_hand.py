@@ -142,7 +142,7 @@ def killed_by_hand(c):
     ranks[1].kill()
     (ended,) = finish(ranks[:1], code=1)
     says_only(ended, "rank 1 of 2 is gone: it failed, was killed, or its machine cannot be reached",
-              "look at its own output", "to continue, with the same launcher: ")  # fmt: skip
+              "look at the output of rank 1", "the log of rank 0: ", "to continue, with the same launcher: ")  # fmt: skip
     assert run.summary()["status"] == "failed", run.summary()
 
 
