@@ -233,12 +233,17 @@ TEST_CASE("training on CPUs in a job with GPUs, too many ranks, and settings tha
   CHECK(contains(said("2", {{"RANK", "1"}}), "RANK is 1, and WORLD_SIZE is not set: this process trains alone"));
   CHECK(said("2", {{"SLURM_GPUS_ON_NODE", "0"}, {"CUDA_VISIBLE_DEVICES", ""}}).empty());
   CHECK(contains(said("1000", {{"CUDA_VISIBLE_DEVICES", ""}}), "1000 ranks share "));
-  const std::map<std::string, std::string> torchrun = {{"RANK", "0"},           {"WORLD_SIZE", "2"},
-                                                       {"LOCAL_RANK", "0"},     {"LOCAL_WORLD_SIZE", "2"},
-                                                       {"MASTER_ADDR", "host"}, {"CUDA_VISIBLE_DEVICES", ""}};
-  const std::string warned = said("4", torchrun, {"--max-restarts", "2"});
+  std::map<std::string, std::string> torchrun = {{"RANK", "0"},           {"WORLD_SIZE", "2"},
+                                                 {"LOCAL_RANK", "0"},     {"LOCAL_WORLD_SIZE", "2"},
+                                                 {"MASTER_ADDR", "host"}, {"CUDA_VISIBLE_DEVICES", ""}};
+  const std::vector<std::string> restarts = {"--max-restarts", "2"};
+  std::string warned = said("4", torchrun, restarts);
   CHECK(contains(warned, "the launcher starts 2 ranks"));
-  CHECK(contains(warned, "--max-restarts has no effect on ranks that torchrun started"));
+  CHECK(
+      contains(warned, "--max-restarts has no effect on ranks that are started one by one, with RANK and WORLD_SIZE"));
+  torchrun["TORCHELASTIC_RUN_ID"] = "none";
+  warned = said("4", torchrun, restarts);
+  CHECK(contains(warned, "--max-restarts has no effect on ranks that torchrun started: give it to torchrun"));
 }
 
 TEST_CASE("a sweep is one process, and has Slurm's options only as a job array") {

@@ -179,6 +179,14 @@ void warn_of_place_of_one_node(const LaunchFlags& f) {
             "and --node-rank too, or leave out " + flag);
 }
 
+// Only a parent restarts ranks.
+std::string lost_max_restarts(const Launch& launch) {
+  const std::string lost = "--max-restarts has no effect on ranks that ";
+  if (launch.by == Launch::By::srun) return lost + "srun started; leave it out";
+  if (environment("TORCHELASTIC_RUN_ID")) return lost + "torchrun started: give it to torchrun";
+  return lost + "are started one by one, with RANK and WORLD_SIZE; leave it out, and start all of them again by hand";
+}
+
 Launch by_flags(const LaunchFlags& f) {
   require_one_launcher(f);
   require_one_meaning(f);
@@ -238,10 +246,7 @@ Launch choose_launch(const LaunchFlags& flags) {
     return {.max_restarts = flags.max_restarts};
   }
   const Launch launch = torchrun ? by_torchrun() : by_srun(*step);
-  if (flags.max_restarts > 0 && launch.leads()) {
-    log::warn("--max-restarts has no effect on ranks that " + std::string(torchrun ? "torchrun" : "srun") + " started" +
-              (torchrun ? ": give it to torchrun" : ""));
-  }
+  if (flags.max_restarts > 0 && launch.leads()) log::warn(lost_max_restarts(launch));
   return launch;
 }
 
