@@ -79,6 +79,16 @@ def alone_by_hand(c):
     nothing_is_written(c)
 
 
+def alone_by_srun(c):
+    """task 1 of srun without task 0 ends after distributed.timeout, and names the output to look at"""
+    step = {"STEP_ID": 0, "STEP_NUM_TASKS": 2, "STEP_TASKS_PER_NODE": 2, "STEP_NODELIST": "host1", "PROCID": 1,
+            "LOCALID": 1, "NODEID": 0, "JOB_ID": 7}  # fmt: skip
+    words = [PROGRAM, "run", write_experiment(c.hosts[0].folder), "--set", "distributed.timeout=1"]
+    (ended,) = finish([c.hosts[0].start(*words, **{f"SLURM_{k}": str(v) for k, v in step.items()})], code=1)
+    says_only(ended, "rank 0 is not there after 1 s (distributed.timeout)", "look at the output of task 0")
+    nothing_is_written(c)
+
+
 def comm_alone_by_hand(c):
     """comm as rank 0 without the other rank ends with one error, and with no word about values"""
     at = {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "7777"}
@@ -288,7 +298,7 @@ def stuck_by_hand(c):
     assert ended.code == 143 and "did not save and end within `grace`" in ended.err, ended
 
 
-PROMISES = [by_hand, by_hand_on_two_machines, different_by_hand, other_path_by_hand, alone_by_hand, comm_alone_by_hand, elsewhere_by_hand,
+PROMISES = [by_hand, by_hand_on_two_machines, different_by_hand, other_path_by_hand, alone_by_hand, alone_by_srun, comm_alone_by_hand, elsewhere_by_hand,
             nameless_by_hand, killed_by_hand, killed_rank_0_by_hand, not_finite_by_hand, stopped_by_hand, stuck_by_hand,
             stopped_alike_by_hand, stopped_alone_by_hand, twice_by_hand, late_copy_by_hand, other_sizes_by_hand,
             another_program_by_hand, failed_rank_0_by_hand]  # fmt: skip
