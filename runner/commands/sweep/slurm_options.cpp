@@ -94,25 +94,27 @@ void write(const SlurmOptions& o, const std::string& script) {
 std::vector<CLI::Option*> add_slurm_requests(CLI::App& verb, SlurmOptions& o) {
   launch::SlurmJob& job = o.job;
   const CLI::Range count(1, 1'000'000);
-  return {verb.add_option("--gpus-per-node", job.gpus_per_node, "Slurm option: GPUs per node")->check(count),
-          verb.add_option("--cpus-per-task", job.cpus_per_task, "Slurm option: CPUs per node, for all of its ranks")
-              ->check(count),
-          verb.add_option("--partition", job.partition, "Slurm option"),
-          verb.add_option("--account", job.account, "Slurm option"),
-          verb.add_option("--time", job.time, "Slurm option: time limit; minutes, hours:minutes:seconds or days-hours"),
-          verb.add_option("--job-name", job.job_name, "Slurm option; default: the experiment's name"),
-          verb.add_flag("--exclusive,!--no-exclusive", job.exclusive,
-                        "Slurm option: take whole nodes, or share them with other jobs; default: " +
-                            std::string(job.exclusive ? "--exclusive" : "--no-exclusive")),
-          verb.add_option("--module", job.modules, "environment module to load first; repeatable")
-              ->take_all()
-              ->allow_extra_args(false),
-          verb.add_option("--signal-before", o.signal_before,
-                          "seconds before the time limit at which the job saves and requeues itself; default: 120")
-              ->check(CLI::Range(1, 65535)),
-          verb.add_option("--output", o.output, "file of the job script; - prints it")->capture_default_str(),
-          verb.add_flag("--force", o.force, "overwrite a different job script"),
-          verb.add_flag("--submit", o.submit, "submit the job script with sbatch")};
+  return {
+      verb.add_option("--gpus-per-node", job.gpus_per_node, "Slurm option: GPUs per node")->check(count),
+      verb.add_option("--cpus-per-task", job.cpus_per_task, "Slurm option: CPUs per node, for all of its ranks")
+          ->check(count),
+      verb.add_option("--partition", job.partition, "Slurm option"),
+      verb.add_option("--account", job.account, "Slurm option"),
+      verb.add_option("--time", job.time, "Slurm option: time limit; minutes, hours:minutes:seconds or days-hours"),
+      verb.add_option("--job-name", job.job_name, "Slurm option; default: the experiment's name"),
+      verb.add_flag("--exclusive,!--no-exclusive", job.exclusive,
+                    "Slurm option: take whole nodes, or share them with other jobs; default: " +
+                        std::string(job.exclusive ? "--exclusive" : "--no-exclusive")),
+      verb.add_option("--module", job.modules, "environment module to load first; repeatable")
+          ->take_all()
+          ->allow_extra_args(false),
+      verb.add_option("--signal-before", o.signal_before,
+                      "seconds before the time limit at which the job saves and requeues itself; default: 120, or a "
+                      "quarter of --time if that is less")
+          ->check(CLI::Range(1, 65535)),
+      verb.add_option("--output", o.output, "file of the job script; - prints it")->capture_default_str(),
+      verb.add_flag("--force", o.force, "overwrite a different job script"),
+      verb.add_flag("--submit", o.submit, "submit the job script with sbatch")};
 }
 
 void complete(SlurmOptions& o) {
