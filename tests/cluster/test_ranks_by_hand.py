@@ -79,16 +79,6 @@ def alone_by_hand(c):
     nothing_is_written(c)
 
 
-def alone_by_srun(c):
-    """task 1 of srun without task 0 ends after distributed.timeout, and names the output to look at"""
-    step = {"STEP_ID": 0, "STEP_NUM_TASKS": 2, "STEP_TASKS_PER_NODE": 2, "STEP_NODELIST": "host1", "PROCID": 1,
-            "LOCALID": 1, "NODEID": 0, "JOB_ID": 7}  # fmt: skip
-    words = [PROGRAM, "run", write_experiment(c.hosts[0].folder), "--set", "distributed.timeout=1"]
-    (ended,) = finish([c.hosts[0].start(*words, **{f"SLURM_{k}": str(v) for k, v in step.items()})], code=1)
-    says_only(ended, "rank 0 is not there after 1 s (distributed.timeout)", "look at the output of task 0")
-    nothing_is_written(c)
-
-
 def comm_alone_by_hand(c):
     """comm as rank 0 without the other rank ends with one error, and with no word about values"""
     at = {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "7777"}
@@ -152,7 +142,8 @@ def killed_by_hand(c):
     ranks[1].kill()
     (ended,) = finish(ranks[:1], code=1)
     says_only(ended, "rank 1 of 2 is gone: it failed, was killed, or its machine cannot be reached",
-              "look at the output of rank 1", "the log of rank 0: ", "to continue, with the same launcher: ")  # fmt: skip
+              "look at the output of rank 1", "the log of rank 0: ",
+              "to continue, with the same launcher: ")  # fmt: skip
     assert run.summary()["status"] == "failed", run.summary()
 
 
@@ -298,8 +289,8 @@ def stuck_by_hand(c):
     assert ended.code == 143 and "did not save and end within `grace`" in ended.err, ended
 
 
-PROMISES = [by_hand, by_hand_on_two_machines, different_by_hand, other_path_by_hand, alone_by_hand, alone_by_srun, comm_alone_by_hand, elsewhere_by_hand,
-            nameless_by_hand, killed_by_hand, killed_rank_0_by_hand, not_finite_by_hand, stopped_by_hand, stuck_by_hand,
-            stopped_alike_by_hand, stopped_alone_by_hand, twice_by_hand, late_copy_by_hand, other_sizes_by_hand,
-            another_program_by_hand, failed_rank_0_by_hand]  # fmt: skip
+PROMISES = [by_hand, by_hand_on_two_machines, different_by_hand, other_path_by_hand, alone_by_hand, comm_alone_by_hand,
+            elsewhere_by_hand, nameless_by_hand, killed_by_hand, killed_rank_0_by_hand, not_finite_by_hand,
+            stopped_by_hand, stuck_by_hand, stopped_alike_by_hand, stopped_alone_by_hand, twice_by_hand,
+            late_copy_by_hand, other_sizes_by_hand, another_program_by_hand, failed_rank_0_by_hand]  # fmt: skip
 sys.exit(cluster.check(PROMISES))
