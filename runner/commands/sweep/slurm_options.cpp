@@ -46,6 +46,10 @@ void require_name_of_script(const std::string& output) {
                         path_word(output) + " job.sbatch");
 }
 
+constexpr const char* kSignalBefore =
+    "seconds before the time limit at which the job saves and requeues itself; default: 120, or a quarter of --time if "
+    "that is less";
+
 // Seconds before the time limit at which the job is told to save: two minutes, but a short job trains for most of its
 // time.
 int choose_signal_before(const SlurmOptions& o) {
@@ -94,27 +98,23 @@ void write(const SlurmOptions& o, const std::string& script) {
 std::vector<CLI::Option*> add_slurm_requests(CLI::App& verb, SlurmOptions& o) {
   launch::SlurmJob& job = o.job;
   const CLI::Range count(1, 1'000'000);
-  return {
-      verb.add_option("--gpus-per-node", job.gpus_per_node, "Slurm option: GPUs per node")->check(count),
-      verb.add_option("--cpus-per-task", job.cpus_per_task, "Slurm option: CPUs per node, for all of its ranks")
-          ->check(count),
-      verb.add_option("--partition", job.partition, "Slurm option"),
-      verb.add_option("--account", job.account, "Slurm option"),
-      verb.add_option("--time", job.time, "Slurm option: time limit; minutes, hours:minutes:seconds or days-hours"),
-      verb.add_option("--job-name", job.job_name, "Slurm option; default: the experiment's name"),
-      verb.add_flag("--exclusive,!--no-exclusive", job.exclusive,
-                    "Slurm option: take whole nodes, or share them with other jobs; default: " +
-                        std::string(job.exclusive ? "--exclusive" : "--no-exclusive")),
-      verb.add_option("--module", job.modules, "environment module to load first; repeatable")
-          ->take_all()
-          ->allow_extra_args(false),
-      verb.add_option("--signal-before", o.signal_before,
-                      "seconds before the time limit at which the job saves and requeues itself; default: 120, or a "
-                      "quarter of --time if that is less")
-          ->check(CLI::Range(1, 65535)),
-      verb.add_option("--output", o.output, "file of the job script; - prints it")->capture_default_str(),
-      verb.add_flag("--force", o.force, "overwrite a different job script"),
-      verb.add_flag("--submit", o.submit, "submit the job script with sbatch")};
+  return {verb.add_option("--gpus-per-node", job.gpus_per_node, "Slurm option: GPUs per node")->check(count),
+          verb.add_option("--cpus-per-task", job.cpus_per_task, "Slurm option: CPUs per node, for all of its ranks")
+              ->check(count),
+          verb.add_option("--partition", job.partition, "Slurm option"),
+          verb.add_option("--account", job.account, "Slurm option"),
+          verb.add_option("--time", job.time, "Slurm option: time limit; minutes, hours:minutes:seconds or days-hours"),
+          verb.add_option("--job-name", job.job_name, "Slurm option; default: the experiment's name"),
+          verb.add_flag("--exclusive,!--no-exclusive", job.exclusive,
+                        "Slurm option: take whole nodes, or share them with other jobs; default: " +
+                            std::string(job.exclusive ? "--exclusive" : "--no-exclusive")),
+          verb.add_option("--module", job.modules, "environment module to load first; repeatable")
+              ->take_all()
+              ->allow_extra_args(false),
+          verb.add_option("--signal-before", o.signal_before, kSignalBefore)->check(CLI::Range(1, 65535)),
+          verb.add_option("--output", o.output, "file of the job script; - prints it")->capture_default_str(),
+          verb.add_flag("--force", o.force, "overwrite a different job script"),
+          verb.add_flag("--submit", o.submit, "submit the job script with sbatch")};
 }
 
 void complete(SlurmOptions& o) {
