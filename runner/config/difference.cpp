@@ -41,6 +41,11 @@ bool compare(const std::string& key, const Value& first, const Value& second, co
 
 }  // namespace
 
+bool is_of_paths(const Difference& difference) {
+  const auto is_path = [](const std::string& value) { return value.starts_with("\"/") || value.starts_with("[\"/"); };
+  return is_path(difference.first) && is_path(difference.second);
+}
+
 std::vector<Difference> first_differences(const Value& first, const Value& second, std::size_t most) {
   std::vector<Difference> found;
   compare("", first, second, [&](const std::string& key, const Value* mine, const Value* other) {

@@ -15,6 +15,12 @@ struct Difference {
   std::string second;  // as JSON, long texts cut off; "missing" if the table lacks the key
 };
 
+// Returns whether two paths differ. Paths of an experiment are absolute.
+bool is_of_paths(const Difference& difference);
+
+// The remedy for machines, whose ranks all use the path of rank 0.
+inline constexpr const char* kSamePathRemedy = "put the file at the same path on all nodes";
+
 // Returns the first differences, at most `most`.
 std::vector<Difference> first_differences(const Value& first, const Value& second, std::size_t most);
 

@@ -7,8 +7,8 @@
 namespace ddp::config {
 
 // Makes the paths in texts that name files absolute: sweep.toml lies in another folder than the sweep's file. An option
-// of a component is looked up in the components that `base` names, and in those that `parameters` vary: only some
-// datasets have files as `inputs`. `node`: the whole file, or the table [sweep.parameters].
+// of a component is looked up in the components that `base` names or `parameters` vary: only some datasets have files
+// as `inputs`. `node`: the whole file, or the table [sweep.parameters].
 void make_paths_absolute(Node& node, const Node& base, const std::vector<Parameter>& parameters,
                          const Components& components);
 

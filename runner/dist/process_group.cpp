@@ -139,8 +139,8 @@ PeerLate late_to_join(const StorePointer& store, const Membership& m, const std:
 }
 
 PeerLost lost_while_joining(const StorePointer& store, const Membership& m) {
-  const std::string who = store ? lost_rank_in_words(*store, m.rank, m.world_size) : "the process of rank 0 has ended";
-  return PeerLost("cannot join the process group: " + who, "", kLookAtItsOutput);
+  const LostRank lost = store ? lost_rank(*store, m.rank, m.world_size) : lost_rank_0();
+  return PeerLost("cannot join the process group: " + lost.what, "", lost.remedy);
 }
 
 GroupPointer watched_group(const StorePointer& store, const Membership& m) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
@@ -57,35 +58,40 @@ Answer in_time(const std::function<Answer()>& conversation, const Answer& otherw
   return answer.wait_for(2 * kMoment) == std::future_status::ready ? answer.get() : otherwise;
 }
 
+// `ranks`: "1", "1 or 2"
+std::string look_at(const std::string& ranks) { return "look at the output of rank " + ranks; }
+
 // "rank 1 of 3 is gone: …", "rank 1 or 2 of 3 is gone: …"
-std::string gone_in_words(const std::vector<int>& gone, int world_size) {
-  if (gone.empty()) return "a connection between the ranks broke";
+LostRank gone_ranks(const std::vector<int>& gone, int world_size) {
+  if (gone.empty()) return {};
   std::string ranks;
   for (const int r : gone) ranks += (ranks.empty() ? "" : " or ") + std::to_string(r);
-  return "rank " + ranks + " of " + std::to_string(world_size) +
-         " is gone: it failed, was killed, or its machine cannot be reached";
+  return {.what = "rank " + ranks + " of " + std::to_string(world_size) +
+                  " is gone: it failed, was killed, or its machine cannot be reached",
+          .remedy = look_at(ranks)};
 }
 
-// Returns the reason that one of these ranks has noted; empty: none has.
-std::string noted_reason(c10d::Store& store, int rank, const std::vector<int>& others, int world_size) {
+// Returns the rank of these that has noted its reason; nothing: none has.
+std::optional<LostRank> ended_rank(c10d::Store& store, int rank, const std::vector<int>& others, int world_size) {
   for (const int r : others) {
     const std::string key = kEnd + std::to_string(r);
     if (!store.check({key})) continue;
     const std::vector<std::uint8_t> why = store.get(key);
     store.set(kAsked + std::to_string(rank), std::vector<std::uint8_t>{1});
-    return "rank " + std::to_string(r) + " of " + std::to_string(world_size) +
-           " has ended: " + std::string(why.begin(), why.end());
+    return LostRank{.what = "rank " + std::to_string(r) + " of " + std::to_string(world_size) +
+                            " has ended: " + std::string(why.begin(), why.end()),
+                    .remedy = look_at(std::to_string(r))};
   }
-  return "";
+  return {};
 }
 
-std::string ask_why(c10d::Store& store, int rank, int world_size) {
+LostRank ask_why(c10d::Store& store, int rank, int world_size) {
   // The host of the store does not stay for long, so its reason is read first.
   const std::vector<int> others = others_than(rank, world_size);
-  if (const std::string reason = noted_reason(store, rank, others, world_size); !reason.empty()) return reason;
+  if (const auto ended = ended_rank(store, rank, others, world_size)) return *ended;
   const std::vector<int> gone = ask(store, kLost, rank, others);
-  const std::string reason = noted_reason(store, rank, gone, world_size);
-  return reason.empty() ? gone_in_words(gone, world_size) : reason;
+  const auto ended = ended_rank(store, rank, gone, world_size);
+  return ended ? *ended : gone_ranks(gone, world_size);
 }
 
 }  // namespace
@@ -123,10 +129,12 @@ void await_questions(c10d::Store& store, int rank, int world_size) {
       true);
 }
 
-std::string lost_rank_in_words(c10d::Store& store, int rank, int world_size) {
+LostRank lost_rank_0() { return {.what = "the process of rank 0 has ended", .remedy = look_at("0")}; }
+
+LostRank lost_rank(c10d::Store& store, int rank, int world_size) {
   const auto kept = c10::intrusive_ptr<c10d::Store>::reclaim_copy(&store);
-  return in_time<std::string>([kept, rank, world_size] { return ask_why(*kept, rank, world_size); },
-                              gone_in_words({0}, world_size));
+  return in_time<LostRank>([kept, rank, world_size] { return ask_why(*kept, rank, world_size); },
+                           gone_ranks({0}, world_size));
 }
 
 }  // namespace ddp::dist

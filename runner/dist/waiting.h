@@ -22,11 +22,17 @@ void note_end(const Groups& groups, int rank, const std::string& why);
 // Keeps the store of a rank that has noted its end until the other ranks have asked for the reason, or for a moment.
 void await_questions(c10d::Store& store, int rank, int world_size);
 
-// Describes the rank that went away, after a connection of this rank broke: "rank 1 of 2 has ended: <its reason>", or
-// "rank 1 of 2 is gone". It asks in the same way as absent_ranks.
-std::string lost_rank_in_words(c10d::Store& store, int rank, int world_size);
+// A rank that went away, after a connection of this rank broke.
+struct LostRank {
+  std::string what =
+      "a connection between the ranks broke";  // "rank 1 of 2 has ended: <its reason>", "rank 1 … is gone"
+  std::string remedy = "look at the output of the other ranks";
+};
 
-// The remedy after the loss of a rank.
-inline constexpr const char* kLookAtItsOutput = "look at its own output";
+// Names the rank that went away. It asks in the same way as absent_ranks.
+LostRank lost_rank(c10d::Store& store, int rank, int world_size);
+
+// The loss of rank 0 before its store answered.
+LostRank lost_rank_0();
 
 }  // namespace ddp::dist

@@ -51,7 +51,7 @@ void require_same_terms(const std::string& rank, const config::Value& first, con
     }
     throw usage_error(
         rank + "'s experiment is not rank 0's: " + differs->key + " is " + differs->second + ", not " + differs->first,
-        "", "start all ranks with the same file and settings");
+        "", is_of_paths(*differs) ? config::kSamePathRemedy : "start all ranks with the same file and settings");
   }
   const std::string differs = record::sample_difference(first["data"], second["data"]);
   if (!differs.empty()) throw usage_error(rank + "'s data are not rank 0's: " + differs, "", record::kSameDataRemedy);

@@ -32,9 +32,8 @@ std::string who_stays_away(const Task& t, const dist::Groups& groups) {
 
 // The error of a rank without a parent that lost another rank. The text of the connection names no rank.
 dist::PeerLost lost_rank(const Task& t, const dist::Groups& groups) {
-  const std::string who = groups.store ? dist::lost_rank_in_words(*groups.store, t.rank, t.world_size)
-                                       : "a connection between the ranks broke";
-  return dist::PeerLost("waited for " + collective_in_words(t) + ": " + who, "", dist::kLookAtItsOutput);
+  const dist::LostRank lost = groups.store ? dist::lost_rank(*groups.store, t.rank, t.world_size) : dist::LostRank();
+  return dist::PeerLost("waited for " + collective_in_words(t) + ": " + lost.what, "", lost.remedy);
 }
 
 }  // namespace

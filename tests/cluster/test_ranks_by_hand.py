@@ -53,6 +53,22 @@ def different_by_hand(c):
     nothing_is_written(c)
 
 
+def other_path_by_hand(c):
+    """ranks started by hand whose data have different paths are refused with the paths and the remedy"""
+    ranks = []
+    for rank in (0, 1):
+        folder = c.folder / f"at-{rank}"
+        folder.mkdir()
+        (folder / "digits.csv").write_text("".join("16," * 64 + f"{n % 10}\n" for n in range(64)))
+        dataset = f"dataset={{ name = \"digits\", path = \"{folder}/digits.csv\" }}"
+        ranks.append(rank_by_hand(c, rank, "--set", dataset, "--set", "model.in_features=64", "--set",
+                                  "model.out_features=10", "--set", "loss=cross_entropy"))  # fmt: skip
+    for ended in finish(ranks, code=2):
+        says_only(ended, f"dataset.path is \"{c.folder}/at-1/digits.csv\", not \"{c.folder}/at-0/digits.csv\"",
+                  "put the file at the same path on all nodes")  # fmt: skip
+    nothing_is_written(c)
+
+
 def alone_by_hand(c):
     """rank 0 or rank 1 without the other one ends after distributed.timeout with one error; nothing is started"""
     (ended,) = finish([rank_by_hand(c, 0, "--set", "distributed.timeout=1")], code=1)
@@ -126,7 +142,8 @@ def killed_by_hand(c):
     ranks[1].kill()
     (ended,) = finish(ranks[:1], code=1)
     says_only(ended, "rank 1 of 2 is gone: it failed, was killed, or its machine cannot be reached",
-              "look at its own output", "to continue, with the same launcher: ")  # fmt: skip
+              "look at the output of rank 1", "the log of rank 0: ",
+              "to continue, with the same launcher: ")  # fmt: skip
     assert run.summary()["status"] == "failed", run.summary()
 
 
@@ -272,8 +289,8 @@ def stuck_by_hand(c):
     assert ended.code == 143 and "did not save and end within `grace`" in ended.err, ended
 
 
-PROMISES = [by_hand, by_hand_on_two_machines, different_by_hand, alone_by_hand, comm_alone_by_hand, elsewhere_by_hand,
-            nameless_by_hand, killed_by_hand, killed_rank_0_by_hand, not_finite_by_hand, stopped_by_hand, stuck_by_hand,
-            stopped_alike_by_hand, stopped_alone_by_hand, twice_by_hand, late_copy_by_hand, other_sizes_by_hand,
-            another_program_by_hand, failed_rank_0_by_hand]  # fmt: skip
+PROMISES = [by_hand, by_hand_on_two_machines, different_by_hand, other_path_by_hand, alone_by_hand, comm_alone_by_hand,
+            elsewhere_by_hand, nameless_by_hand, killed_by_hand, killed_rank_0_by_hand, not_finite_by_hand,
+            stopped_by_hand, stuck_by_hand, stopped_alike_by_hand, stopped_alone_by_hand, twice_by_hand,
+            late_copy_by_hand, other_sizes_by_hand, another_program_by_hand, failed_rank_0_by_hand]  # fmt: skip
 sys.exit(cluster.check(PROMISES))

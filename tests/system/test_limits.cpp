@@ -135,6 +135,38 @@ TEST_CASE("torchrun's spellings of the launch flags are accepted") {
   }
 }
 
+TEST_CASE("a place where nodes meet, without several nodes, gets a warning with the way to start them") {
+  const Workspace w;
+  w.write("x.toml", kLimitedPair);
+  const auto said = [&](std::vector<std::string> words, const std::vector<std::string>& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome answer = w.run(words);
+    INFO(answer.err);
+    CHECK(answer.code == 0);
+    return answer.err;
+  };
+  const std::vector<std::string> plan = {"run", "x.toml", "--dry-run"};
+  for (const std::vector<std::string>& flags :
+       std::vector<std::vector<std::string>>{{"--master-addr", "127.0.0.1", "--master-port", "29753"},
+                                             {"--rdzv-endpoint", "127.0.0.1:29555"},
+                                             {"--master-port", "29555"}}) {
+    const std::string warning = "warning: " + flags[0] + ": says where nodes meet, and without --nnodes this command";
+    CHECK(contains(said(plan, flags), warning));
+    CHECK(contains(said({"plan", "x.toml"}, flags), "give --nnodes and --node-rank too, or leave out " + flags[0]));
+    for (const std::vector<std::string>& alone : {std::vector<std::string>{"--nnodes", "1"}, {"--standalone"}}) {
+      std::vector<std::string> words = plan;
+      words.insert(words.end(), alone.begin(), alone.end());
+      CHECK_FALSE(contains(said(words, flags), "warning: "));
+    }
+  }
+  CHECK(contains(said({"comm", "--sizes", "4", "--op", "reduce"}, {"--master-addr", "127.0.0.1"}),
+                 "--master-addr: says where nodes meet"));
+  const std::vector<std::string> method = {"--set", "distributed.init_method=tcp://127.0.0.1:29500"};
+  CHECK(contains(said(plan, method), "\"distributed.init_method\" has no effect: the ranks of one node meet in"));
+  CHECK_FALSE(contains(said(plan, {method[0], method[1], "--set", "distributed.backend=gloo"}), "warning: "));
+  CHECK_FALSE(contains(said(plan, {method[0], method[1], "--nnodes", "2", "--node-rank", "0"}), "warning: "));
+}
+
 TEST_CASE("launch flags do not make each process of torchrun or srun train a copy of its own") {
   const Workspace w;
   w.write("x.toml", kLimitedPair);
@@ -156,6 +188,31 @@ TEST_CASE("launch flags do not make each process of torchrun or srun train a cop
   const std::vector<std::string> nodes = {"run",         "x.toml", "--dry-run",     "--nnodes", "2",
                                           "--node-rank", "1",      "--master-addr", "n1"};
   CHECK(w.run(nodes, srun).code == 0);
+  Environment further = srun;
+  further["SLURM_STEP_NUM_TASKS"] = "4";
+  const std::string leave_out = "leave out --nnodes, --node-rank, --master-addr\n";
+  CHECK(contains(check_limit_refused(w, nodes, "srun started this process as task 1 of 4", further), leave_out));
+  CHECK(contains(check_limit_refused(w, nodes, "torchrun started this process as rank 0 of 2", torchrun), leave_out));
+}
+
+TEST_CASE("launch flags of several nodes are refused on ranks by hand, unless RANK numbers the nodes") {
+  const Workspace w;
+  w.write("x.toml", kLimitedPair);
+  const auto node = [](const char* number) {
+    return std::vector<std::string>{"run",         "x.toml", "--dry-run",     "--nnodes", "2",
+                                    "--node-rank", number,   "--master-addr", "n1"};
+  };
+  using Environment = std::map<std::string, std::string>;
+  const Environment machine = {{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "n1"}, {"MASTER_PORT", "29500"}};
+  CHECK(w.run(node("1"), machine).code == 0);
+  const std::string remedy = "leave out --nnodes, --node-rank, --master-addr\n";
+  const std::string place = "RANK and WORLD_SIZE make this process rank 1 of ";
+  CHECK(contains(check_limit_refused(w, node("0"), place + "2", machine), remedy));
+  for (const auto& [name, value] : Environment{{"WORLD_SIZE", "4"}, {"LOCAL_WORLD_SIZE", "2"}}) {
+    Environment ranks = machine;
+    ranks[name] = value;
+    CHECK(contains(check_limit_refused(w, node("1"), place + ranks["WORLD_SIZE"], ranks), remedy));
+  }
 }
 
 TEST_CASE("training on CPUs in a job with GPUs, too many ranks, and settings that a launcher overrides are told") {
@@ -176,12 +233,17 @@ TEST_CASE("training on CPUs in a job with GPUs, too many ranks, and settings tha
   CHECK(contains(said("2", {{"RANK", "1"}}), "RANK is 1, and WORLD_SIZE is not set: this process trains alone"));
   CHECK(said("2", {{"SLURM_GPUS_ON_NODE", "0"}, {"CUDA_VISIBLE_DEVICES", ""}}).empty());
   CHECK(contains(said("1000", {{"CUDA_VISIBLE_DEVICES", ""}}), "1000 ranks share "));
-  const std::map<std::string, std::string> torchrun = {{"RANK", "0"},           {"WORLD_SIZE", "2"},
-                                                       {"LOCAL_RANK", "0"},     {"LOCAL_WORLD_SIZE", "2"},
-                                                       {"MASTER_ADDR", "host"}, {"CUDA_VISIBLE_DEVICES", ""}};
-  const std::string warned = said("4", torchrun, {"--max-restarts", "2"});
+  std::map<std::string, std::string> torchrun = {{"RANK", "0"},           {"WORLD_SIZE", "2"},
+                                                 {"LOCAL_RANK", "0"},     {"LOCAL_WORLD_SIZE", "2"},
+                                                 {"MASTER_ADDR", "host"}, {"CUDA_VISIBLE_DEVICES", ""}};
+  const std::vector<std::string> restarts = {"--max-restarts", "2"};
+  std::string warned = said("4", torchrun, restarts);
   CHECK(contains(warned, "the launcher starts 2 ranks"));
-  CHECK(contains(warned, "--max-restarts has no effect on ranks that torchrun started"));
+  CHECK(
+      contains(warned, "--max-restarts has no effect on ranks that are started one by one, with RANK and WORLD_SIZE"));
+  torchrun["TORCHELASTIC_RUN_ID"] = "none";
+  warned = said("4", torchrun, restarts);
+  CHECK(contains(warned, "--max-restarts has no effect on ranks that torchrun started: give it to torchrun"));
 }
 
 TEST_CASE("a sweep is one process, and has Slurm's options only as a job array") {

@@ -46,6 +46,10 @@ void require_name_of_script(const std::string& output) {
                         path_word(output) + " job.sbatch");
 }
 
+constexpr const char* kSignalBefore =
+    "seconds before the time limit at which the job saves and requeues itself; default: 120, or a quarter of --time if "
+    "that is less";
+
 // Seconds before the time limit at which the job is told to save: two minutes, but a short job trains for most of its
 // time.
 int choose_signal_before(const SlurmOptions& o) {
@@ -107,9 +111,7 @@ std::vector<CLI::Option*> add_slurm_requests(CLI::App& verb, SlurmOptions& o) {
           verb.add_option("--module", job.modules, "environment module to load first; repeatable")
               ->take_all()
               ->allow_extra_args(false),
-          verb.add_option("--signal-before", o.signal_before,
-                          "seconds before the time limit at which the job saves and requeues itself; default: 120")
-              ->check(CLI::Range(1, 65535)),
+          verb.add_option("--signal-before", o.signal_before, kSignalBefore)->check(CLI::Range(1, 65535)),
           verb.add_option("--output", o.output, "file of the job script; - prints it")->capture_default_str(),
           verb.add_flag("--force", o.force, "overwrite a different job script"),
           verb.add_flag("--submit", o.submit, "submit the job script with sbatch")};

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/text_number.h"
 #include "config/text/source.h"
+#include "launch/cluster/endpoint.h"
 #include "launch/cluster/environment.h"
 #include "launch/cluster/lone_process.h"
 #include "launch/slurm/slurm_step.h"
@@ -25,29 +26,6 @@ int number_in_environment(const char* name, std::optional<int> otherwise = {}) {
                     "a launcher sets it; without one, unset RANK and WORLD_SIZE");
 }
 
-struct Endpoint {
-  std::string host;
-  std::uint16_t port = 0;
-};
-
-std::optional<Endpoint> parse_endpoint(const std::string& text) {
-  const auto colon = text.rfind(':');
-  if (colon == std::string::npos) return {};
-  const std::uint16_t port = text_number<std::uint16_t>(text.substr(colon + 1)).value_or(0);
-  std::string host = text.substr(0, colon);
-  if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
-  if (port == 0 || host.empty()) return {};
-  return Endpoint{.host = host, .port = port};
-}
-
-// Returns what is wrong with a text that is no endpoint.
-std::string wrong_endpoint(const std::string& text) {
-  const auto colon = text.rfind(':');
-  const std::string port = colon == std::string::npos ? "" : text.substr(colon + 1);
-  const bool has_port = colon > 0 && !port.empty() && port.find_first_not_of("0123456789") == std::string::npos;
-  return has_port ? "has the port " + port + ", and ports count from 1 to 65535" : "is not host:port";
-}
-
 // Identifies the process that lives as long as torchrun's restarts: its agent, our parent. (Its --rdzv-id is "none"
 // unless the user gave one.)
 std::string agent_identity() {
@@ -60,8 +38,8 @@ std::string agent_identity() {
 std::uint16_t port_in_environment(std::uint16_t otherwise = 0) {
   const auto text = environment("MASTER_PORT");
   if (!text) return otherwise;
-  if (const auto port = parse<std::uint16_t>(*text); port && *port > 0) return *port;
-  const std::string shown = parse<int>(*text) ? *text : config::in_quotes(*text);
+  if (const auto port = text_number<std::uint16_t>(*text); port && *port > 0) return *port;
+  const std::string shown = text_number<int>(*text) ? *text : config::in_quotes(*text);
   throw usage_error("MASTER_PORT is " + shown + ", and ports count from 1 to 65535", "environment",
                     "set it to a free port of the machine of rank 0, the same for all ranks: 29500");
 }
@@ -120,9 +98,13 @@ Launch by_srun(const SlurmStep& step) {
           .id = {}};
 }
 
+bool is_one_of_several_ranks() {
+  return environment("RANK") && text_number<int>(environment("WORLD_SIZE").value_or("")).value_or(1) > 1;
+}
+
 // Returns the place of this process among the processes that a launcher started; empty: it is the only one.
 std::string place_in_group() {
-  if (environment("RANK") && text_number<int>(environment("WORLD_SIZE").value_or("")).value_or(1) > 1) {
+  if (is_one_of_several_ranks()) {
     const std::string place = "rank " + *environment("RANK") + " of " + *environment("WORLD_SIZE");
     return environment("TORCHELASTIC_RUN_ID") ? "torchrun started this process as " + place
                                               : "RANK and WORLD_SIZE make this process " + place;
@@ -132,13 +114,25 @@ std::string place_in_group() {
   return "srun started this process as task " + std::to_string(step->task) + " of " + std::to_string(step->tasks);
 }
 
-// Without several nodes, each process of a launcher would train a copy of its own.
+// Returns whether each process of the launcher is the parent of one node, as in a cluster that numbers its machines by
+// RANK and WORLD_SIZE, and in Slurm's step of one task a node. Each process of torchrun is a rank.
+bool launcher_starts_nodes(const LaunchFlags& f) {
+  const int nodes = f.nnodes.value_or(1);
+  if (nodes <= 1 || environment("TORCHELASTIC_RUN_ID")) return false;
+  if (!is_one_of_several_ranks()) return slurm_step()->tasks == nodes;
+  return number_in_environment("WORLD_SIZE") == nodes && number_in_environment("RANK") == f.node_rank.value_or(-1) &&
+         number_in_environment("LOCAL_WORLD_SIZE", 1) == 1;
+}
+
+// Each process of a launcher would train a copy of its own, or be one more node.
 void require_one_launcher(const LaunchFlags& f) {
-  if (f.standalone || f.nnodes.value_or(1) > 1) return;
+  if (f.standalone) return;
   const std::string place = place_in_group();
-  if (place.empty()) return;
-  const std::string flag = f.given().front();
-  throw usage_error(place, flag, "leave out " + flag + " (--standalone trains alone)");
+  if (place.empty() || launcher_starts_nodes(f)) return;
+  std::string flags;
+  for (const std::string& flag : f.given()) flags += (flags.empty() ? "" : ", ") + flag;
+  const bool one_node = f.nnodes.value_or(1) == 1;
+  throw usage_error(place, f.given().front(), "leave out " + flags + (one_node ? " (--standalone trains alone)" : ""));
 }
 
 void require_one_meaning(const LaunchFlags& f) {
@@ -176,9 +170,30 @@ void require_no_port_in(const std::string& master_addr) {
       "give the port apart: --master-addr " + endpoint->host + " --master-port " + std::to_string(endpoint->port));
 }
 
+// The ranks of one node meet without it: the user may have forgotten --nnodes.
+void warn_of_place_of_one_node(const LaunchFlags& f) {
+  if (f.nnodes || f.standalone) return;
+  const std::string flag = !f.rdzv_endpoint.empty() ? "--rdzv-endpoint"
+                           : !f.master_addr.empty() ? "--master-addr"
+                           : f.master_port          ? "--master-port"
+                                                    : "";
+  if (flag.empty()) return;
+  log::warn(flag + ": says where nodes meet, and without --nnodes this command starts one node alone; give --nnodes " +
+            "and --node-rank too, or leave out " + flag);
+}
+
+// Only a parent restarts ranks.
+std::string lost_max_restarts(const Launch& launch) {
+  const std::string lost = "--max-restarts has no effect on ranks that ";
+  if (launch.by == Launch::By::srun) return lost + "srun started; leave it out";
+  if (environment("TORCHELASTIC_RUN_ID")) return lost + "torchrun started: give it to torchrun";
+  return lost + "are started one by one, with RANK and WORLD_SIZE; leave it out, and start all of them again by hand";
+}
+
 Launch by_flags(const LaunchFlags& f) {
   require_one_launcher(f);
   require_one_meaning(f);
+  warn_of_place_of_one_node(f);
   Launch l{.by = Launch::By::itself, .max_restarts = f.max_restarts};
   l.nodes = f.nnodes.value_or(1);
   l.node_rank = f.node_rank.value_or(0);
@@ -234,10 +249,7 @@ Launch choose_launch(const LaunchFlags& flags) {
     return {.max_restarts = flags.max_restarts};
   }
   const Launch launch = torchrun ? by_torchrun() : by_srun(*step);
-  if (flags.max_restarts > 0 && launch.leads()) {
-    log::warn("--max-restarts has no effect on ranks that " + std::string(torchrun ? "torchrun" : "srun") + " started" +
-              (torchrun ? ": give it to torchrun" : ""));
-  }
+  if (flags.max_restarts > 0 && launch.leads()) log::warn(lost_max_restarts(launch));
   return launch;
 }
 

@@ -22,6 +22,14 @@ FileDescriptor listen_as_rank_0(Address& address) try { return listen_on(address
       "each process its own RANK");
 }
 
+// The remedy if the store's host does not come.
+std::string start_the_host(const Launch& launch) {
+  if (launch.store_is_there) return "look at the launcher's own output";
+  if (launch.by == Launch::By::srun) return "look at the output of task 0: it failed, or could not listen there";
+  return "start all " + std::to_string(launch.world_size) +
+         " ranks, with MASTER_ADDR and MASTER_PORT of the machine of rank 0";
+}
+
 // Waits until the store's host listens: rank 0, or the launcher itself. c10d would wait too, but its errors are C++
 // backtraces.
 void wait_for_store(const Launch& launch, const Address& address, milliseconds patience) {
@@ -33,11 +41,7 @@ void wait_for_store(const Launch& launch, const Address& address, milliseconds p
   while (!connect_to(address, milliseconds(1000))) {
     if (now() >= deadline) {
       throw training_error(host + " is not there after " + in_seconds(patience) + " (distributed.timeout)",
-                           address.text(),
-                           launch.store_is_there ? "look at the launcher's own output"
-                                                 : "start all " + std::to_string(launch.world_size) +
-                                                       " ranks, with MASTER_ADDR and MASTER_PORT of the machine of "
-                                                       "rank 0");
+                           address.text(), start_the_host(launch));
     }
     if (now() >= told_from && !std::exchange(told, true)) {
       log::info("rank " + std::to_string(launch.rank) + " is waiting for " + host + " at " + address.text());

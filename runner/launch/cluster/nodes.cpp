@@ -184,9 +184,11 @@ void Nodes::admit(NodeLink link, const Value& hello, const Value& terms) {
   }
   const auto differ = config::first_differences(terms, hello.at("terms"), kShownDifferences);
   if (!differ.empty()) {
-    dismiss(newcomer.link, differences_in_words(differ, "here"));
-    throw usage_error("differs from node 0: " + differences_in_words(differ, "there"), newcomer.name(),
-                      "all nodes need the same command, experiment and build");
+    const bool of_paths = std::all_of(differ.begin(), differ.end(), config::is_of_paths);
+    const std::string remedy =
+        of_paths ? config::kSamePathRemedy : "all nodes need the same command, experiment and build";
+    dismiss(newcomer.link, differences_in_words(differ, "here") + "\n  " + remedy);
+    throw usage_error("differs from node 0: " + differences_in_words(differ, "there"), newcomer.name(), remedy);
   }
   if (newcomer.rank >= launch_.nodes) {
     return refuse(newcomer.link, "there is no node " + std::to_string(newcomer.rank));

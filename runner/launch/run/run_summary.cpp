@@ -138,11 +138,12 @@ std::string in_words(record::Failure failure, const record::RunDirectory& direct
   if (failure.rank < 0 || failure.rank >= static_cast<int>(s.devices.size())) return failure.what;
   // A rank of another machine has no log name yet; its log is here.
   if (failure.log.empty()) failure.log = directory.log(failure.rank).string();
-  std::string text = "rank " + std::to_string(failure.rank) + " (" + s.devices[failure.rank] + "): " + failure.what;
+  const std::string rank = "rank " + std::to_string(failure.rank);
+  std::string text = rank + " (" + s.devices[failure.rank] + "): " + failure.what;
   const auto before = lines_before(last_lines(failure.log, kLastLines), failure.what);
-  if (!before.empty()) text += "\n  its last lines:";
+  if (!before.empty()) text += "\n  the last lines of " + rank + ":";
   for (const auto& line : before) text += "\n    | " + line;
-  return text + "\n  its log: " + failure.log;
+  return text + "\n  the log of " + rank + ": " + failure.log;
 }
 
 void add_progress(record::Summary& s, const record::RunProgress& run, const config::Experiment& e) {

@@ -31,7 +31,8 @@ void keep_history(record::Summary& summary, const record::RunDirectory& director
 record::Summary begin_run(const Plan& plan, const record::RunDirectory& directory,
                           const std::vector<std::string>& devices_elsewhere = {}, const std::string& launch_id = "");
 
-// Describes a failure: "rank 3 (cpu): what, its last lines, its log"; without a rank, only what failed.
+// Describes a failure: "rank 3 (cpu): what, the last lines of rank 3, the log of rank 3"; without a rank, only what
+// failed.
 std::string in_words(record::Failure failure, const record::RunDirectory& directory, const record::Summary& summary);
 
 // Adds the run's progress.

@@ -31,7 +31,7 @@ function errorBox(run, titled) {
   const rank = run.error.rank >= 0 ? `rank ${run.error.rank} failed` : "failed";
   return el("div", {class: "error", role: "alert"}, el("b", {}, titled ? `${run.label}: ${rank}` : rank),
     el("pre", {}, run.error.what),
-    run.error.log ? el("p", {class: "note"}, "its log: ", el("code", {}, run.error.log)) : null);
+    run.error.log ? el("p", {class: "note"}, `the log of rank ${run.error.rank}: `, el("code", {}, run.error.log)) : null);
 }
 
 function runCards(run) {

@@ -1,0 +1,24 @@
+#include "launch/cluster/endpoint.h"
+
+#include "base/text_number.h"
+
+namespace ddp::launch {
+
+std::optional<Endpoint> parse_endpoint(const std::string& text) {
+  const auto colon = text.rfind(':');
+  if (colon == std::string::npos) return {};
+  const std::uint16_t port = text_number<std::uint16_t>(text.substr(colon + 1)).value_or(0);
+  std::string host = text.substr(0, colon);
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
+  if (port == 0 || host.empty()) return {};
+  return Endpoint{.host = host, .port = port};
+}
+
+std::string wrong_endpoint(const std::string& text) {
+  const auto colon = text.rfind(':');
+  const std::string port = colon == std::string::npos ? "" : text.substr(colon + 1);
+  const bool has_port = colon > 0 && !port.empty() && port.find_first_not_of("0123456789") == std::string::npos;
+  return has_port ? "has the port " + port + ", and ports count from 1 to 65535" : "is not host:port";
+}
+
+}  // namespace ddp::launch
