@@ -16,6 +16,7 @@
 #include "rank/model.h"
 #include "rank/predictions.h"
 #include "rank/process.h"
+#include "rank/trained_images.h"
 #include "rank/verb.h"
 
 namespace ddp::rank {
@@ -101,9 +102,9 @@ class Answering {
  private:
   // Returns the remedy for rows of another shape than in training: an image can be resized.
   std::string remedy_for_shape() const {
-    if (!rows_.has_paths) return "";
-    return "give images of the size of the training, or resize them with its height and width: --set "
-           "'dataset.transforms=[{type=\"Resize\",size=[HEIGHT,WIDTH]}]'";
+    const std::vector<std::int64_t>& shape = rows_.inputs.front().shape;
+    if (!rows_.has_paths || shape.size() < 2) return "";
+    return remedy_for_image_size(t_, shape[shape.size() - 2], shape.back());
   }
 
   // Computes outputs as in evaluation, but converts 16-bit types to float32, the type of the output files.

@@ -277,17 +277,4 @@ TEST_CASE("the memory of ranks that train on images for many epochs does not gro
   CHECK(late < early + 8 * 1024);
 }
 
-TEST_CASE("an image of another size than in training is refused with the transform that resizes it") {
-  const ImageWorkspace w;
-  trained_images(w, {"epochs=1", "dataset.transforms=[]",
-                     "model={name=\"sequential\", layers=[{type=\"Flatten\"}, {type=\"Linear\", "
-                     "in_features=432, out_features=3}]}"});
-  w.write("large.png", png_file(20, 20, 3, noise(20 * 20 * 3, 1)));
-  check_predict_fails(w, 2, {"images", "large.png"},
-                      {"[3, 20, 20]", "--set 'dataset.transforms=[{type=\"Resize\",size=[HEIGHT,WIDTH]}]'"});
-  CHECK(
-      w.run({"predict", "images", "large.png", "--set", "dataset.transforms=[{type=\"Resize\",size=[12,12]}]"}).code ==
-      0);
-}
-
 }  // namespace ddp::system_test

@@ -167,16 +167,17 @@ int predict_rows(const PredictOptions& o) {
   const config::Experiment& e = t.plan.experiment;
   const std::int64_t batch_size = e.validation.batch_size.value_or(*e.batch_size);
   t.plan.experiment.parallel = "single";
-  const launch::Predicting predicting{.plan = t.plan,
-                                      .library = *t.library,
-                                      .task = {.resume_from = t.checkpoint, .preprocessing = t.preprocessing},
-                                      .inputs = inputs.files,
-                                      .shown = inputs.shown,
-                                      .files_of_row = inputs.files_of_row,
-                                      .batch_size = batch_size,
-                                      .form = form,
-                                      .output = o.output.empty() ? "stdout" : o.output,
-                                      .raw = o.trained.raw};
+  const launch::Predicting predicting{
+      .plan = t.plan,
+      .library = *t.library,
+      .task = {.run_directory = t.directory.path(), .resume_from = t.checkpoint, .preprocessing = t.preprocessing},
+      .inputs = inputs.files,
+      .shown = inputs.shown,
+      .files_of_row = inputs.files_of_row,
+      .batch_size = batch_size,
+      .form = form,
+      .output = o.output.empty() ? "stdout" : o.output,
+      .raw = o.trained.raw};
   launch::predict(predicting, output ? output->descriptor() : STDOUT_FILENO);
   if (output) output->put_in_place();
   return 0;

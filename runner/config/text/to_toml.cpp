@@ -54,6 +54,8 @@ std::string value(const Value& from) {
 
 }  // namespace
 
+std::string inline_toml(const Value& written) { return table(written); }
+
 std::string to_toml(const Experiment& experiment) { return to_toml(write(experiment)); }
 
 std::string to_toml(const Value& written) {

@@ -9,4 +9,7 @@ namespace ddp::config {
 // Writes a table as TOML: its tables become sections, with one key per line.
 std::string to_toml(const Value& table);
 
+// Writes a table as an inline table of TOML: { type = "Flatten" }.
+std::string inline_toml(const Value& table);
+
 }  // namespace ddp::config

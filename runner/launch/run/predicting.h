@@ -13,7 +13,7 @@ namespace ddp::launch {
 struct Predicting {
   const Plan& plan;  // with parallel = "single": ranks do not communicate
   const RankLibrary& library;
-  rank::Task task;                  // the checkpoint and its preprocessing
+  rank::Task task;                  // the run, the checkpoint and its preprocessing
   std::vector<std::string> inputs;  // files
   std::vector<std::string> shown;   // the inputs as the user gave them
   std::int64_t files_of_row = 1;    // this many consecutive files contain the same rows
