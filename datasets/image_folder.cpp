@@ -102,7 +102,11 @@ std::unique_ptr<Dataset> make_image_folder(const ImageFolderOptions& o, const Co
 
 const bool image_folder_registered = registry().add<ImageFolderOptions>(
     "image_folder", "JPEG, PNG and WebP files in one folder per class", make_image_folder,
-    {{"loss", "cross_entropy"}, {"held", true}, {"library", "images"}, {"predicts_from", "path"}});
+    {{"loss", "cross_entropy"},
+     {"held", true},
+     {"library", "images"},
+     {"predicts_from", "path"},
+     {"classes_are_folders", true}});
 
 }  // namespace
 }  // namespace ddp::datasets

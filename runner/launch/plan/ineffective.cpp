@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "launch/plan/folders_of_sets.h"
 #include "schedule/plateau.h"
 #include "schedule/scheduler.h"
 
@@ -79,6 +80,7 @@ void add_of_file(const config::Loaded& loaded, Ineffective& found) {
   add_of_held_out("test", e.test, found);
   add_of_recipe(e, found);
   add_of_targets(e, found);
+  for (std::string& line : folders_of_sets(loaded)) found.add_line(std::move(line));
   if (!e.loader.shuffle && e.loader.sampler_seed != defaults.loader.sampler_seed) {
     found.add("loader.sampler_seed", "has no effect: shuffle = false keeps the order of the samples",
               "use shuffle = true, or leave sampler_seed out");

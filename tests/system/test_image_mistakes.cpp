@@ -1,0 +1,117 @@
+#include <filesystem>
+
+#include "catch.h"
+#include "images.h"
+#include "predicting.h"
+
+// Images of another size than in training, and folders above the folders of classes.
+namespace ddp::system_test {
+namespace fs = std::filesystem;
+namespace {
+
+// Trains a model that takes images of 12 x 12 pixels only.
+void train_on_small_images(const Workspace& w, const std::string& transforms) {
+  trained_images(w, {"epochs=1", "dataset.transforms=[" + transforms + "]"});
+}
+
+// Returns the argument of the first --set '…' in the text.
+std::string proposed_setting(const std::string& text) {
+  const std::string option = "--set '";
+  const std::size_t begin = text.find(option) + option.size();
+  REQUIRE(begin > option.size());
+  return text.substr(begin, text.find('\'', begin) - begin);
+}
+
+// 60 images in data/train/ and data/val/, a folder for each class, and images.toml, which names the folder above both.
+struct SetsWorkspace : ImageWorkspace {
+  SetsWorkspace() {
+    fs::create_directory(folder() / "data");
+    fs::rename(folder() / "images", folder() / "data/train");
+    for (int number = 0; number < 3; ++number) write_image("data/val", number, 0, class_png(number, 90));
+    write("images.toml", of_folder("data"));
+  }
+
+  static std::string of_folder(const std::string& path) {
+    std::string text = ImageWorkspace::text("");
+    return text.replace(text.find("\"images\""), std::string("\"images\"").size(), "\"" + path + "\"");
+  }
+  std::string place(const std::string& folders) const { return (folder() / folders).string(); }
+};
+
+}  // namespace
+
+TEST_CASE("an image of another size than in training is refused with both sizes and the transform that resizes it") {
+  const ImageWorkspace w;
+  train_on_small_images(w, "");
+  w.write("large.png", png_file(24, 20, 3, noise(24 * 20 * 3, 1)));
+  check_predict_fails(w, 2, {"images", "large.png"},
+                      {"[3, 20, 24]",
+                       "the run trained with images of [height, width] = [12, 12], and the model gets [20, 24]: "
+                       "resize them with --set 'dataset.transforms=[{type=\"Resize\",size=[12, 12]}]'"});
+  // A setting for the prediction is not a size of the training.
+  check_predict_fails(w, 2, {"images", "large.png", "--set", "dataset.transforms=[{type=\"Resize\",size=[9,9]}]"},
+                      {"images of [height, width] = [12, 12], and the model gets [9, 9]"});
+  CHECK(w.run({"predict", "images", "large.png", "--set",
+               proposed_setting(w.run({"predict", "images", "large.png"}).err)})
+            .code == 0);
+  fs::rename(w.folder() / "images", w.folder() / "moved");
+  check_predict_fails(w, 2, {"images", "large.png"},
+                      {"give images of the size of the training", "{type=\"Resize\",size=[HEIGHT,WIDTH]}"});
+}
+
+TEST_CASE("the transform that resizes an image stands before the transforms of the training") {
+  const ImageWorkspace w;
+  train_on_small_images(w, "{type=\"Normalize\", mean=[0.5,0.5,0.5], std=[0.25,0.25,0.25]}");
+  w.write("large.png", png_file(24, 20, 3, noise(24 * 20 * 3, 1)));
+  const std::string setting = proposed_setting(w.run({"predict", "images", "large.png"}).err);
+  INFO(setting);
+  CHECK(setting.starts_with("dataset.transforms=[{type=\"Resize\",size=[12, 12]}, {"));
+  CHECK(contains(setting, "\"Normalize\""));
+  CHECK(w.run({"predict", "images", "large.png", "--set", setting}).code == 0);
+}
+
+TEST_CASE("folders of sets in the place of classes are a warning with the paths of the sets") {
+  const SetsWorkspace w;
+  const std::string training = "dataset.path=" + w.place("data/train");
+  const std::string validation = "validation.dataset.path=" + w.place("data/val");
+  for (const char* const verb : {"validate", "plan", "run"}) {
+    const Outcome answer = w.run({verb, "images.toml"});
+    INFO(verb << "\n" << answer.err);
+    CHECK(answer.code == 0);
+    CHECK(contains(answer.err, "warning: "));
+    CHECK(contains(answer.err, "\"dataset.path\" is " + w.place("data") +
+                                   ", whose folders are the classes: \"train\", "
+                                   "\"val\""));
+    CHECK(contains(answer.err, "--set " + training + " --set " + validation + "\n"));
+  }
+  const Outcome run = w.run({"run", "images.toml", "--set", training, "--set", validation});
+  INFO(run.err);
+  CHECK(run.code == 0);
+  CHECK_FALSE(contains(run.err, "warning"));
+  CHECK(run.run.summary().at("final").contains("val_loss"));
+}
+
+TEST_CASE("only folders of sets are taken for sets") {
+  const SetsWorkspace w;
+  const auto warnings = [&](const std::vector<std::string>& sets = {}) {
+    std::vector<std::string> arguments{"validate", "images.toml"};
+    for (const std::string& set : sets) arguments.insert(arguments.end(), {"--set", set});
+    const Outcome answer = w.run(arguments);
+    CHECK(answer.code == 0);
+    return answer.err;
+  };
+  CHECK(contains(warnings({"validation.split=0.2"}),
+                 "--set validation.split=0 --set validation.dataset.path=" + w.place("data/val")));
+  CHECK_FALSE(contains(warnings({"validation.dataset.path=data/val"}), "--set validation"));
+  fs::rename(w.folder() / "data/val", w.folder() / "data/Test");
+  CHECK(contains(warnings(), "--set test.dataset.path=" + w.place("data/Test")));
+  fs::rename(w.folder() / "data/Test", w.folder() / "data/bus");
+  CHECK(warnings().empty());
+  fs::rename(w.folder() / "data/bus", w.folder() / "bus");
+  CHECK(contains(warnings(), "whose folders are the classes: \"train\"; "));
+  fs::create_directory(w.folder() / "plain");
+  fs::create_directory(w.folder() / "plain/train");
+  CHECK(contains(warnings({"dataset.path=plain"}), w.place("plain/train/CLASS/1.jpg")));
+}
+
+}  // namespace ddp::system_test
