@@ -27,8 +27,7 @@ Error named_after(const Error& error, const std::string& sample) {
 void check_shape(const Image& image, const at::Tensor& batch, const std::string& first) {
   if (image.channels() == batch.size(1) && image.height() == batch.size(2) && image.width() == batch.size(3)) return;
   throw usage_error("is " + shape_of(image.channels(), image.height(), image.width()) + ", but " + first + " is " +
-                        shape_of(batch.size(1), batch.size(2), batch.size(3)) +
-                        ": the images of a batch need the same shape",
+                        shape_of(batch.size(1), batch.size(2), batch.size(3)) + kUnequalShapes,
                     "", "add {type = \"Resize\", size = [height, width]} to transforms, or a Resize and a CenterCrop");
 }
 

@@ -14,6 +14,9 @@
 
 namespace ddp::datasets {
 
+// The end of the error of a batch whose images differ in their shapes.
+inline constexpr const char* kUnequalShapes = ": the images of a batch need the same shape";
+
 // The list `transforms` of a dataset, which turns images into a batch of numbers. Images are 8-bit pixels up to the
 // first transform of floats, or up to the end; there they become float32 from 0 to 1, as in v2's ToDtype(float32,
 // scale=True). Thread-safe.

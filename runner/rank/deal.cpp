@@ -19,10 +19,12 @@
 #include "data/prefetch.h"
 #include "data/sets.h"
 #include "datasets/dataset.h"
+#include "datasets/image/pipeline.h"
 #include "datasets/table/encoder.h"
 #include "datasets/table/options.h"
 #include "rank/given_paths.h"
 #include "rank/predict.h"
+#include "rank/trained_images.h"
 #include "rank/verb.h"
 
 namespace ddp::rank {
@@ -237,7 +239,12 @@ void deal_files(const DealRequest& request, const Task& t, Dealer& dealer) {
     if (samples == nullptr) {
       throw usage_error("the dataset \"" + t.experiment->dataset.name + "\" has no access to samples by index", *next);
     }
-    not_finite += deal_samples(*samples, *next, given, t, dealer);
+    try {
+      not_finite += deal_samples(*samples, *next, given, t, dealer);
+    } catch (const Error& error) {
+      if (!error.summary().ends_with(datasets::kUnequalShapes)) throw;
+      throw usage_error(error.summary(), error.where(), remedy_for_image_size(t));
+    }
   }
   if (not_finite > 0) {
     log::warn(std::to_string(not_finite) +

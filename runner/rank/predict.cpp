@@ -101,11 +101,7 @@ class Answering {
 
  private:
   // Returns the remedy for rows of another shape than in training: an image can be resized.
-  std::string remedy_for_shape() const {
-    const std::vector<std::int64_t>& shape = rows_.inputs.front().shape;
-    if (!rows_.has_paths || shape.size() < 2) return "";
-    return remedy_for_image_size(t_, shape[shape.size() - 2], shape.back());
-  }
+  std::string remedy_for_shape() const { return rows_.has_paths ? remedy_for_image_size(t_) : ""; }
 
   // Computes outputs as in evaluation, but converts 16-bit types to float32, the type of the output files.
   at::Tensor answer(const std::vector<at::Tensor>& inputs) {

@@ -1,5 +1,6 @@
 #include "rank/trained_images.h"
 
+#include <cstdint>
 #include <exception>
 
 #include <ATen/ops/arange.h>
@@ -53,11 +54,11 @@ TrainedImages read_images(const Task& t) {
 
 }  // namespace
 
-std::string remedy_for_image_size(const Task& task, std::int64_t height, std::int64_t width) try {
+std::string remedy_for_image_size(const Task& task) try {
   const TrainedImages trained = read_images(task);
   const std::string size = size_in_words(trained.height, trained.width);
-  return "the run trained with images of [height, width] = " + size + ", and the model gets " +
-         size_in_words(height, width) + ": resize them with " + resizing(trained.transforms, size);
+  return "the run trained with images of [height, width] = " + size + ": resize the others with " +
+         resizing(trained.transforms, size);
 } catch (const std::exception&) {
   return "give images of the size of the training, or resize them with its height and width: " +
          resizing(config::Value::array(), "[HEIGHT,WIDTH]");

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "rank/task.h"
@@ -8,8 +7,8 @@
 namespace ddp::rank {
 
 // Returns the remedy for images that a trained model does not accept: the size of the images that the run trained with,
-// and the setting that gives other images this size. `height`, `width`: of the refused image. The size is read from the
-// run's own data; if they are gone, the remedy leaves it to the user.
-std::string remedy_for_image_size(const Task& task, std::int64_t height, std::int64_t width);
+// and the setting that gives other images this size. The size is read from the run's own data; if they are gone, the
+// remedy leaves it to the user.
+std::string remedy_for_image_size(const Task& task);
 
 }  // namespace ddp::rank

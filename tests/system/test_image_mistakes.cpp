@@ -46,14 +46,20 @@ TEST_CASE("an image of another size than in training is refused with both sizes 
   w.write("large.png", png_file(24, 20, 3, noise(24 * 20 * 3, 1)));
   check_predict_fails(w, 2, {"images", "large.png"},
                       {"[3, 20, 24]",
-                       "the run trained with images of [height, width] = [12, 12], and the model gets [20, 24]: "
-                       "resize them with --set 'dataset.transforms=[{type=\"Resize\",size=[12, 12]}]'"});
+                       "the run trained with images of [height, width] = [12, 12]: resize the others with --set "
+                       "'dataset.transforms=[{type=\"Resize\",size=[12, 12]}]'"});
   // A setting for the prediction is not a size of the training.
   check_predict_fails(w, 2, {"images", "large.png", "--set", "dataset.transforms=[{type=\"Resize\",size=[9,9]}]"},
-                      {"images of [height, width] = [12, 12], and the model gets [9, 9]"});
+                      {"images of [height, width] = [12, 12]: "});
   CHECK(w.run({"predict", "images", "large.png", "--set",
                proposed_setting(w.run({"predict", "images", "large.png"}).err)})
             .code == 0);
+  // Images of several sizes are resized alike.
+  const std::vector<std::string> both{"images", "images/dark/00.png", "large.png"};
+  check_predict_fails(w, 2, both, {"the images of a batch need the same shape\n  the run trained with images of"});
+  std::vector<std::string> resized{"predict", "images", "images/dark/00.png", "large.png", "--set"};
+  resized.push_back(proposed_setting(w.run({"predict", "images", "images/dark/00.png", "large.png"}).err));
+  CHECK(w.run(resized).code == 0);
   fs::rename(w.folder() / "images", w.folder() / "moved");
   check_predict_fails(w, 2, {"images", "large.png"},
                       {"give images of the size of the training", "{type=\"Resize\",size=[HEIGHT,WIDTH]}"});

@@ -7,8 +7,8 @@
 
 namespace ddp::launch {
 
-// Both return one line for each setting of an experiment that cannot take effect: its place, the reason, and the
-// remedy. This function uses the experiment file alone.
+// Both return one line for each setting of an experiment that cannot take effect, and for a path of folders of sets:
+// its place, the reason, and the remedy. This function uses the experiment file alone.
 std::vector<std::string> without_effect(const config::Loaded& loaded);
 
 // This function also uses the numbers of ranks, samples and steps, and the model.
