@@ -1,5 +1,6 @@
 #include "rank/set_shapes.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <string>
@@ -67,8 +68,15 @@ struct OwnSet {
   const config::Component& dataset;
 };
 
+bool takes_transforms(const config::Experiment& e, const config::Component& dataset) {
+  const config::Components components = e.components();
+  const config::Spec* const spec = components.find("dataset", dataset.name);
+  return spec != nullptr && std::any_of(spec->options.begin(), spec->options.end(),
+                                        [](const config::Option& option) { return option.name == kTransformsOption; });
+}
+
 std::string remedy_for_set(const config::Experiment& e, const OwnSet& own, const Shapes& training, const Shapes& its) {
-  const bool are_images = own.dataset.options.contains(kTransformsOption) && training.size() == 1 && its.size() == 1 &&
+  const bool are_images = takes_transforms(e, own.dataset) && training.size() == 1 && its.size() == 1 &&
                           training[0].size() == 3 && its[0].size() == 3 && training[0][0] == its[0][0];
   if (!are_images) return "give samples of the training's shape";
   // A list that the set inherits has random transforms, which an evaluation replaces: the set must go on inheriting it.

@@ -141,6 +141,22 @@ TEST_CASE("validation or test images of another size are refused before the trai
   }
 }
 
+TEST_CASE("validation images of another size are answered with a transform also if the file has no transforms") {
+  const ImageWorkspace w;
+  for (int number = 0; number < 3; ++number) {
+    w.write_image("large", number, 0, png_file(24, 20, 3, noise(24 * 20 * 3, static_cast<std::uint32_t>(number))));
+  }
+  std::string text = ImageWorkspace::text("");
+  const std::string none = ", transforms = []";
+  w.write("images.toml", text.erase(text.find(none), none.size()));
+  std::vector<std::string> arguments{"plan", "images.toml", "--set", "validation.dataset.path=large"};
+  const Outcome refused = w.run(arguments);
+  INFO(refused.err);
+  CHECK(refused.code == 2);
+  arguments.insert(arguments.end(), {"--set", proposed_setting(refused.err)});
+  CHECK(w.run(arguments).code == 0);
+}
+
 TEST_CASE("the transform that resizes validation images stands before the floats of a list of their own") {
   const ImageWorkspace w;
   for (int number = 0; number < 3; ++number) {
