@@ -39,7 +39,10 @@ class WrongNames {
   void require_there(const Named& option) {
     for (std::size_t i = 0; i < option.names.size(); ++i) {
       const std::string& name = option.names[i];
-      if (holds(columns_, name)) continue;
+      if (holds(columns_, name)) {
+        none_is_there_ = false;
+        continue;
+      }
       unknown_ = true;
       const std::string near = config::nearest(name, columns_);
       add(option.key_of(i), file_ + " has no column " + config::in_quotes(name) + ", which " + option.key + " names" +
@@ -72,7 +75,7 @@ class WrongNames {
   std::string columns_in_words(const std::vector<format::ColumnInfo>& columns, const format::TableOptions& how) const {
     std::string text;
     for (const std::string& name : columns_) text += (text.empty() ? "columns: " : ", ") + config::printable(name);
-    const std::string hint = how.header ? format::header_hint(columns, how, file_)
+    const std::string hint = how.header ? format::header_hint(columns, how, file_, "", none_is_there_)
                                         : "dataset.header = false gives the columns these numbers as names: leave it "
                                           "out if line 1 of the file has their names";
     return hint.empty() ? text : text + "\n  " + hint;
@@ -83,6 +86,7 @@ class WrongNames {
   std::string text_;
   std::string key_;
   bool unknown_ = false;
+  bool none_is_there_ = true;  // no column that an option names is in the file
 };
 
 void check_names(const TableSection& o, const std::vector<std::string>& targets,

@@ -150,6 +150,7 @@ class Builder {
     const bool has_part = splits_itself_ && options.split > 0;
     if (options.dataset.name.empty() && !has_part) return;
     set.dataset = has_part ? build(role, e_.dataset, trained) : build(role, options.dataset);
+    set.of_training = false;  // held samples were taken as a part of the training dataset
     if (const auto* map = set.map()) {
       set.samples = held_.empty() ? map->usable(at::arange(map->size(), at::kLong))
                                   : find_tensor(held_, "samples." + name_of(role));

@@ -12,6 +12,7 @@
 #include "rank/left_out.h"
 #include "rank/model.h"
 #include "rank/process.h"
+#include "rank/trained_images.h"
 #include "rank/verb.h"
 #include "train/evaluate.h"
 
@@ -59,18 +60,24 @@ class Evaluation {
     } catch (const Error& error) {
       throw usage_error(t_.experiment->dataset.options.value("path", "") + " gives samples of shape " +
                             c10::str(batch.inputs.front().second.sizes().slice(1)) + ": " + error.summary(),
-                        "dataset", error.remedy());
+                        "dataset", are_files(*set) ? remedy_for_image_size(t_) : error.remedy());
     } catch (const c10::OutOfMemoryError&) {
       throw;
     } catch (const c10::NotImplementedError&) {
       throw;
     } catch (const c10::Error& error) {
-      throw unfit(batch.inputs.front().second.sizes().slice(1), error.msg());
+      const Error unfit = unfit_shape(batch.inputs.front().second.sizes().slice(1), error.msg());
+      throw usage_error(unfit.summary(), unfit.where(), are_files(*set) ? remedy_for_image_size(t_) : unfit.remedy());
     }
   }
 
  private:
-  Error unfit(at::IntArrayRef shape, const std::string& why) const {
+  // Is each sample the file of an image?
+  static bool are_files(const data::EvaluationSet& set) {
+    return !set.dataset->sample_path(set.samples[0].item<std::int64_t>()).empty();
+  }
+
+  Error unfit_shape(at::IntArrayRef shape, const std::string& why) const {
     const config::Component& model = t_.experiment->model;
     const auto size = model.options.find("in_features");
     const std::string takes = size == model.options.end() ? "" : " (in_features = " + size->dump() + ")";

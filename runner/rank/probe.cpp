@@ -23,6 +23,7 @@
 #include "rank/data.h"
 #include "rank/doubts.h"
 #include "rank/model.h"
+#include "rank/set_shapes.h"
 #include "rank/trained_meanings.h"
 #include "rank/tried_model.h"
 #include "rank/verb.h"
@@ -149,6 +150,9 @@ void measure_model(const Task& t, bool timed, Probe& probe) {
   }
   if (batch.targets.size() == 1 && !batch.targets.front().second.is_floating_point())
     tried.require_classes(output, sets);
+  model.ptr()->eval();
+  require_shapes_of_sets(t, tried, sets, batch, std::max<std::int64_t>(probe.least_batch, 1));
+  model.ptr()->train();
   if (timed) probe.step_seconds = time_of_step(tried, t, batch_of(/*whole=*/true)) * static_cast<double>(e.accumulate);
 }
 

@@ -48,7 +48,8 @@ std::vector<int> places_of(const std::vector<format::WantedColumn>& wanted,
   for (std::size_t i = 0; i < columns.size(); ++i) known.emplace(columns[i].name, static_cast<int>(i));
   std::vector<int> places;
   std::vector<std::string> missing;
-  std::string absent;  // remedy for the last of them
+  std::string absent;  // remedy for the last of them, if each has one
+  bool have_remedies = true;
   for (const format::WantedColumn& column : wanted) {
     const auto found = known.find(column.name);
     if (found != known.end()) {
@@ -56,6 +57,7 @@ std::vector<int> places_of(const std::vector<format::WantedColumn>& wanted,
     } else {
       missing.push_back(column.name);
       absent = column.if_absent;
+      have_remedies = have_remedies && !absent.empty();
     }
   }
   if (missing.empty()) return places;
@@ -70,7 +72,7 @@ std::vector<int> places_of(const std::vector<format::WantedColumn>& wanted,
       (missing.size() == 1 ? "has no column " : "has no columns ") + listed(missing), file.string(),
       (names.empty() ? "it has no columns" : "its columns: " + listed(names)) +
           (near.empty() ? "" : "; rename " + listed(near) + " if they are meant: names are compared with their case") +
-          (absent.empty() ? "" : "\n  " + absent) + (hint.empty() ? "" : "\n  " + hint));
+          (!have_remedies || absent.empty() ? "" : "\n  " + absent) + (hint.empty() ? "" : "\n  " + hint));
 }
 
 }  // namespace ddp::tables

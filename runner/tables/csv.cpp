@@ -1,5 +1,6 @@
 #include "tables/csv.h"
 
+#include <algorithm>
 #include <deque>
 #include <utility>
 
@@ -51,8 +52,11 @@ class CsvFile : public format::TableFile {
   const std::vector<format::ColumnInfo>& columns() const override { return columns_; }
 
   void read(const std::vector<format::WantedColumn>& wanted) override {
-    const std::vector<int> places =
-        places_of(wanted, columns_, file_, format::header_hint(columns_, options_, file_, line_of_names(wanted)));
+    const bool none_is_there = std::none_of(wanted.begin(), wanted.end(), [&](const format::WantedColumn& one) {
+      return std::any_of(columns_.begin(), columns_.end(), [&](const auto& column) { return column.name == one.name; });
+    });
+    const std::vector<int> places = places_of(
+        wanted, columns_, file_, format::header_hint(columns_, options_, file_, line_of_names(wanted), none_is_there));
     running_.clear();
     wanted_ = wanted;
     taker_ = std::make_shared<CsvColumns>(wanted, places, static_cast<int>(columns_.size()), options_.delimiter);

@@ -120,4 +120,88 @@ TEST_CASE("only folders of sets are taken for sets") {
   CHECK(contains(warnings({"dataset.path=plain"}), w.place("plain/train/CLASS/1.jpg")));
 }
 
+TEST_CASE("validation or test images of another size are refused before the training, with the transform to paste") {
+  const ImageWorkspace w;
+  for (int number = 0; number < 3; ++number) {
+    w.write_image("large", number, 0, png_file(24, 20, 3, noise(24 * 20 * 3, static_cast<std::uint32_t>(number))));
+  }
+  for (const std::string role : {"validation", "test"}) {
+    std::vector<std::string> arguments{"plan",  "images.toml",
+                                       "--set", role + ".dataset={path=\"large\"}",
+                                       "--set", "dataset.transforms=[{type=\"RandomHorizontalFlip\"}]"};
+    const Outcome refused = w.run(arguments);
+    INFO(refused.err);
+    CHECK(refused.code == 2);
+    CHECK(contains(refused.err, "--set 1: the " + role + " sample of "));
+    CHECK(contains(refused.err, "large/dark/00.png has the shape [3, 20, 24], and the training samples have [3, 12"));
+    arguments.insert(arguments.end(), {"--set", proposed_setting(refused.err)});
+    CHECK(w.run(arguments).code == 0);
+    arguments.front() = "run";
+    CHECK(w.run(arguments).code == 0);
+  }
+}
+
+TEST_CASE("validation images of another size are answered with a transform also if the file has no transforms") {
+  const ImageWorkspace w;
+  for (int number = 0; number < 3; ++number) {
+    w.write_image("large", number, 0, png_file(24, 20, 3, noise(24 * 20 * 3, static_cast<std::uint32_t>(number))));
+  }
+  std::string text = ImageWorkspace::text("");
+  const std::string none = ", transforms = []";
+  w.write("images.toml", text.erase(text.find(none), none.size()));
+  std::vector<std::string> arguments{"plan", "images.toml", "--set", "validation.dataset.path=large"};
+  const Outcome refused = w.run(arguments);
+  INFO(refused.err);
+  CHECK(refused.code == 2);
+  arguments.insert(arguments.end(), {"--set", proposed_setting(refused.err)});
+  CHECK(w.run(arguments).code == 0);
+}
+
+TEST_CASE("the transform that resizes validation images stands before the floats of a list of their own") {
+  const ImageWorkspace w;
+  for (int number = 0; number < 3; ++number) {
+    w.write_image("large", number, 0, png_file(24, 20, 3, noise(24 * 20 * 3, static_cast<std::uint32_t>(number))));
+  }
+  std::vector<std::string> arguments{
+      "plan", "images.toml", "--set",
+      "validation.dataset={path=\"large\", transforms=[{type=\"Grayscale\", "
+      "num_output_channels=3}, {type=\"Normalize\", mean=[0.5,0.5,0.5], std=[0.5,0.5,0.5]}]}"};
+  const std::string refused = w.run(arguments).err;
+  INFO(refused);
+  const std::string setting = proposed_setting(refused);
+  CHECK(setting.starts_with("validation.dataset.transforms=[{"));
+  CHECK(setting.find("Grayscale") < setting.find("Resize"));
+  REQUIRE(setting.find("Resize") != std::string::npos);
+  CHECK(setting.find("Resize") < setting.find("Normalize"));
+  arguments.insert(arguments.end(), {"--set", setting});
+  const Outcome outcome = w.run(arguments);
+  INFO(outcome.err);
+  CHECK(outcome.code == 0);
+}
+
+TEST_CASE("validation images of another size are no mistake if the model takes both") {
+  const ImageWorkspace w;
+  w.write_image("large", 0, 0, png_file(24, 20, 3, noise(24 * 20 * 3, 1)));
+  w.write_image("large", 1, 0, png_file(24, 20, 3, noise(24 * 20 * 3, 2)));
+  w.write_image("large", 2, 0, png_file(24, 20, 3, noise(24 * 20 * 3, 3)));
+  CHECK(w.run({"plan", "images.toml", "--set", "validation.dataset={path=\"large\"}", "--set", "model=\"resnet18\"",
+               "--set", "dataset.transforms=[]"})
+            .code == 0);
+}
+
+TEST_CASE("eval proposes the transform that resizes images of another size") {
+  const ImageWorkspace w;
+  train_on_small_images(w, "");
+  for (int number = 0; number < 3; ++number) {
+    w.write_image("large", number, 0, png_file(24, 20, 3, noise(24 * 20 * 3, static_cast<std::uint32_t>(number))));
+  }
+  std::vector<std::string> arguments{"eval", "images", "--set", "dataset.path=large"};
+  const Outcome refused = w.run(arguments);
+  INFO(refused.err);
+  CHECK(refused.code == 2);
+  CHECK(contains(refused.err, "the run trained with images of [height, width] = [12, 12]: resize the others with"));
+  arguments.insert(arguments.end(), {"--set", proposed_setting(refused.err)});
+  CHECK(w.run(arguments).code == 0);
+}
+
 }  // namespace ddp::system_test

@@ -273,6 +273,9 @@ TEST_CASE("a category in drop is a warning, and a target in drop stays the targe
   const Outcome plan = w.run({"plan", "shapes.toml", "--set", "dataset.drop=[\"weight\", \"colour\"]"});
   CHECK(plan.code == 0);
   CHECK(contains(plan.err, "the category \"colour\" has no effect: dataset.drop leaves it out"));
+  const Outcome target = w.run({"plan", "shapes.toml", "--set", "dataset.drop=[\"weight\", \"kind\"]"});
+  INFO(target.err);
+  CHECK(target.code == 0);
 }
 
 TEST_CASE("header = false for a file with a line of names is refused with the way to use the names") {
@@ -290,6 +293,24 @@ TEST_CASE("a delimiter at the end of each line is answered with the column witho
   w.write("shapes.toml", "dataset = { name = \"csv\", path = \"shapes.csv\", " + kClassOptions +
                              " }\nmodel = { name = \"mlp\", hidden = [] }\nbatch_size = 2\ndevice_pool = [\"cpu\"]\n");
   CHECK(w.run({"plan", "shapes.toml", "--set", "dataset.drop=[\"\"]"}).code == 0);
+}
+
+TEST_CASE("a file whose first line is data, and mostly words, is answered with the missing line of names") {
+  const ShapesWorkspace w;
+  w.write("bare.csv", "1,2,red,flat,2\n3,4,blue,flat,1\nand,so,on,flat,3\n");
+  const Outcome plan = w.run({"plan", "shapes.toml", "--set", "dataset.path=bare.csv"});
+  INFO(plan.err);
+  CHECK(plan.code == 2);
+  CHECK(contains(plan.err, "the first line looks like data: if the file has no line of names"));
+  w.write("words.csv", "a,b,red,flat,2\nc,d,blue,flat,1\n");
+  CHECK(contains(w.run({"plan", "shapes.toml", "--set", "dataset.path=words.csv"}).err,
+                 "the first line looks like data"));
+  w.train({"epochs=1"});
+  const Outcome eval = w.run({"eval", "shapes", "--set", "dataset.path=words.csv"});
+  INFO(eval.err);
+  CHECK(eval.code == 2);
+  CHECK(contains(eval.err, "begin the file with the line of names"));
+  CHECK_FALSE(contains(eval.err, "for rows without a target use predict"));
 }
 
 }  // namespace ddp::system_test

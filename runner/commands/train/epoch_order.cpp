@@ -10,8 +10,7 @@ namespace {
 
 // Inside an epoch, the settings that order its samples must not change: samples would be skipped or repeated.
 std::map<std::string, config::Value> order_of(const config::Experiment& e) {
-  return {{"dataset", e.dataset.options},
-          {"dataset.name", e.dataset.name},
+  return {{"dataset.name", e.dataset.name},
           {"loader.shuffle", e.loader.shuffle},
           {"loader.drop_last", e.loader.drop_last},
           {"loader.drop_last_batch", e.loader.drop_last_batch},
@@ -25,16 +24,33 @@ std::map<std::string, config::Value> order_of(const config::Experiment& e) {
           {"test.by", e.test.by}};
 }
 
+constexpr const char* kWhat = "the checkpoint is inside an epoch, and this would change the epoch's order of samples";
+constexpr const char* kRemedy = ", or use the end of an epoch with --from";
+
+// Throws at the first option of the dataset that differs.
+void require_same_data(const config::Loaded& now, const config::Value& before) {
+  const config::Value& options = now.experiment.dataset.options;
+  config::Value all = before;
+  all.update(options);
+  for (const auto& [option, value] : all.items()) {
+    if (before.contains(option) && options.contains(option) && before.at(option) == value) continue;
+    const std::string key = "dataset." + option;
+    throw now.error(now.given(key) ? key : "dataset",
+                    "the checkpoint is inside an epoch, and options of the dataset cannot change before its end: " +
+                        key + (before.contains(option) ? " was " + before.at(option).dump() : " was not given"),
+                    "leave this change out" + std::string(kRemedy));
+  }
+}
+
 }  // namespace
 
 void require_same_order(const Prepared& now, const config::Experiment& before, const record::Position& position) {
-  constexpr const char* kWhat = "the checkpoint is inside an epoch, and this would change the epoch's order of samples";
-  constexpr const char* kRemedy = ", or use the end of an epoch with --from";
   const auto& e = now.plan.experiment;
   const auto old = order_of(before);
   for (const auto& [key, value] : order_of(e)) {
     if (value != old.at(key)) throw now.loaded.error(key, kWhat, "keep it at " + old.at(key).dump() + kRemedy);
   }
+  require_same_data(now.loaded, before.dataset.options);
   if (*e.batch_size * now.plan.world_size() * e.accumulate == position.global_batch_size) return;
   throw now.loaded.error(
       "batch_size", kWhat,

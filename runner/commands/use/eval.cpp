@@ -68,7 +68,8 @@ config::Value measure_trained(const Trained& t, bool whole, bool raw) {
   }
   const auto data = read_data(t, whole);
   for (const auto& warning : data.facts().value("warnings", std::vector<std::string>())) log::warn(warning);
-  const rank::Task task{.resume_from = t.checkpoint, .preprocessing = t.preprocessing};
+  const rank::Task task{
+      .run_directory = t.directory.path(), .resume_from = t.checkpoint, .preprocessing = t.preprocessing};
   const launch::AskedRanks ranks(t.plan, *t.library, data, task);
   const rank::Measurement measured = ranks.ask(rank::EvaluateRequest{.whole = whole, .raw = raw}).at(0);
   if (!measured.left_out.empty()) log::warn(measured.left_out);
