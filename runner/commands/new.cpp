@@ -111,7 +111,7 @@ void write_new(const std::string& kind, const std::string& name) {
     record::write_atomically(name + ".cpp", filled(kind + ".cpp.in", name));
     record::write_atomically(name + ".toml", filled(kind + ".toml.in", name));
   } catch (const Error& error) {
-    throw usage_error(error.summary(), error.where(), error.remedy());
+    throw usage_error(error.summary(), error.where(), "make the folder writable, or call this command in another one");
   }
   std::cout << name << ".cpp   the " << kind << ", for you to change\n"
             << name << ".toml  an experiment that uses it, of a few steps\n"

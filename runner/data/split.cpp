@@ -10,6 +10,7 @@
 #include <ATen/ops/tensor.h>
 
 #include "base/error.h"
+#include "base/text_number.h"
 #include "config/length.h"
 
 namespace ddp::data {
@@ -28,6 +29,12 @@ Counts count(const std::int64_t* values, std::int64_t size) {
 bool mostly_single(const Counts& counts) {
   const auto single = std::count_if(counts.begin(), counts.end(), [](const auto& one) { return one.second <= 1; });
   return single * 2 > std::ssize(counts);
+}
+
+// Is the class, which may be in quotes, a number?
+bool is_number(std::string name) {
+  std::erase(name, '"');
+  return text_number<double>(name).has_value();
 }
 
 // Takes held-out samples from a permutation, one set at a time.
@@ -82,8 +89,9 @@ class Holder {
       if (samples == 1 && value >= 0) {
         throw usage_error("class " + dataset_.class_name(value) + " has only one sample, which cannot be divided",
                           section + ".stratify",
-                          mostly_single(left) ? "to predict a number, give loss = \"mse\"; or leave stratify out"
-                                              : "leave stratify out, or give the class more samples");
+                          mostly_single(left) && is_number(dataset_.class_name(value))
+                              ? "to predict a number, give loss = \"mse\"; or leave stratify out"
+                              : "leave stratify out, or give the class more samples");
       }
       samples = static_cast<std::int64_t>(std::floor(share * static_cast<double>(samples) + 0.5));
     }

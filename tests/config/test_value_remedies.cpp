@@ -77,6 +77,22 @@ TEST_CASE("a value that fits in no other form has no such remedy") {
   }
 }
 
+TEST_CASE("a wrong value in an item of a list is answered without --set, which takes no key of an item") {
+  const std::string told =
+      mistakes(kModelAndDataset, {"groups=[{ match = \"*.bias\", lr_scale = \"2\" }]", "epochs=\"3\""});
+  INFO(told);
+  CHECK(contains(told, "give lr_scale = 2"));
+  CHECK(contains(told, "give --set epochs=3"));
+}
+
+TEST_CASE("a path in place of data of their own is answered with settings that replace the split") {
+  for (const std::string section : {"validation", "test"}) {
+    const std::string told = mistakes(kModelAndDataset, {section + ".path=\"t.csv\""});
+    INFO(told);
+    CHECK(contains(told, "--set " + section + ".split=0 --set " + section + ".dataset.path=…"));
+  }
+}
+
 TEST_CASE("a list of the wrong length is shown with its length") {
   CHECK(contains(mistakes(kModelAndDataset + "optimizer = { name = \"adam\", betas = [0.9] }\n"),
                  "must be a list of 2 numbers from 0 to below 1, not a list of 1\n"));

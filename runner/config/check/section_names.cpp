@@ -15,7 +15,12 @@ struct SectionName {
 };
 
 constexpr const char* kWholeRun = "leave it out: the schedule follows the length of the run";
-constexpr const char* kSeparate = "did you mean \"dataset\"? It takes a table: dataset = { path = \"…\" }";
+constexpr const char* kSeparateValidation =
+    "did you mean \"dataset\"? It takes a table, in place of split: dataset = { path = \"…\" }; as settings: "
+    "--set validation.split=0 --set validation.dataset.path=…";
+constexpr const char* kSeparateTest =
+    "did you mean \"dataset\"? It takes a table, in place of split: dataset = { path = \"…\" }; as settings: "
+    "--set test.split=0 --set test.dataset.path=…";
 constexpr const char* kMeasured =
     "the key metrics at the top of the file lists what is measured: metrics = [\"accuracy\"]";
 
@@ -85,8 +90,8 @@ constexpr SectionName kSectionNames[] = {
     {.section = "checkpoint", .name = "every", .remedy = "did you mean \"save_every\"?"},
     {.section = "checkpoint", .name = "mode", .remedy = "leave it out: the direction of each metric is known"},
     {.section = "stop", .name = "mode", .remedy = "leave it out: the direction of each metric is known"},
-    {.section = "validation", .name = "path", .remedy = kSeparate},
-    {.section = "test", .name = "path", .remedy = kSeparate},
+    {.section = "validation", .name = "path", .remedy = kSeparateValidation},
+    {.section = "test", .name = "path", .remedy = kSeparateTest},
     {.section = "validation", .name = "metric", .remedy = kMeasured},
     {.section = "test", .name = "metric", .remedy = kMeasured},
     {.section = "scheduler", .name = "eta_min", .remedy = "did you mean \"min_lr\"?"},
