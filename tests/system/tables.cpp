@@ -45,4 +45,22 @@ RunFolder ShapesWorkspace::train(const std::vector<std::string>& sets) const {
   return outcome.run;
 }
 
+void check_table_refused(const std::string& csv, const std::string& options, const std::vector<std::string>& words) {
+  const ShapesWorkspace w;
+  w.write("shapes.csv", csv);
+  w.write("shapes.toml",
+          "dataset = { name = \"csv\", path = \"shapes.csv\", " + options +
+              " }\nmodel = { name = \"mlp\", hidden = [8] }\nbatch_size = 8\ndevice_pool = [\"cpu\"]\nthreads = 1\n");
+  for (const std::string verb : {"plan", "run"}) {
+    const Outcome outcome = w.run({verb, "shapes.toml"});
+    INFO(csv.substr(0, 300) << "\n" << verb << ": " << outcome.err);
+    CHECK(outcome.code == 2);
+    CHECK(outcome.out.empty());
+    for (const auto& word : words) CHECK(contains(outcome.err, word));
+    CHECK_FALSE(contains(outcome.err, "frame #"));
+    CHECK_FALSE(outcome.left);
+    CHECK_FALSE(std::filesystem::exists(w.results()));
+  }
+}
+
 }  // namespace ddp::system_test

@@ -46,4 +46,8 @@ struct ShapesWorkspace : Workspace {
   RunFolder train(const std::vector<std::string>& sets = {}) const;
 };
 
+// Requires that plan and run refuse a table: exit 2, these words, no run. `options`: of the dataset; they may end with
+// kClassOptions or kNumberOptions.
+void check_table_refused(const std::string& csv, const std::string& options, const std::vector<std::string>& words);
+
 }  // namespace ddp::system_test
