@@ -69,7 +69,7 @@ void require_trained_meanings(const Task& t, const data::Sets& sets) {
   }
   if (both_have("tokenizer") && then.at("tokenizer") != now.at("tokenizer")) {
     throw usage_error(
-        "the tokens of these data are others than those of the training: the trained weights would take "
+        "the data give other tokens than the training did: the trained weights would take "
         "one for the other",
         place_of(t), "give dataset.tokenizer as in the training, or train a new run on these data");
   }

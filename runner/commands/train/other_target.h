@@ -13,7 +13,7 @@ namespace ddp::commands {
 void require_same_target(const Continued& continued, const config::Experiment& before, const config::Loaded& now);
 
 // Says that the best metric so far was measured on other data, or with another loss; empty: it was not. `then`: the
-// files of the data that trained the checkpoint, `files`: those of now.
+// files of the data that trained the checkpoint; `files`: the current files.
 std::string best_change(const config::Experiment& before, const config::Experiment& now,
                         const std::vector<record::DataFile>& then, const std::vector<record::DataFile>& files);
 
