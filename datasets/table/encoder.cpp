@@ -96,6 +96,10 @@ bool is_table(const config::Value& preprocessing) {
 }
 
 Encoder encoder_from_json(const config::Value& json) try {
+  if (!is_table(json)) {
+    throw usage_error("is a table, and the model was trained on data of another kind", "dataset",
+                      "give data of the training's kind");
+  }
   Encoder e;
   e.missing = json.at("missing").get<std::string>();
   for (const config::Value& one : json.at("features")) {

@@ -22,7 +22,8 @@ inline std::string header_hint(const std::vector<ColumnInfo>& columns, const Tab
                                bool none_is_there = false) {
   if (options.format != "csv" || !options.header || columns.empty()) return "";
   if (columns.front().name.starts_with("{")) {
-    return "the first line looks like JSON: dataset.name = \"jsonl\" reads one object per line";
+    return "the first line looks like JSON: dataset.name = \"jsonl\" reads one object per line; as a setting, the "
+           "whole table with all its options: --set 'dataset={name=\"jsonl\", path=\"…\", target=\"…\"}'";
   }
   if (std::string hint = delimiter_hint(columns, options, file); !hint.empty()) return hint;
   const auto numbers = std::count_if(columns.begin(), columns.end(), names_a_number);

@@ -43,8 +43,9 @@ class Evaluation {
     for (const auto& [name, rows] : measured.matrices.items()) values[prefix + name] = rows;
   }
 
-  // Throws ddp::Error (usage) if the model does not accept the samples of the set.
-  void require_fit(const std::optional<data::EvaluationSet>& set) const {
+  // Throws ddp::Error (usage) if the model does not accept the samples of the set. `dataset`, `section`: of the set.
+  void require_fit(const std::optional<data::EvaluationSet>& set, const config::Component& dataset,
+                   const std::string& section) const {
     if (!set) return;
     const auto* const limited = dynamic_cast<const model::LimitsBatches*>(model_->module().ptr().get());
     const std::int64_t tried = limited == nullptr ? 1 : limited->batch_sizes().least;
@@ -58,16 +59,17 @@ class Evaluation {
       const model::Autocast casts(numerics.precision, first_device(t_));
       model::call(model_->module(), numerics.prepared(on_device(batch.inputs, first_device(t_))));
     } catch (const Error& error) {
-      throw usage_error(t_.experiment->dataset.options.value("path", "") + " gives samples of shape " +
+      throw usage_error(path_of(dataset) + " gives samples of shape " +
                             c10::str(batch.inputs.front().second.sizes().slice(1)) + ": " + error.summary(),
-                        "dataset", are_files(*set) ? remedy_for_image_size(t_) : error.remedy());
+                        section, are_files(*set) ? remedy_for_image_size(t_, section) : error.remedy());
     } catch (const c10::OutOfMemoryError&) {
       throw;
     } catch (const c10::NotImplementedError&) {
       throw;
     } catch (const c10::Error& error) {
-      const Error unfit = unfit_shape(batch.inputs.front().second.sizes().slice(1), error.msg());
-      throw usage_error(unfit.summary(), unfit.where(), are_files(*set) ? remedy_for_image_size(t_) : unfit.remedy());
+      const Error unfit = unfit_shape(section, batch.inputs.front().second.sizes().slice(1), error.msg());
+      throw usage_error(unfit.summary(), unfit.where(),
+                        are_files(*set) ? remedy_for_image_size(t_, section) : unfit.remedy());
     }
   }
 
@@ -77,13 +79,18 @@ class Evaluation {
     return !set.dataset->sample_path(set.samples[0].item<std::int64_t>()).empty();
   }
 
-  Error unfit_shape(at::IntArrayRef shape, const std::string& why) const {
+  static std::string path_of(const config::Component& dataset) {
+    const auto path = dataset.options.find("path");
+    return path != dataset.options.end() && path->is_string() ? path->get<std::string>() : dataset.name;
+  }
+
+  Error unfit_shape(const std::string& section, at::IntArrayRef shape, const std::string& why) const {
     const config::Component& model = t_.experiment->model;
     const auto size = model.options.find("in_features");
     const std::string takes = size == model.options.end() ? "" : " (in_features = " + size->dump() + ")";
     return usage_error("gives samples of shape " + c10::str(shape) + ", which the model \"" + model.name + "\"" +
                            takes + " does not accept: " + why,
-                       "dataset", "give samples of the shape that the model was trained on");
+                       section, "give samples of the shape that the model was trained on");
   }
 
   const Task& t_;
@@ -104,8 +111,15 @@ void evaluate(const EvaluateRequest& request, const Task& t, const TakeReply& re
     Measurement measured;
     const config::HeldOut& of_test = request.whole ? static_cast<const config::HeldOut&>(e.validation) : e.test;
     if (request.whole) {
-      evaluation.require_fit(evaluation_of(t, sets.test, of_test));
+      evaluation.require_fit(evaluation_of(t, sets.test, of_test), e.dataset, "dataset");
     } else {
+      const auto require_fit_of_own = [&](const data::Set& set, const auto& held_out, const std::string& section) {
+        if (!held_out.dataset.name.empty()) {
+          evaluation.require_fit(evaluation_of(t, set, held_out), held_out.dataset, section);
+        }
+      };
+      require_fit_of_own(sets.validation, e.validation, "validation.dataset");
+      require_fit_of_own(sets.test, e.test, "test.dataset");
       evaluation.add(evaluation_of(t, sets.validation, e.validation), config::kValidationPrefix, measured.values);
     }
     evaluation.add(evaluation_of(t, sets.test, of_test), request.whole ? "" : config::kTestPrefix, measured.values);

@@ -23,10 +23,10 @@ std::string size_in_words(std::int64_t height, std::int64_t width) {
 }
 
 // Returns the assignment of the transforms that the run measured with, after one that resizes the image.
-std::string resizing(const config::Value& transforms, const std::string& size) {
+std::string resizing(const std::string& dataset, const config::Value& transforms, const std::string& size) {
   std::string items = "{type=\"Resize\",size=" + size + "}";
   for (const config::Value& one : transforms) items += ", " + config::inline_toml(one);
-  return "--set " + shell_word("dataset.transforms=[" + items + "]");
+  return "--set " + shell_word(dataset + ".transforms=[" + items + "]");
 }
 
 // The images of a run: the size of their files, and the transforms that follow.
@@ -54,14 +54,14 @@ TrainedImages read_images(const Task& t) {
 
 }  // namespace
 
-std::string remedy_for_image_size(const Task& task) try {
+std::string remedy_for_image_size(const Task& task, const std::string& dataset) try {
   const TrainedImages trained = read_images(task);
   const std::string size = size_in_words(trained.height, trained.width);
   return "the run trained with images of [height, width] = " + size + ": resize the others with " +
-         resizing(trained.transforms, size);
+         resizing(dataset, trained.transforms, size);
 } catch (const std::exception&) {
   return "give images of the size of the training, or resize them with its height and width: " +
-         resizing(config::Value::array(), "[HEIGHT,WIDTH]");
+         resizing(dataset, config::Value::array(), "[HEIGHT,WIDTH]");
 }
 
 }  // namespace ddp::rank

@@ -25,19 +25,14 @@ std::string in_words(const Value& names) {
   return names.size() > kMostNames ? text + ", …" : text;
 }
 
-// The option that most likely brought other data.
-std::string place_of(const Task& t) {
-  return t.experiment->dataset.options.contains("path") ? "dataset.path" : "dataset";
-}
-
-[[noreturn]] void refuse(const Task& t, const std::string& what, const Value& then, const Value& now) {
+[[noreturn]] void refuse(const std::string& what, const Value& then, const Value& now) {
   throw usage_error(what + " of these data are " + in_words(now) + ", and the run trained with " + in_words(then) +
                         ": the trained weights would take one for the other",
-                    place_of(t), "name them in the data as in the training, or train a new run on these data");
+                    "dataset", "keep them as in the training, or train a new run on these data");
 }
 
-void require_same_list(const Task& t, const std::string& what, const Value& then, const Value& now) {
-  if (then != now) refuse(t, what, then, now);
+void require_same_list(const std::string& what, const Value& then, const Value& now) {
+  if (then != now) refuse(what, then, now);
 }
 
 // Returns the features' names.
@@ -47,10 +42,10 @@ Value names_of(const Value& features) {
   return names;
 }
 
-void require_same_features(const Task& t, const Value& then, const Value& now) {
-  require_same_list(t, "the features", names_of(then), names_of(now));
+void require_same_features(const Value& then, const Value& now) {
+  require_same_list("the features", names_of(then), names_of(now));
   for (std::size_t i = 0; i < then.size(); ++i) {
-    require_same_list(t, "the categories of " + config::in_quotes(then[i].value("name", "")),
+    require_same_list("the categories of " + config::in_quotes(then[i].value("name", "")),
                       then[i].value("categories", Value::array()), now[i].value("categories", Value::array()));
   }
 }
@@ -63,15 +58,15 @@ void require_trained_meanings(const Task& t, const data::Sets& sets) {
   const Value then = record::fitted_to_data(t.resume_from);
   if (!then.is_object()) return;
   const auto both_have = [&](const char* key) { return then.contains(key) && now.contains(key); };
-  if (both_have("features")) require_same_features(t, then.at("features"), now.at("features"));
+  if (both_have("features")) require_same_features(then.at("features"), now.at("features"));
   for (const auto& [key, what] : {std::pair("targets", "the targets"), std::pair("classes", "the classes")}) {
-    if (both_have(key)) require_same_list(t, what, then.at(key), now.at(key));
+    if (both_have(key)) require_same_list(what, then.at(key), now.at(key));
   }
   if (both_have("tokenizer") && then.at("tokenizer") != now.at("tokenizer")) {
     throw usage_error(
         "the data give other tokens than the training did: the trained weights would take "
         "one for the other",
-        place_of(t), "give dataset.tokenizer as in the training, or train a new run on these data");
+        "dataset", "give dataset.tokenizer as in the training, or train a new run on these data");
   }
 }
 

@@ -19,6 +19,7 @@ struct Failure {
 
 // The part of an error's text that tells of a loss that is not finite: a run that resumes unchanged fails again.
 inline constexpr const char* kLossNotFinite = " is not finite";
+inline constexpr const char* kDataNotFinite = "the data of this step hold inf or NaN";  // the cause of the former
 
 // The checkpoint from which a fork started.
 struct Origin {

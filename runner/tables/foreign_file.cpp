@@ -63,10 +63,10 @@ std::string utf16_of(std::string_view head) {
 void refuse_foreign(const std::filesystem::path& file, const std::string& format) {
   const std::string expected = format == "csv" ? "CSV" : "JSON lines";
   if (is_columnar(file)) {
-    throw usage_error(
-        "is a Parquet or Feather file, not " + expected, file.string(),
-        "give dataset.name = \"parquet\"; as a setting, the whole table: --set 'dataset={name=\"parquet\", "
-        "path=\"…\", target=\"…\"}'");
+    throw usage_error("is a Parquet or Feather file, not " + expected, file.string(),
+                      "give dataset.name = \"parquet\"; as a setting, the whole table with all its options: --set "
+                      "'dataset={name=\"parquet\", "
+                      "path=\"…\", target=\"…\"}'");
   }
   const auto bytes = require(open_file(file)->ReadAt(0, kHeadBytes), file);
   const std::string_view head(*bytes);

@@ -44,8 +44,9 @@ double larger(double one, double other) { return std::isfinite(one) && !(other <
 std::string not_finite_in_words(const at::Tensor& numbers, const std::string& name) {
   const at::Tensor places = at::isfinite(numbers).logical_not().nonzero().cpu();
   if (places.size(0) == 0) return "";
+  const at::Tensor first = places[0].contiguous();  // nonzero() gives rows that are not contiguous
   return std::to_string(places.size(0)) + " of " + std::to_string(numbers.numel()) + " " + name + ", the first at " +
-         c10::str(at::IntArrayRef(places[0].data_ptr<std::int64_t>(), static_cast<std::size_t>(places.size(1)))) +
+         c10::str(at::IntArrayRef(first.const_data_ptr<std::int64_t>(), static_cast<std::size_t>(first.numel()))) +
          " of " + c10::str(numbers.sizes());
 }
 
@@ -120,7 +121,7 @@ Error loss_not_finite(const config::Experiment& e, std::int64_t step, int rank, 
                            std::to_string(rank) + ")";
   const std::string unchanged = "; the weights were not changed";
   if (!std::isfinite(largest.input) || !std::isfinite(largest.target)) {
-    return training_error(what + ", for the data of this step hold inf or NaN: " + largest.not_finite + unchanged, "",
+    return training_error(what + ", for " + record::kDataNotFinite + ": " + largest.not_finite + unchanged, "",
                           remedy_for_data(e));
   }
   const std::string large = what_is_large(largest);

@@ -194,7 +194,7 @@ const std::vector<UsersMistake> kMistakes = {
     {"run bad.toml", "unknown key \"every\" in [test]",
      "bad.toml:8:1: ", "\"every\" is a key of [ema], [validation] and [log]", "[test]\nevery = 2"},
     {"sweep bad.toml", "\"sweep.min_epochs\": min_epochs is more than the 3 epochs of a whole trial",
-     "bad.toml:7:", "give min_epochs = 1, or at most 3; or more epochs",
+     "bad.toml:11:14", "give min_epochs = 1, or at most 3; or more epochs",
      "[sweep]\nmethod = \"asha\"\nmetric = \"train_loss\"\ntrials = 2\nmin_epochs = 5\n"
      "[sweep.parameters]\n\"optimizer.lr\" = { min = 0.1, max = 0.2 }"},
     {"list --where los>0.1", "no result has the key \"los\"", "", "did you mean \"train_loss\"?"},

@@ -111,7 +111,7 @@ TEST_CASE("a run whose steps changed no weight ends with a warning that counts t
 TEST_CASE("a run that skipped steps because of another rank's data names this rank, and no lr") {
   ArrayData data(100);
   // Without shuffling, rank 1 of two takes each second row.
-  for (std::size_t row = 1; row < 100; row += 2) data.x[4 * row] = std::numeric_limits<float>::infinity();
+  for (std::size_t row = 1; row < 100; row += 2) data.x[4 * row + 2] = std::numeric_limits<float>::infinity();
   const ArrayWorkspace w("npy", data);
   const Outcome run = run_with(w, "arrays.toml", {"on_nan=skip", "loader.shuffle=false"}, 0);
   INFO(run.err);
@@ -119,7 +119,9 @@ TEST_CASE("a run that skipped steps because of another rank's data names this ra
   CHECK_FALSE(contains(run.err, "smaller lr"));
   const std::string stopped = run_with(w, "arrays.toml", {"on_nan=stop", "loader.shuffle=false"}, 1).err;
   INFO(stopped);
-  CHECK(contains(stopped, "(first on rank 1), for the data of this step hold inf or NaN: 4 of 16 inputs, "));
+  CHECK(contains(
+      stopped,
+      "(first on rank 1), for the data of this step hold inf or NaN: 4 of 16 inputs, the first at [0, 2] of [4, 4]"));
 }
 
 TEST_CASE("a short run in fp16 whose loss scale is too large for all steps ends with a warning") {

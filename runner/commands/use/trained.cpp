@@ -77,11 +77,9 @@ record::RunDirectory find_run(const TrainedOptions& o) {
 namespace {
 
 fs::path checkpoint_of(const record::RunDirectory& directory, const config::Experiment& e, const std::string& from) {
-  if (from.empty() && e.validation.exists()) {
-    // Perhaps no validation had a value of the metric.
-    if (fs::path best = record::best_whole(directory.checkpoints(), e.best_metric()); !best.empty()) return best;
-  }
-  fs::path checkpoint = choose_checkpoint(directory, from.empty() ? "latest" : from);
+  fs::path checkpoint = from.empty() && e.validation.exists()
+                            ? record::best_whole(directory.checkpoints(), e.best_metric())
+                            : choose_checkpoint(directory, from.empty() ? "latest" : from);
   if (!checkpoint.empty()) return checkpoint;
   if (const auto lost = all_saves_lost(directory)) throw *lost;
   throw no_checkpoint(directory);
@@ -139,9 +137,12 @@ void refuse_missing_files(const config::Loaded& loaded) {
 // The checkpoint has fixed a table's columns and preprocessing.
 void refuse_fitted(const TrainedOptions& o, const config::Value& preprocessing) {
   if (!preprocessing.is_object() || preprocessing.value("kind", "") != "table") return;
+  // A dataset of another name needs its columns, which are those of the training then.
+  const bool renamed =
+      std::any_of(o.sets.begin(), o.sets.end(), [](const auto& set) { return key_of(set) == "dataset.name"; });
   for (const std::string& set : o.sets) {
     const std::string key = key_of(set);
-    if (!key.starts_with("dataset.")) continue;
+    if (renamed || !key.starts_with("dataset.")) continue;
     const std::string option = key.substr(std::string("dataset.").size());
     if (std::find(kFitted.begin(), kFitted.end(), option) == kFitted.end()) continue;
     throw usage_error("changes nothing: the model keeps the columns and the preprocessing of its training",

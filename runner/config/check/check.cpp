@@ -72,7 +72,11 @@ void Checker::missing(const Node& node, const Option& option, const std::string&
   if (!option.component_kind.empty()) {
     remedy = suggestion("", names_of(components_.of(option.component_kind)), "every " + option.component_kind);
   }
-  problems_.add(node.place, "\"" + path + "\" is missing", remedy);
+  // A setting of the name alone leaves no option of the former component.
+  const Node* name = node.find("name");
+  const bool renamed = name && where(name->place).starts_with("--set");
+  if (renamed) remedy += "; with another name, give all options of the table";
+  problems_.add(renamed ? name->place : node.place, "\"" + path + "\" is missing", remedy);
 }
 
 std::optional<Value> Checker::value(const Node& node, const Option& option, const std::string& path) const {

@@ -51,8 +51,9 @@ std::string remedy_without_whole(const fs::path& checkpoints) {
 
 }  // namespace
 
-fs::path newest_whole(const fs::path& checkpoints) {
-  const Found found = first_whole([&] { return up_to_latest(checkpoints); });
+namespace {
+
+fs::path require_found(const Found& found, const fs::path& checkpoints) {
   // Without this error the run would silently start over and lose checkpoints that a person may still repair.
   if (found.whole.empty() && found.damaged) {
     throw usage_error("this run has no undamaged checkpoint", checkpoints.string(), remedy_without_whole(checkpoints));
@@ -60,13 +61,22 @@ fs::path newest_whole(const fs::path& checkpoints) {
   return found.whole;
 }
 
+}  // namespace
+
+fs::path newest_whole(const fs::path& checkpoints) {
+  return require_found(first_whole([&] { return up_to_latest(checkpoints); }), checkpoints);
+}
+
 fs::path best_whole(const fs::path& checkpoints, const config::Metric& metric) {
-  return first_whole([&] {
-           std::vector<fs::path> best_first;
-           for (const Ranked& one : best_saved_first(checkpoints, metric)) best_first.push_back(one.folder);
-           return best_first;
-         })
-      .whole;
+  const auto best_first = [&] {
+    std::vector<fs::path> all;
+    for (const Ranked& one : best_saved_first(checkpoints, metric)) all.push_back(one.folder);
+    for (const fs::path& one : up_to_latest(checkpoints)) {
+      if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(one);
+    }
+    return all;
+  };
+  return require_found(first_whole(best_first), checkpoints);
 }
 
 void require_whole(const fs::path& checkpoint) {

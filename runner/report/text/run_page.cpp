@@ -179,9 +179,13 @@ void add_checkpoints(Facts& facts, const std::vector<Saved>& checkpoints) {
 
 // Returns the options that a resume needs so that the run does not fail again.
 std::string needed_change(const RunView& run) {
-  const bool not_finite = run.error && run.error->what.find(record::kLossNotFinite) != std::string::npos;
-  return not_finite ? " --set optimizer.lr=…\nwith a smaller lr, or with --set on_nan=skip; unchanged it fails again"
-                    : "";
+  const auto has = [&](const char* text) { return run.error && run.error->what.find(text) != std::string::npos; };
+  if (has(record::kDataNotFinite)) {
+    return " --data-changed\nwith corrected data, or with --set on_nan=skip; unchanged it fails again";
+  }
+  return has(record::kLossNotFinite)
+             ? " --set optimizer.lr=…\nwith a smaller lr, or with --set on_nan=skip; unchanged it fails again"
+             : "";
 }
 
 void add_way_on(Facts& facts, const RunView& run, const std::vector<Saved>& checkpoints) {
