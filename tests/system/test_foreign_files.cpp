@@ -141,4 +141,14 @@ TEST_CASE("numbers with signs are refused with the number to write, in targets a
   check_refused(column("cheap"), {"give loss = \"cross_entropy\""});
 }
 
+TEST_CASE("an option that is missing under another name of the dataset is reported at the name") {
+  const ShapesWorkspace w;
+  const Outcome plan =
+      w.run({"plan", "shapes.toml", "--set", "dataset.path=shapes.jsonl", "--set", "dataset.name=jsonl"});
+  INFO(plan.err);
+  CHECK(plan.code == 2);
+  CHECK(contains(plan.err, "--set 2: \"dataset.target\" is missing"));
+  CHECK(contains(plan.err, "; with another name, give all options of the table"));
+}
+
 }  // namespace ddp::system_test

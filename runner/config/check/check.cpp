@@ -73,7 +73,7 @@ void Checker::missing(const Node& node, const Option& option, const std::string&
     remedy = suggestion("", names_of(components_.of(option.component_kind)), "every " + option.component_kind);
   }
   // A setting of the name alone leaves no option of the former component.
-  const Node* name = node.find("name");
+  const Node* name = given_ == nullptr ? nullptr : given_->at_path(path.substr(0, path.rfind('.')) + ".name");
   const bool renamed = name && where(name->place).starts_with("--set");
   if (renamed) remedy += "; with another name, give all options of the table";
   problems_.add(renamed ? name->place : node.place, "\"" + path + "\" is missing", remedy);
