@@ -137,7 +137,7 @@ void refuse_missing_files(const config::Loaded& loaded) {
 // The checkpoint has fixed a table's columns and preprocessing.
 void refuse_fitted(const TrainedOptions& o, const config::Value& preprocessing) {
   if (!preprocessing.is_object() || preprocessing.value("kind", "") != "table") return;
-  // A dataset of another name needs its columns, which are those of the training then.
+  // A dataset of another name needs columns, and the training has fixed which.
   const bool renamed =
       std::any_of(o.sets.begin(), o.sets.end(), [](const auto& set) { return key_of(set) == "dataset.name"; });
   for (const std::string& set : o.sets) {
