@@ -55,9 +55,8 @@ int run_command(int argc, char** argv) {
   app.set_version_flag("--version", "ddp-exp " + launch::build_id() + ", LibTorch " + launch::kLibTorchVersion,
                        "show the versions of the program and of LibTorch");
   app.footer(
-      "Exit codes: 0 done, 1 training failed, or other ranks or nodes did not come; 2 a mistake, and nothing was "
-      "started; "
-      "130 and 143 stopped by a signal.");
+      "Exit codes: 0 done; 1 training failed, or other ranks or nodes did not come; 2 a mistake, and nothing was "
+      "started; 130 and 143 stopped by a signal.");
   int exit_code = 0;
   for (const auto& [place, add] : verbs()) add(app, exit_code);
   std::string unused_results;

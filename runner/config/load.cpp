@@ -12,7 +12,7 @@ namespace {
 
 // Records the place of each key's value; for a table, which has no place of its own, the place of its key. Tables and
 // texts in lists count as keys too: "model.layers[2]".
-bool replaces(const Node& node) { return node.varies || where(node.place).starts_with("--set"); }
+bool replaces(const Node& node) { return node.varies || is_of_command_line(node.place); }
 
 void note_places(const Node& node, const std::string& path, Loaded& loaded) {
   if (!path.empty()) loaded.places[path] = node.is_table() ? node.key : node.place;

@@ -2,16 +2,14 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <iterator>
 #include <string>
 #include <vector>
 
 #include <c10/util/StringUtil.h>
 
 #include "base/error.h"
-#include "base/shell_word.h"
-#include "config/text/to_toml.h"
 #include "datasets/transform/transform.h"
+#include "rank/transforms_setting.h"
 
 namespace ddp::rank {
 namespace {
@@ -33,32 +31,20 @@ std::string in_words(const Shapes& shapes) {
   return text;
 }
 
-// Removes the options without a value, which TOML cannot write.
-void erase_nulls(config::Value& table) {
-  for (auto option = table.begin(); option != table.end();) {
-    option = option->is_null() ? table.erase(option) : std::next(option);
-  }
-}
-
 // Returns the setting of a list of transforms whose images get this size: a Resize after the last transform of pixels.
 std::string resized(const std::string& dataset, const config::Value& list, const std::vector<std::int64_t>& shape) {
-  const config::Value resize = {{"type", "Resize"}, {"size", {shape[1], shape[2]}}};
-  config::Value all = config::Value::array();
+  const std::string resize = resize_item("[" + std::to_string(shape[1]) + ", " + std::to_string(shape[2]) + "]");
+  std::vector<std::string> items;
   bool is_there = false;
   for (const config::Value& one : list) {
     const auto transform = datasets::transforms().build(one.at("type"), one);
     const bool is_of_floats = dynamic_cast<const datasets::FloatTransform*>(transform.get()) != nullptr;
-    if (is_of_floats && !is_there) all.push_back(resize);
+    if (is_of_floats && !is_there) items.push_back(resize);
     is_there = is_there || is_of_floats;
-    all.push_back(one);
+    items.push_back(transform_item(one));
   }
-  if (!is_there) all.push_back(resize);
-  std::string items;
-  for (config::Value one : all) {
-    erase_nulls(one);
-    items += (items.empty() ? "" : ", ") + config::inline_toml(one);
-  }
-  return "--set " + shell_word(dataset + ".transforms=[" + items + "]");
+  if (!is_there) items.push_back(resize);
+  return transforms_setting(dataset, items);
 }
 
 // Samples of validation or of the test, from data of their own.

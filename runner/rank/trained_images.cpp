@@ -6,10 +6,9 @@
 #include <ATen/ops/arange.h>
 
 #include "base/error.h"
-#include "base/shell_word.h"
 #include "config/load.h"
-#include "config/text/to_toml.h"
 #include "data/sets.h"
+#include "rank/transforms_setting.h"
 #include "record/run_directory.h"
 
 namespace ddp::rank {
@@ -20,13 +19,6 @@ constexpr const char* kImageTransforms = "transforms";
 // "[12, 16]": height and width, as the transform Resize takes them.
 std::string size_in_words(std::int64_t height, std::int64_t width) {
   return "[" + std::to_string(height) + ", " + std::to_string(width) + "]";
-}
-
-// Returns the assignment of the transforms that the run measured with, after one that resizes the image.
-std::string resizing(const std::string& dataset, const config::Value& transforms, const std::string& size) {
-  std::string items = "{type=\"Resize\",size=" + size + "}";
-  for (const config::Value& one : transforms) items += ", " + config::inline_toml(one);
-  return "--set " + shell_word(dataset + ".transforms=[" + items + "]");
 }
 
 // The images of a run: the size of their files, and the transforms that follow.
@@ -57,11 +49,13 @@ TrainedImages read_images(const Task& t) {
 std::string remedy_for_image_size(const Task& task, const std::string& dataset) try {
   const TrainedImages trained = read_images(task);
   const std::string size = size_in_words(trained.height, trained.width);
+  std::vector<std::string> items{resize_item(size)};
+  for (const config::Value& one : trained.transforms) items.push_back(transform_item(one));
   return "the run trained with images of [height, width] = " + size + ": resize the others with " +
-         resizing(dataset, trained.transforms, size);
+         transforms_setting(dataset, items);
 } catch (const std::exception&) {
   return "give images of the size of the training, or resize them with its height and width: " +
-         resizing(dataset, config::Value::array(), "[HEIGHT,WIDTH]");
+         transforms_setting(dataset, {resize_item("[HEIGHT,WIDTH]")});
 }
 
 }  // namespace ddp::rank

@@ -141,6 +141,19 @@ TEST_CASE("a resume or fork with new options of the data goes on with them after
   }
 }
 
+TEST_CASE("the best checkpoint of a run whose data moved later is evaluated with the data at their new place") {
+  const ShapesWorkspace w;
+  w.train({"epochs=2"});
+  fs::create_directory(w.folder() / "moved");
+  fs::rename(w.folder() / "shapes.csv", w.folder() / "moved/my shapes.csv");
+  // A higher lr, with which the first epochs stay the best.
+  check_goes_on(w, {"resume", "shapes", "--set", "epochs=3", "--set", "optimizer.lr=10", "--set",
+                    "dataset.path=\"" + (w.folder() / "moved/my shapes.csv").string() + "\""});
+  const Outcome best = check_goes_on(w, {"eval", "shapes"});
+  CHECK_FALSE(contains(best.out, "after epoch 2:"));
+  CHECK(contains(best.out, "val_loss"));
+}
+
 TEST_CASE("a fork of changed data is refused by name, and accepted with --data-changed or with its own data") {
   const ShapesWorkspace w;
   w.train({"epochs=1"});

@@ -74,7 +74,7 @@ void Checker::missing(const Node& node, const Option& option, const std::string&
   }
   // A setting of the name alone leaves no option of the former component.
   const Node* name = given_ == nullptr ? nullptr : given_->at_path(path.substr(0, path.rfind('.')) + ".name");
-  const bool renamed = name && where(name->place).starts_with("--set");
+  const bool renamed = name && is_of_command_line(name->place);
   if (renamed) remedy += "; with another name, give all options of the table";
   problems_.add(renamed ? name->place : node.place, "\"" + path + "\" is missing", remedy);
 }

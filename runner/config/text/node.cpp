@@ -57,10 +57,9 @@ std::string in_toml(const Node& node) {
 
 std::string as_setting(const std::string& path, const Node& value) {
   if (path.ends_with(']') || value.varies) return in_toml(value);
-  const bool in_file = value.place.source && value.place.source->is_file();
   // --set takes no key of a list's item: the list is given as a whole.
   const bool in_item = path.find('[') != std::string::npos;
-  if (!in_file && !in_item) return "--set " + shell_word(path + "=" + in_toml(value));
+  if (is_of_command_line(value.place) && !in_item) return "--set " + shell_word(path + "=" + in_toml(value));
   return path.substr(path.rfind('.') + 1) + " = " + in_toml(value);
 }
 

@@ -83,6 +83,8 @@ bool before(const SourceRange& a, const SourceRange& b) {
   return std::tuple(a.source->rank(), a.line, a.column) < std::tuple(b.source->rank(), b.line, b.column);
 }
 
+bool is_of_command_line(const SourceRange& place) { return !place.source || !place.source->is_file(); }
+
 std::string where(const SourceRange& place) {
   const std::string& label = place.source->label();
   if (place.line == 0 || !place.source->is_file()) return label;

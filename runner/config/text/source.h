@@ -53,6 +53,9 @@ struct SourceRange {
 
 bool before(const SourceRange& a, const SourceRange& b);
 
+// Was it given on the command line, by --set or an option, and not in a file?
+bool is_of_command_line(const SourceRange& place);
+
 // "experiments/x.toml:3:1", or "--set 2".
 std::string where(const SourceRange& place);
 

@@ -49,10 +49,6 @@ std::string remedy_without_whole(const fs::path& checkpoints) {
          own_command("run " + path_word(RunDirectory(checkpoints.parent_path()).config()));
 }
 
-}  // namespace
-
-namespace {
-
 fs::path require_found(const Found& found, const fs::path& checkpoints) {
   // Without this error the run would silently start over and lose checkpoints that a person may still repair.
   if (found.whole.empty() && found.damaged) {
