@@ -79,6 +79,7 @@ State state_of(const nlohmann::json& json) {
   s.position = count_member(json, "position");
   s.offset = count_member(json, "offset");
   s.step = count_member(json, "step");
+  if (json.contains("skipped_steps")) s.skipped_steps = count_member(json, "skipped_steps");
   s.world_size = static_cast<int>(count_member(json, "world_size", INT_MAX));
   if (s.world_size == 0) throw std::runtime_error("\"world_size\" is 0");
   s.batch_size = count_member(json, "batch_size");
@@ -141,6 +142,7 @@ std::string to_text(const State& s) {
   };
   if (s.data) json["data"] = record::to_value(*s.data);
   if (!s.rules.empty()) json["rules"] = s.rules;
+  if (s.skipped_steps > 0) json["skipped_steps"] = s.skipped_steps;
   if (!s.ended_by.empty()) json["ended_by"] = s.ended_by;
   if (s.reason != record::SaveReason::regular) json["reason"] = record::to_string(s.reason);
   return json.dump(1) + "\n";

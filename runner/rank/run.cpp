@@ -61,6 +61,7 @@ std::string label(const Task& t) {
 void show_start(record::RunProgress& run, const config::Length& length, const checkpoint::State& state) {
   run.steps_in_all = length.steps;
   run.step = state.step;
+  run.skipped_steps = state.skipped_steps;
   run.epochs_done = state.epoch;
   run.seconds = state.seconds;
 }
@@ -175,8 +176,8 @@ void start(Parts& p) {
 void run_to_end(train::Trainer& trainer, Parts& p) {
   try {
     trainer.run();
-    // The rank whose loss is not finite throws its error. Ranks without a parent learn the reason from that rank.
-    if (trainer.gave_up() && !p.task.watched) throw dist::PeerLost("another rank's loss is not finite");
+    // The rank whose loss or gradient is not finite throws its error. Ranks without a parent learn the reason from it.
+    if (trainer.gave_up() && !p.task.watched) throw dist::PeerLost("another rank's loss or gradient is not finite");
   } catch (...) {
     if (p.events) p.events->finish(/*success=*/false);
     throw;

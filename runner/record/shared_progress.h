@@ -39,10 +39,13 @@ const char* to_string(CollectiveKind collective);
 
 // The loss of one rank in one step, before the average over ranks.
 struct LossEntry {
+  static constexpr std::int64_t kNone = -1;
+
   std::atomic<std::int64_t> step{0};  // written last: once it has this step, the entry is complete
   double loss_sum = 0;                // sum over samples, or over the targets that count
   double loss_weight = 0;             // divisor of the sum: the weight of its samples or targets
   std::int64_t samples = 0;
+  std::atomic<std::int64_t> bad_gradient{kNone};  // index of the first parameter whose gradient is not finite
 };
 
 // The number of steps in a rank's ring of losses. Ranks are never more than one step apart, since each step ends in an
@@ -59,10 +62,11 @@ struct alignas(64) RankProgress {
   std::atomic<bool> stopped{false};                              // by SIGSTOP or a debugger, as the parent saw it last
   std::atomic<std::int64_t> activity{0};                         // grows while the rank does something, on any thread
   LossEntry losses[kLossRing];
-  std::atomic<bool> failed{false};       // `error` is complete
-  std::atomic<bool> peer_lost{false};    // the cause is that another rank went away
-  std::atomic<bool> peer_late{false};    // the cause is that another rank stayed away for too long
-  std::atomic<bool> begun{false};        // the run directory is open; without a parent
+  std::atomic<std::int64_t> not_finite_rows{0};  // predicted rows whose outputs hold NaN or inf
+  std::atomic<bool> failed{false};               // `error` is complete
+  std::atomic<bool> peer_lost{false};            // the cause is that another rank went away
+  std::atomic<bool> peer_late{false};            // the cause is that another rank stayed away for too long
+  std::atomic<bool> begun{false};                // the run directory is open; without a parent
   std::atomic<bool> interrupted{false};  // it ended before the run's last step, because the run was asked to stop
   std::atomic<bool> no_restart{false};   // the failure would repeat: a restart of the ranks cannot help
   char error[2000] = {};
@@ -106,6 +110,7 @@ struct alignas(64) RunProgress {
   std::atomic<std::int64_t> epoch{0};
   std::atomic<std::int64_t> step{0};
   std::atomic<std::int64_t> steps_in_all{0};
+  std::atomic<std::int64_t> skipped_steps{0};  // left out because a loss or a gradient was not finite
   std::atomic<std::int64_t> epochs_done{0};
   std::atomic<std::int64_t> parameters{0};  // number of the model's parameters; 0: no rank has built it yet
   std::atomic<std::int64_t> frozen_parameters{0};
@@ -151,7 +156,8 @@ class SharedProgress {
   // The same for the end of the run by rank 0's clock: the step after which the run ends.
   std::atomic<std::int64_t>& end_after_step() { return header_->end_after_step; }
 
-  // If a rank's loss of a step is not finite, the rank stores the step here before the all-reduce that ends the step.
+  // If a rank's loss or gradient of a step is not finite, the rank stores the step here before the all-reduce that ends
+  // the step.
   std::atomic<std::int64_t>& not_finite(std::int64_t step) { return header_->not_finite[loss_place(step)]; }
 
  private:

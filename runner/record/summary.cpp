@@ -78,6 +78,7 @@ void write_summary(const RunDirectory& run, const Summary& s) {
       {"ended", s.status == "running" ? config::Value(nullptr) : config::Value(timestamp(std::time(nullptr)))},
       {"epochs", s.epochs},
       {"steps", s.steps},
+      {"skipped_steps", s.skipped_steps},
       {"final", final_metrics},
       {"best", s.best},
       {"test", test.empty() ? config::Value(nullptr) : test},

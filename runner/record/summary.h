@@ -17,7 +17,8 @@ struct Failure {
   std::string log;
 };
 
-// The part of an error's text that tells of a loss that is not finite: a run that resumes unchanged fails again.
+// The part of an error's text that tells of a loss, gradient or weight that is not finite: a run that resumes unchanged
+// fails again.
 inline constexpr const char* kLossNotFinite = " is not finite";
 inline constexpr const char* kDataNotFinite = "the data of this step hold inf or NaN";  // the cause of the former
 
@@ -40,6 +41,7 @@ struct Summary {
   std::string started;  // in the format of record/timestamp.h; of a resumed run, its first start
   std::int64_t epochs = 0;
   std::int64_t steps = 0;
+  std::int64_t skipped_steps = 0;  // of these, left out because a loss or a gradient was not finite
   config::Value final_metrics = config::Value::object();  // by name
   config::Value best = config::Value::object();           // metric, value, step
   config::Value test = config::Value::object();           // the test's metrics by name; empty: no test

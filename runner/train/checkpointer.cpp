@@ -18,6 +18,7 @@
 #include "checkpoint/everywhere.h"
 #include "checkpoint/rng.h"
 #include "record/saves/retention.h"
+#include "train/gradients.h"
 
 namespace ddp::train {
 namespace fs = std::filesystem;
@@ -35,6 +36,34 @@ Checkpointer::Checkpointer(CheckpointerParts parts)
   if (p_.rank != 0) return;
   record::remove_unfinished(p_.folder);
   if (const auto best = record::best_saved(p_.folder, p_.metric)) best_saved_ = best_before_ = best->value;
+  // A mask of -inf is a usual buffer.
+  for (const NamedTensors* of_model : {&p_.model.parameters_by_all_names(), &p_.model.buffers()}) {
+    begin_with(checkpoint::kModel, *of_model);
+  }
+}
+
+void Checkpointer::begin_with(const std::string& state, const NamedTensors& tensors) {
+  for (const auto& [name, tensor] : tensors) {
+    if (!all_finite(tensor)) begun_with_.insert(state + "/" + name);
+  }
+}
+
+std::string Checkpointer::not_finite_in(const std::string& state) const {
+  const checkpoint::StateTensors tensors = p_.states.at(state)->tensors();
+  for (const NamedTensors* part : {&tensors.steady, &tensors.changing}) {
+    for (const auto& [name, tensor] : *part) {
+      if (!all_finite(tensor) && !begun_with_.contains(state + "/" + name)) {
+        return "\"" + name + "\" of the " + (state == checkpoint::kOptimizer ? "optimizer's state" : state);
+      }
+    }
+  }
+  return "";
+}
+
+std::string Checkpointer::not_finite() const {
+  if (p_.rank != 0) return "";
+  const std::string of_model = not_finite_in(checkpoint::kModel);
+  return of_model.empty() ? not_finite_in(checkpoint::kOptimizer) : of_model;
 }
 
 std::map<std::string, std::unique_ptr<SavedState>> states_of(const StateParts& parts) {
@@ -61,8 +90,8 @@ void Checkpointer::begin_snapshot(checkpoint::State state) {
   }
 }
 
-void Checkpointer::save(checkpoint::State state) {
-  if (state.step == saved_step_) return;
+std::string Checkpointer::save(checkpoint::State state) {
+  if (state.step == saved_step_) return "";
   saved_step_ = state.step;
   const double begun = p_.rank == 0 ? p_.recorder->seconds() : 0;
   wait();
@@ -72,19 +101,23 @@ void Checkpointer::save(checkpoint::State state) {
                             .stall = 0,
                             .reason = state.reason};
   complete(state);
-  if (p_.rank != 0) return;
+  if (p_.rank != 0) return "";
+  for (const auto& [name, saved] : p_.states) {
+    if (std::string broken = not_finite_in(name); !broken.empty()) return broken;
+  }
   count_as_best(state);
   try {
     begin_snapshot(std::move(state));
   } catch (const std::exception& error) {
     not_saved(record.step, error);
-    return;
+    return "";
   }
   record.stall = p_.recorder->seconds() - begun;
   awaited_since_ = std::numeric_limits<double>::infinity();
   copying_ = true;
   ready_ = true;
   in_background([this, record] { write(record); });
+  return "";
 }
 
 // Called while no save is in progress, so the result of the last one is known.
@@ -185,7 +218,10 @@ void Checkpointer::finish() {
 
 void Checkpointer::restore(const checkpoint::Checkpoint& loaded) {
   const at::NoGradGuard no_grad;
-  for (const auto& [name, saved] : p_.states) saved->restore(loaded.of(name), loaded.state);
+  for (const auto& [name, saved] : p_.states) {
+    saved->restore(loaded.of(name), loaded.state);
+    if (p_.rank == 0) begin_with(name, loaded.of(name));
+  }
   checkpoint::restore_rng(p_.rank % loaded.state.world_size, p_.devices, loaded.state);
   saved_step_ = loaded.state.step;
   restored_step_ = loaded.state.step;

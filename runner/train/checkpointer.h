@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -45,8 +46,12 @@ class Checkpointer {
   explicit Checkpointer(CheckpointerParts parts);
 
   // Starts a save, unless this step was already saved. Adds generators and buckets to `state`. Once the checkpoint is
-  // complete, removes the checkpoints that retention does not keep. Collective.
-  void save(checkpoint::State state);
+  // complete, removes the checkpoints that retention does not keep. Returns what is not finite in the state, as
+  // not_finite() does; nothing is saved then. Collective.
+  [[nodiscard]] std::string save(checkpoint::State state);
+  // Returns the first parameter, buffer or state of the optimizer that holds NaN or inf, in words, unless it did when
+  // training started; "": none, or this is not rank 0.
+  std::string not_finite() const;
   // Waits until the copy in memory is complete. Call before the optimizer changes the weights.
   void before_update();
   // Waits for the save in progress to end, successful or not.
@@ -78,6 +83,8 @@ class Checkpointer {
   void complete(checkpoint::State& state) const;
   // Rank 0 only.
   void begin_snapshot(checkpoint::State state);
+  std::string not_finite_in(const std::string& state) const;
+  void begin_with(const std::string& state, const NamedTensors& tensors);
   void in_background(const std::function<void()>& work);
   void write(record::SaveRecord record);
   void not_saved(std::int64_t step, const std::exception& error);
@@ -93,6 +100,7 @@ class Checkpointer {
   std::string failure_;                        // why the last save failed; empty: it succeeded
   double best_saved_;                          // metric value if the last save succeeds; NaN: none saved
   double best_before_;                         // metric value if the last save fails
+  std::set<std::string> begun_with_;           // "STATE/NAME" of tensors that held NaN or inf at the start
   bool ready_ = false;                         // the memory of the copy is allocated
   std::future<void> saving_;                   // a save or get_ready(); last, since it uses the members above
 };

@@ -1,8 +1,44 @@
 #include "train/gradients.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/linalg_vector_norm.h>
+#include <ATen/ops/stack.h>
+#include <torch/csrc/autograd/variable.h>
 
 namespace ddp::train {
+namespace {
+
+// A float32 is not finite if all bits of its exponent are set.
+bool floats_are_finite(const float* numbers, std::int64_t count) {
+  constexpr std::uint32_t kExponent = 0x7f800000;
+  constexpr std::int64_t kAtOnce = 16;
+  using Bits = std::uint32_t __attribute__((vector_size(kAtOnce * sizeof(std::uint32_t))));
+  Bits found = {};
+  std::int64_t i = 0;
+  for (; i + kAtOnce <= count; i += kAtOnce) {
+    Bits bits;
+    std::memcpy(&bits, numbers + i, sizeof bits);
+    found |= static_cast<Bits>((bits & kExponent) == kExponent);
+  }
+  std::uint32_t any = 0;
+  for (int lane = 0; lane < kAtOnce; ++lane) any |= found[lane];
+  for (; i < count; ++i) any |= std::isfinite(numbers[i]) ? 0 : 1;
+  return any == 0;
+}
+
+// Returns the largest absolute value, as float64: NaN if a number is NaN, else infinite if a number is.
+at::Tensor largest_value(const at::Tensor& numbers) {
+  return at::linalg_vector_norm(numbers, std::numeric_limits<double>::infinity(), /*dim=*/{}, /*keepdim=*/false,
+                                at::kDouble);
+}
+
+}  // namespace
 
 std::vector<at::Tensor> gradients_of(const NamedTensors& parameters) {
   std::vector<at::Tensor> gradients;
@@ -27,6 +63,61 @@ std::vector<std::vector<at::Tensor>> by_device_and_type(const std::vector<at::Te
     }
   }
   return groups;
+}
+
+bool all_finite(const at::Tensor& numbers) {
+  if (!numbers.is_floating_point() || numbers.numel() == 0) return true;
+  const at::NoGradGuard no_grad;
+  const bool plain = numbers.device().is_cpu() && numbers.scalar_type() == at::kFloat &&
+                     numbers.layout() == at::kStrided && numbers.is_non_overlapping_and_dense();
+  if (plain) return floats_are_finite(numbers.const_data_ptr<float>(), numbers.numel());
+  return std::isfinite(largest_value(numbers).item<double>());
+}
+
+std::optional<std::size_t> first_not_finite(const std::vector<at::Tensor>& gradients) {
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    if (gradients[i].defined() && !all_finite(gradients[i])) return i;
+  }
+  return {};
+}
+
+GradientWatch::GradientWatch(const NamedTensors& parameters, std::function<void(std::size_t)> found)
+    : found_(std::move(found)) {
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const at::Tensor& parameter = parameters[i].second;
+    if (!parameter.requires_grad()) continue;
+    hooks_.emplace_back(parameter,
+                        parameter.register_hook([this, i](const at::Tensor& gradient) { look(i, gradient); }));
+  }
+}
+
+GradientWatch::~GradientWatch() {
+  for (const auto& [parameter, hook] : hooks_) parameter.remove_hook(hook);
+}
+
+void GradientWatch::look(std::size_t parameter, const at::Tensor& gradient) {
+  if (!gradient.device().is_cpu()) {
+    const at::NoGradGuard no_grad;
+    largest_.emplace_back(parameter, largest_value(gradient));
+  } else if (!all_finite(gradient)) {
+    note(parameter);
+    found_(*first_);
+  }
+}
+
+void GradientWatch::note(std::size_t parameter) { first_ = std::min(first_.value_or(parameter), parameter); }
+
+std::optional<std::size_t> GradientWatch::first() {
+  if (!largest_.empty()) {
+    std::vector<at::Tensor> values;
+    for (const auto& [parameter, value] : largest_) values.push_back(value);
+    const at::Tensor largest = at::stack(values).cpu();  // waits once for all
+    for (std::size_t i = 0; i < largest_.size(); ++i) {
+      if (!std::isfinite(largest.const_data_ptr<double>()[i])) note(largest_[i].first);
+    }
+    largest_.clear();
+  }
+  return std::exchange(first_, {});
 }
 
 }  // namespace ddp::train

@@ -1,5 +1,10 @@
 #pragma once
 
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -13,5 +18,35 @@ std::vector<at::Tensor> gradients_of(const NamedTensors& parameters);
 
 // Groups the tensors by device and dtype, in the order of the groups' first members.
 std::vector<std::vector<at::Tensor>> by_device_and_type(const std::vector<at::Tensor>& tensors);
+
+// Tells whether no number of a tensor is NaN or infinite. On a GPU this waits for the device.
+bool all_finite(const at::Tensor& numbers);
+
+// Returns the index of the first gradient that is not finite; nothing if all are, or are undefined.
+std::optional<std::size_t> first_not_finite(const std::vector<at::Tensor>& gradients);
+
+// Looks at each gradient as backward makes it, before it is added to those of other micro-batches and ranks: a number
+// that is not finite stays so in every sum. On a CPU the gradient is then still in the cache.
+class GradientWatch {
+ public:
+  // Calls `found` during backward with the index of a parameter whose gradient is not finite. Only on a CPU: a GPU's
+  // answer is not known until first() waits for it.
+  GradientWatch(const NamedTensors& parameters, std::function<void(std::size_t)> found);
+  ~GradientWatch();
+  GradientWatch(const GradientWatch&) = delete;
+  GradientWatch& operator=(const GradientWatch&) = delete;
+
+  // Returns the index of the first parameter whose gradient was not finite since the last call. Waits for a GPU.
+  std::optional<std::size_t> first();
+
+ private:
+  void look(std::size_t parameter, const at::Tensor& gradient);
+  void note(std::size_t parameter);
+
+  const std::function<void(std::size_t)> found_;
+  std::vector<std::pair<at::Tensor, unsigned>> hooks_;
+  std::optional<std::size_t> first_;
+  std::vector<std::pair<std::size_t, at::Tensor>> largest_;  // on a GPU: the largest number of each gradient
+};
 
 }  // namespace ddp::train

@@ -76,22 +76,34 @@ std::string remedy_for_data(const config::Experiment& e) {
   return e.on_nan == "skip" ? correct : correct + "; or give --set on_nan=skip, which skips such steps";
 }
 
+// Returns "give a smaller lr, such as …"; "": a smaller one is no remedy.
+std::string remedy_for_lr(const config::Experiment& e) {
+  const auto lr = e.optimizer.options.find("lr");
+  if (lr == e.optimizer.options.end() || !lr->is_number() || lr->get<double>() <= kLeastLr) return "";
+  return "give a smaller lr, such as --set optimizer.lr=" + printed(smaller(lr->get<double>()));
+}
+
+void add_choice(std::string& text, const std::string& choice) { text += (text.empty() ? "" : ", or ") + choice; }
+
 std::string remedy_for_steps(const config::Experiment& e, const LargestNumbers& largest) {
   std::string text;
-  const auto add = [&](const std::string& choice) { text += (text.empty() ? "" : ", or ") + choice; };
+  const auto add = [&](const std::string& choice) { add_choice(text, choice); };
   const std::string sets = scaling(e, largest);
   if (!sets.empty()) add("start a new run on a small scale:" + sets);
-  const auto lr = e.optimizer.options.find("lr");
-  const bool has_lr = lr != e.optimizer.options.end() && lr->is_number();
-  if (has_lr && lr->get<double>() > kLeastLr) {
-    add("give a smaller lr, such as --set optimizer.lr=" + printed(smaller(lr->get<double>())));
+  const std::string lr = remedy_for_lr(e);
+  if (!lr.empty()) {
+    add(lr);
   } else if (sets.empty()) {
     add("look at the data and the model, for lr is small already: " + plan_command() +
         " shows the range of the first batch");
   }
   if (e.precision == "fp16") add("--set precision=fp32");
-  if (e.on_nan != "skip") add("--set on_nan=skip, which skips such steps");
   return text;
+}
+
+std::string with_skip(const config::Experiment& e, std::string remedy) {
+  if (e.on_nan != "skip") add_choice(remedy, "--set on_nan=skip, which skips such steps");
+  return remedy;
 }
 
 std::string what_is_large(const LargestNumbers& largest) {
@@ -116,37 +128,44 @@ LargestNumbers largest_of(const std::vector<at::Tensor>& inputs, const datasets:
   return largest;
 }
 
-Error loss_not_finite(const config::Experiment& e, std::int64_t step, int rank, const LargestNumbers& largest) {
-  const std::string what = "the loss of step " + std::to_string(step) + record::kLossNotFinite + " (first on rank " +
-                           std::to_string(rank) + ")";
+Error step_not_finite(const config::Experiment& e, std::int64_t step, const NotFinite& found,
+                      const LargestNumbers& largest, const NamedTensors& parameters) {
+  const std::string of_step = " of step " + std::to_string(step);
+  const std::string on_rank = " (first on rank " + std::to_string(found.rank) + ")";
   const std::string unchanged = "; the weights were not changed";
+  if (found.parameter) {
+    return training_error("the gradient" + of_step + record::kLossNotFinite + on_rank + ", first in the parameter \"" +
+                              parameters[*found.parameter].first + "\", while the loss was finite" + unchanged,
+                          "",
+                          with_skip(e, remedy_for_steps(e, largest) +
+                                           ", or change an operation of the model that has no finite derivative "
+                                           "there, such as sqrt at 0"));
+  }
+  const std::string what = "the loss" + of_step + record::kLossNotFinite + on_rank;
   if (!std::isfinite(largest.input) || !std::isfinite(largest.target)) {
     return training_error(what + ", for " + record::kDataNotFinite + ": " + largest.not_finite + unchanged, "",
                           remedy_for_data(e));
   }
   const std::string large = what_is_large(largest);
-  return training_error(what + (large.empty() ? "" : ", with " + large) + unchanged, "", remedy_for_steps(e, largest));
+  return training_error(what + (large.empty() ? "" : ", with " + large) + unchanged, "",
+                        with_skip(e, remedy_for_steps(e, largest)));
 }
 
-void SkippedSteps::count(std::optional<int> not_finite, bool skipped) {
-  ++steps_;
-  if (not_finite || skipped) ++skipped_;
-  if (not_finite) lowest_ = std::min(lowest_.value_or(*not_finite), *not_finite);
+Error state_not_finite(const config::Experiment& e, std::int64_t step, const std::string& name,
+                       const LargestNumbers& largest) {
+  return training_error(
+      "after step " + std::to_string(step) + ", " + name + record::kLossNotFinite + ": the updates were too large", "",
+      remedy_for_steps(e, largest));
 }
 
-std::string SkippedSteps::warning(const config::Experiment& e, int rank, const LargestNumbers& largest) const {
-  if (skipped_ * 2 <= steps_) return "";
-  const std::string steps = std::to_string(steps_) + " steps";
-  const std::string count = skipped_ == steps_ ? "all " + steps : std::to_string(skipped_) + " of " + steps;
-  const std::string scale = e.precision == "fp16" ? "; the loss scale of fp16 halves at each such step" : "";
-  // This rank cannot tell whether data or steps of another rank were the cause.
-  if (lowest_ && *lowest_ > rank) {
-    return count + " changed no weight, because the loss of rank " + std::to_string(*lowest_) + " was not finite" +
-           scale + "; --set on_nan=stop ends a run at such a step and names the cause";
-  }
-  const bool bad_data = !std::isfinite(largest.input) || !std::isfinite(largest.target);
-  return count + " changed no weight, because a loss or a gradient was not finite" + scale + "; " +
-         (bad_data ? remedy_for_data(e) : remedy_for_steps(e, largest));
+Error steps_skipped(const config::Experiment& e, std::int64_t steps, std::int64_t skipped) {
+  const std::string count = skipped == steps ? "all " + std::to_string(steps) + " steps"
+                                             : std::to_string(skipped) + " of " + std::to_string(steps) + " steps";
+  const bool fp16 = e.precision == "fp16";
+  return training_error(
+      count + " changed no weight, because a loss or a gradient was not finite" +
+          (fp16 ? "; the loss scale of fp16 halves at each such step" : ""),
+      "", fp16 ? "--set precision=fp32" : "--set on_nan=stop ends a run at such a step and names the cause");
 }
 
 }  // namespace ddp::train

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +9,8 @@
 #include "base/error.h"
 #include "config/experiment.h"
 #include "datasets/batch.h"
+#include "model/named_tensors.h"
+#include "train/step_exchange.h"
 
 namespace ddp::train {
 
@@ -21,24 +22,17 @@ struct LargestNumbers {
 };
 LargestNumbers largest_of(const std::vector<at::Tensor>& inputs, const datasets::Batch& batch);
 
-// Returns the error of a run that ends after a step without a finite loss. `rank`: the first rank that had none;
-// `largest`: of its micro-batch.
-Error loss_not_finite(const config::Experiment& experiment, std::int64_t step, int rank, const LargestNumbers& largest);
+// Returns the error of a run that ends after a step with a loss or a gradient that is not finite. `largest`: of the
+// rank's micro-batch; `parameters`: their names.
+Error step_not_finite(const config::Experiment& experiment, std::int64_t step, const NotFinite& found,
+                      const LargestNumbers& largest, const NamedTensors& parameters);
 
-// Counts the steps of this process, and its skipped steps: they left the weights unchanged, because a loss or a
-// gradient was not finite.
-class SkippedSteps {
- public:
-  // `not_finite`: the first rank whose loss was not finite in this step.
-  void count(std::optional<int> not_finite, bool skipped);
-  // Returns the warning at the end of a run that skipped most of its steps; "": most steps changed the weights.
-  // `largest`: of a skipped step of this rank.
-  std::string warning(const config::Experiment& experiment, int rank, const LargestNumbers& largest) const;
+// Returns the error of a run whose updates made a number of its state infinite or NaN. `name`: of that tensor.
+Error state_not_finite(const config::Experiment& experiment, std::int64_t step, const std::string& name,
+                       const LargestNumbers& largest);
 
- private:
-  std::int64_t steps_ = 0;
-  std::int64_t skipped_ = 0;
-  std::optional<int> lowest_;  // the lowest of these first ranks
-};
+// Returns what to say of a run whose skipped steps left the weights unchanged, because a loss or a gradient was not
+// finite.
+Error steps_skipped(const config::Experiment& experiment, std::int64_t steps, std::int64_t skipped);
 
 }  // namespace ddp::train

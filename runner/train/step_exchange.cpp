@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/tensor.h>
+
+#include "train/gradients.h"
 
 namespace ddp::train {
 namespace {
@@ -14,24 +17,37 @@ class SharedMemoryExchange : public StepExchange {
   SharedMemoryExchange(record::SharedProgress& shared, int rank, bool posts_late)
       : shared_(shared), rank_(rank), posts_late_(posts_late) {}
 
-  void post(std::int64_t step, const LossSum& loss) override {
+  void begin(std::int64_t step) override {
     step_ = step;
+    entry_of(rank_).bad_gradient.store(record::LossEntry::kNone, std::memory_order_relaxed);
+  }
+
+  void gradient_not_finite(std::size_t parameter) override {
+    entry_of(rank_).bad_gradient.store(static_cast<std::int64_t>(parameter), std::memory_order_relaxed);
+    shared_.not_finite(step_).store(step_, std::memory_order_relaxed);
+  }
+
+  void post(const LossSum& loss) override {
     auto& entry = entry_of(rank_);
     entry.loss_sum = loss.sum;
     entry.loss_weight = loss.weight;
     entry.samples = loss.samples;
-    if (!loss.finite()) shared_.not_finite(step).store(step, std::memory_order_relaxed);
-    entry.step.store(step, std::memory_order_release);
+    if (!loss.finite()) shared_.not_finite(step_).store(step_, std::memory_order_relaxed);
+    entry.step.store(step_, std::memory_order_release);
   }
 
-  std::optional<int> not_finite() override {
-    // Ranks that post early have posted, because they post before they join the all-reduce.
+  std::optional<NotFinite> not_finite() override {
+    // Ranks on a CPU have posted their losses and looked at their gradients before they joined the all-reduce.
     if (posts_late_) {
       for (int r = 0; r < shared_.ranks(); ++r) wait_for(r);
     }
     if (shared_.not_finite(step_).load(std::memory_order_relaxed) != step_) return {};
     for (int r = 0; r < shared_.ranks(); ++r) {
-      if (!std::isfinite(entry_of(r).loss_sum)) return r;
+      if (!std::isfinite(entry_of(r).loss_sum)) return NotFinite{.rank = r};
+    }
+    for (int r = 0; r < shared_.ranks(); ++r) {
+      const std::int64_t bad = entry_of(r).bad_gradient.load(std::memory_order_relaxed);
+      if (bad != record::LossEntry::kNone) return NotFinite{.rank = r, .parameter = static_cast<std::size_t>(bad)};
     }
     return {};
   }
@@ -84,20 +100,27 @@ class SharedMemoryExchange : public StepExchange {
 // For ranks without shared progress: on several nodes, or started separately.
 class Gathered : public StepExchange {
  public:
-  Gathered(record::SharedProgress& shared, int rank, dist::Group control)
-      : shared_(shared), rank_(rank), control_(std::move(control)) {}
+  Gathered(record::SharedProgress& shared, int rank, dist::Group control, bool posts_late, const NamedTensors& watched)
+      : shared_(shared), rank_(rank), control_(std::move(control)), posts_late_(posts_late), watched_(watched) {}
 
-  void post(std::int64_t, const LossSum& loss) override {
+  void begin(std::int64_t) override { bad_gradient_ = kNone; }
+
+  void gradient_not_finite(std::size_t parameter) override { bad_gradient_ = static_cast<double>(parameter); }
+
+  void post(const LossSum& loss) override {
     // A rank without a parent sends its signal, so that all ranks end with the same exit code.
     const double stop = shared_.stop_requested() ? std::max(kStop, shared_.stop_signal().load()) : 0;
     const double save = rank_ == 0 && save_wanted_ ? 1 : 0;
     const double end = rank_ == 0 && end_wanted_ ? 1 : 0;
     pending_ = dist::start_all_gather(
-        control_, at::tensor({loss.sum, loss.weight, static_cast<double>(loss.samples), stop, save, end}, at::kDouble));
+        control_, at::tensor({loss.sum, loss.weight, static_cast<double>(loss.samples), stop, save, end, bad_gradient_},
+                             at::kDouble));
   }
 
-  std::optional<int> not_finite() override {
+  std::optional<NotFinite> not_finite() override {
     finish();
+    // Ranks on a CPU posted before they knew their gradients. All ranks see the same sums.
+    if (!not_finite_ && !posts_late_) not_finite_ = in_sums();
     return not_finite_;
   }
 
@@ -133,7 +156,12 @@ class Gathered : public StepExchange {
     int stop = 0;
     for (const auto& rank : std::exchange(pending_, nullptr)()) {
       const double* values = rank.const_data_ptr<double>();
-      if (!not_finite_ && !std::isfinite(values[0])) not_finite_ = r;
+      const bool of_loss = not_finite_ && !not_finite_->parameter;
+      if (!of_loss && !std::isfinite(values[0])) {
+        not_finite_ = NotFinite{.rank = r};
+      } else if (!not_finite_ && values[6] != kNone) {
+        not_finite_ = NotFinite{.rank = r, .parameter = static_cast<std::size_t>(values[6])};
+      }
       ++r;
       all_.add({.sum = values[0], .weight = values[1], .samples = static_cast<std::int64_t>(values[2])});
       stop = std::max(stop, static_cast<int>(values[3]));
@@ -144,14 +172,36 @@ class Gathered : public StepExchange {
     if (stop > kStop) shared_.stop_signal() = stop;
   }
 
+  // Finds a gradient that is not finite in the sums of all ranks, and the rank it came from. Collective if there is
+  // one.
+  std::optional<NotFinite> in_sums() {
+    std::optional<NotFinite> found;
+    for (std::size_t i = 0; i < watched_.size() && !found; ++i) {
+      const at::Tensor& gradient = watched_[i].second.grad();
+      if (gradient.defined() && !all_finite(gradient)) found = NotFinite{.rank = 0, .parameter = i};
+    }
+    if (!found) return {};
+    int r = 0;
+    for (const at::Tensor& bad : dist::all_gather(control_, at::scalar_tensor(bad_gradient_, at::kDouble))) {
+      const auto parameter = bad.item<double>();
+      if (parameter != kNone) return NotFinite{.rank = r, .parameter = static_cast<std::size_t>(parameter)};
+      ++r;
+    }
+    return found;  // no rank's own gradient: only their sum
+  }
+
   static constexpr int kStop = 1;  // a stop without a signal
+  static constexpr double kNone = -1;
 
   record::SharedProgress& shared_;
   const int rank_;
   const dist::Group control_;
+  const bool posts_late_;
+  const NamedTensors& watched_;
+  double bad_gradient_ = kNone;  // of this rank: the index of the parameter
   dist::PendingGather pending_;
   LossSum all_;
-  std::optional<int> not_finite_;
+  std::optional<NotFinite> not_finite_;
   bool stop_ = false;
   bool save_ = false;
   bool save_wanted_ = false;  // on rank 0: for the next step
@@ -162,8 +212,8 @@ class Gathered : public StepExchange {
 }  // namespace
 
 std::unique_ptr<StepExchange> make_step_exchange(record::SharedProgress& shared, int rank, const dist::Group& control,
-                                                 bool posts_late) {
-  if (control) return std::make_unique<Gathered>(shared, rank, control);
+                                                 bool posts_late, const NamedTensors& watched) {
+  if (control) return std::make_unique<Gathered>(shared, rank, control, posts_late, watched);
   return std::make_unique<SharedMemoryExchange>(shared, rank, posts_late);
 }
 

@@ -1,14 +1,22 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 
 #include "dist/collectives.h"
+#include "model/named_tensors.h"
 #include "record/shared_progress.h"
 #include "train/loss/loss_sum.h"
 
 namespace ddp::train {
+
+// The first rank of a step whose loss or whose own gradient is not finite.
+struct NotFinite {
+  int rank = 0;
+  std::optional<std::size_t> parameter = {};  // the first one with such a gradient; nothing: the loss is not finite
+};
 
 // The values that ranks exchange in a step beside gradients: their losses, stop requests, and whether rank 0 wants to
 // save or to end the run.
@@ -16,13 +24,20 @@ class StepExchange {
  public:
   virtual ~StepExchange() = default;
 
-  // Posts this rank's loss of `step`. On a CPU, call before the last backward of the step, whose all-reduce then hides
-  // the latency. On a GPU, call once that backward is queued, because reading a loss waits for the GPU.
-  virtual void post(std::int64_t step, const LossSum& loss) = 0;
+  // Begins `step`. Call before its first backward.
+  virtual void begin(std::int64_t step) = 0;
 
-  // Returns the first rank whose last posted loss is not finite. The result is the same on every rank. Call after the
-  // last backward of the step.
-  virtual std::optional<int> not_finite() = 0;
+  // Notes that this rank's gradient of a parameter is not finite. On a CPU, call during backward: before the gradient
+  // enters an all-reduce. On a GPU, call before post().
+  virtual void gradient_not_finite(std::size_t parameter) = 0;
+
+  // Posts this rank's loss of the step. On a CPU, call before the last backward of the step, whose all-reduce then
+  // hides the latency. On a GPU, call once that backward is queued, because reading a loss waits for the GPU.
+  virtual void post(const LossSum& loss) = 0;
+
+  // Returns what is not finite in this step; a loss before a gradient. The result is the same on every rank. Call after
+  // the last backward of the step.
+  virtual std::optional<NotFinite> not_finite() = 0;
 
   // Returns the last posted losses of all ranks, summed in rank order. Rank 0 only.
   virtual LossSum collect() = 0;
@@ -42,7 +57,8 @@ class StepExchange {
 
 // Exchanges through the shared progress, without a collective, if all ranks have it (`control` is null); else by an
 // all-gather over `control`, a group for CPU tensors. `posts_late`: ranks post after the last backward of the step.
+// `watched`: the parameters whose gradients are looked at; empty: none. It outlives the exchange.
 std::unique_ptr<StepExchange> make_step_exchange(record::SharedProgress& shared, int rank, const dist::Group& control,
-                                                 bool posts_late);
+                                                 bool posts_late, const NamedTensors& watched);
 
 }  // namespace ddp::train

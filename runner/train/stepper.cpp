@@ -4,22 +4,22 @@
 
 #include <ATen/core/grad_mode.h>
 
-#include "train/gradients.h"
-
 namespace ddp::train {
 
 using record::Phase;
 
 StepOutcome Stepper::take(std::int64_t step, double lr, std::int64_t micro_batches) {
   p_.model.zero_grad();
+  p_.exchange.begin(step + 1);
+  if (watch_) watch_->first();  // forgets the step before
   if (p_.experiment.on_nan == "skip") keep_buffers();
   enter(Phase::loading);
   batches_.start(step, micro_batches);
   for (std::int64_t i = 0; i + 1 < micro_batches; ++i) {
     const dist::Parallel::NoSync no_sync(p_.model);
-    run_micro_batch(step, /*last=*/false);
+    run_micro_batch(/*last=*/false);
   }
-  run_micro_batch(step, /*last=*/true);
+  run_micro_batch(/*last=*/true);
   enter(Phase::optimizer);
   StepOutcome outcome{.not_finite = p_.exchange.not_finite(), .grad_norm = {}};
   update(lr, outcome);
@@ -60,7 +60,7 @@ at::Tensor Stepper::loss_of(const std::vector<at::Tensor>& inputs, const dataset
   return batches_.loss(p_.model.forward(inputs), batch);
 }
 
-void Stepper::run_micro_batch(std::int64_t step, bool last) {
+void Stepper::run_micro_batch(bool last) {
   enter(Phase::loading);
   const datasets::Batch batch = batches_.next();
   const std::vector<at::Tensor> inputs = numerics_.prepared(on_device(batch.inputs, p_.device));
@@ -71,15 +71,17 @@ void Stepper::run_micro_batch(std::int64_t step, bool last) {
   // On a CPU the loss is available now. On a GPU it is read once all work of the step is queued.
   const bool post_early = p_.device.is_cpu();
   if (!last && post_early && !std::isfinite(loss.item<double>())) largest_ = largest_of(inputs, batch);
-  if (last && post_early) post_losses(step, loss, inputs, batch);
+  if (last && post_early) post_losses(loss, inputs, batch);
   (p_.scaler != nullptr ? p_.scaler->scaled(loss) : loss).backward();
-  if (last && !post_early) post_losses(step, loss, inputs, batch);
+  if (last && !post_early) post_losses(loss, inputs, batch);
 }
 
-void Stepper::post_losses(std::int64_t step, const at::Tensor& loss, const std::vector<at::Tensor>& inputs,
-                          const datasets::Batch& batch) {
+void Stepper::post_losses(const at::Tensor& loss, const std::vector<at::Tensor>& inputs, const datasets::Batch& batch) {
   const LossSum losses = batches_.read_losses();
-  p_.exchange.post(step + 1, losses);
+  if (watch_ && !p_.device.is_cpu()) {
+    if (const auto bad = watch_->first()) p_.exchange.gradient_not_finite(*bad);
+  }
+  p_.exchange.post(losses);
   if (!losses.finite() && !std::isfinite(loss.item<double>())) largest_ = largest_of(inputs, batch);
 }
 

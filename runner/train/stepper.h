@@ -13,6 +13,7 @@
 #include "record/shared_progress.h"
 #include "train/checkpointer.h"
 #include "train/clip.h"
+#include "train/gradients.h"
 #include "train/loss/loss.h"
 #include "train/not_finite.h"
 #include "train/optim/grouped_optimizer.h"
@@ -40,9 +41,9 @@ struct StepperParts {
 
 // The result of one optimizer step. It is the same on every rank.
 struct StepOutcome {
-  std::optional<int> not_finite;  // first rank whose loss is not finite: weights and buffers stay as they were
-  at::Tensor grad_norm;           // before clipping; undefined: the norm is not clipped
-  bool skipped = false;           // fp16: a gradient is not finite, so the weights are not changed
+  std::optional<NotFinite> not_finite;  // a loss or gradient: weights and buffers stay as they were
+  at::Tensor grad_norm;                 // before clipping; undefined: the norm is not clipped
+  bool skipped = false;                 // fp16: a gradient is not finite, so the weights are not changed
 };
 
 // Takes one optimizer step: forward and backward of its micro-batches, then the update of the weights.
@@ -52,7 +53,11 @@ class Stepper {
       : p_(std::move(parts)),
         batches_(p_.batches, p_.loss, p_.group),
         numerics_(model::Numerics::of(p_.experiment)),
-        clip_(p_.experiment.clip) {}
+        clip_(p_.experiment.clip) {
+    // GradScaler looks at the gradients itself.
+    if (p_.scaler != nullptr) return;
+    watch_.emplace(p_.model.parameters(), [this](std::size_t bad) { p_.exchange.gradient_not_finite(bad); });
+  }
 
   // `step`: number of steps done before this one. `micro_batches`: number of micro-batches in this step. Collective.
   StepOutcome take(std::int64_t step, double lr, std::int64_t micro_batches);
@@ -63,10 +68,9 @@ class Stepper {
  private:
   // Runs forward and loss under autocast; backward runs outside it.
   at::Tensor loss_of(const std::vector<at::Tensor>& inputs, const datasets::Batch& batch);
-  void run_micro_batch(std::int64_t step, bool last);
+  void run_micro_batch(bool last);
   // Gives the losses of the step to the exchange; `loss`, `inputs` and `batch`: of its last micro-batch.
-  void post_losses(std::int64_t step, const at::Tensor& loss, const std::vector<at::Tensor>& inputs,
-                   const datasets::Batch& batch);
+  void post_losses(const at::Tensor& loss, const std::vector<at::Tensor>& inputs, const datasets::Batch& batch);
   // The buffers as a step finds them, if a step that is left out must leave them so: a loss that is not finite may have
   // entered the running statistics of a batch norm. Every rank restores its own, so they agree as they did before.
   void keep_buffers();
@@ -84,6 +88,7 @@ class Stepper {
   const Clip clip_;
   std::vector<at::Tensor> kept_buffers_;
   LargestNumbers largest_;
+  std::optional<GradientWatch> watch_;
 };
 
 }  // namespace ddp::train

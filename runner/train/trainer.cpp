@@ -20,12 +20,15 @@ namespace {
 // The memory for a save by time is allocated when this share of the interval has passed.
 constexpr double kReadyAfter = 0.9;
 
+const NamedTensors kUnwatched;  // GradScaler looks at the gradients of fp16
+
 }  // namespace
 
 Trainer::Trainer(TrainerParts parts, checkpoint::State state)
     : p_(std::move(parts)),
       state_(std::move(state)),
-      exchange_(make_step_exchange(p_.shared, p_.rank, p_.control, !p_.device.is_cpu())),
+      exchange_(make_step_exchange(p_.shared, p_.rank, p_.control, !p_.device.is_cpu(),
+                                   p_.experiment.precision == "fp16" ? kUnwatched : p_.model.parameters())),
       evaluation_({.experiment = p_.experiment,
                    .device = p_.device,
                    .group = p_.group,
@@ -72,6 +75,11 @@ void Trainer::run() {
   if (p_.experiment.checkpoint.rehearse && state_.step == 0) p_.checkpointer.rehearse(state_);
   while (!finished() && !stopping_ && !given_up_) run_epoch();
   if (given_up_) return;
+  const bool skips = state_.skipped_steps * 2 > state_.step;
+  if (skips && state_.skipped_steps == state_.step && !ended_by().empty()) {
+    progress().no_restart = true;
+    throw steps_skipped(p_.experiment, state_.step, state_.skipped_steps);
+  }
   save(SaveReason::regular);
   p_.checkpointer.finish();
   const std::string reason = ended_by();
@@ -81,8 +89,10 @@ void Trainer::run() {
   }
   progress().interrupted = reason.empty();
   if (!reason.empty() && p_.test) test();
-  const std::string skipped = skipped_.warning(p_.experiment, p_.rank, stepper_.largest());
-  if (!skipped.empty() && p_.recorder) p_.console.line("warning: " + skipped);
+  if (skips && p_.recorder) {
+    const Error skipped = steps_skipped(p_.experiment, state_.step, state_.skipped_steps);
+    p_.console.line("warning: " + skipped.summary() + "; " + skipped.remedy());
+  }
   if (p_.recorder) p_.shared.run().end(rule, !reason.empty());
   enter(Phase::finished);
 }
@@ -121,9 +131,10 @@ void Trainer::run_step() {
   state_.position += of_step;
   progress().step.store(state_.step, std::memory_order_relaxed);
   if (p_.ema != nullptr) p_.ema->step_done(state_.step);
-  skipped_.count(outcome.not_finite, outcome.skipped);
-  if (p_.recorder) record_step(lr, outcome);
-  if (outcome.not_finite && p_.experiment.on_nan == "stop") give_up(*outcome.not_finite);
+  if (outcome.not_finite || outcome.skipped) ++state_.skipped_steps;
+  const bool ends_run = outcome.not_finite && (p_.experiment.on_nan == "stop" || !broken_parameter().empty());
+  if (p_.recorder) record_step(lr, outcome, ends_run);
+  if (ends_run) give_up(*outcome.not_finite);
 }
 
 void Trainer::announce_epoch(std::int64_t batch_size) {
@@ -132,7 +143,7 @@ void Trainer::announce_epoch(std::int64_t batch_size) {
                     " | Batchsize: " + std::to_string(batch_size) + " | Steps: " + std::to_string(batches));
 }
 
-void Trainer::record_step(double lr, const StepOutcome& outcome) {
+void Trainer::record_step(double lr, const StepOutcome& outcome, bool ends_run) {
   const LossSum all = exchange_->collect();
   state_.seen += all.samples;
   if (all.finite()) {
@@ -146,23 +157,42 @@ void Trainer::record_step(double lr, const StepOutcome& outcome) {
                           .lr = lr,
                           .samples = all.samples,
                           .nothing_counts = all.weight == 0,
-                          .ends_run = outcome.not_finite && p_.experiment.on_nan == "stop",
-                          .skipped = outcome.skipped};
+                          .ends_run = ends_run,
+                          .skipped = outcome.skipped || outcome.not_finite};
+  p_.shared.run().skipped_steps = state_.skipped_steps;
   // Reading the norm waits for the device.
   if (outcome.grad_norm.defined() && p_.recorder->writes(state_.step))
     step.grad_norm = outcome.grad_norm.item<double>();
   p_.recorder->step(step);
 }
 
-void Trainer::give_up(int rank) {
+void Trainer::give_up(const NotFinite& found) {
   given_up_ = true;
   // The failure of one rank ends the others, so first write the events and finish the save in progress.
   if (p_.recorder) p_.recorder->flush();
   p_.checkpointer.wait();
   dist::barrier(p_.group);
-  if (rank != p_.rank) return;
+  if (found.rank != p_.rank) return;
   progress().no_restart = true;
-  throw loss_not_finite(p_.experiment, state_.step, rank, stepper_.largest());
+  // Weights that an earlier update broke are the cause.
+  const std::string broken = broken_parameter();
+  if (!broken.empty()) throw state_not_finite(p_.experiment, state_.step - 1, broken, stepper_.largest());
+  throw step_not_finite(p_.experiment, state_.step, found, stepper_.largest(), p_.model.parameters());
+}
+
+void Trainer::require_finite(const std::string& name) {
+  if (name.empty()) return;
+  if (p_.recorder) p_.recorder->flush();
+  p_.checkpointer.wait();
+  progress().no_restart = true;
+  throw state_not_finite(p_.experiment, state_.step, name, stepper_.largest());
+}
+
+std::string Trainer::broken_parameter() const {
+  for (const auto& [name, parameter] : p_.model.parameters()) {
+    if (parameter.requires_grad() && !all_finite(parameter)) return "the parameter \"" + name + "\"";
+  }
+  return "";
 }
 
 void Trainer::end_by_time() {
@@ -250,6 +280,7 @@ void Trainer::validate_inside_epoch() {
 }
 
 record::MetricValues Trainer::validate() {
+  require_finite(p_.checkpointer.not_finite());
   enter(Phase::validating);
   return evaluation_.validate(*p_.validation, state_.step);
 }
@@ -271,7 +302,7 @@ void Trainer::save(SaveReason reason) {
   state_.rules = rules_.state();
   state_.ended_by = ended_by();
   if (p_.recorder) saved_at_ = state_.seconds = p_.recorder->seconds();
-  p_.checkpointer.save(state_);
+  require_finite(p_.checkpointer.save(state_));
 }
 
 bool Trainer::save_is_due_after_step() const {

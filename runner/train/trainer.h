@@ -55,9 +55,9 @@ class Trainer {
   Trainer(TrainerParts parts, checkpoint::State state);
 
   // Returns when all steps are done or all ranks have stopped after the same step. The state is then saved, unless a
-  // loss that is not finite ended the run.
+  // number that is not finite ended the run.
   void run();
-  // Did the loss of another rank end the run? That rank's run() throws the error.
+  // Did the loss or gradient of another rank end the run? That rank's run() throws the error.
   bool gave_up() const { return given_up_; }
 
  private:
@@ -65,9 +65,13 @@ class Trainer {
   void run_step();
   // Prints the line of the tutorial scripts at the start of an epoch; its "Steps" are the batches of a rank.
   void announce_epoch(std::int64_t batch_size);
-  void record_step(double lr, const StepOutcome& outcome);
-  // Ends the run without a save, because the loss of `rank` was not finite.
-  void give_up(int rank);
+  void record_step(double lr, const StepOutcome& outcome, bool ends_run);
+  // Ends the run without a save, because a loss or a gradient was not finite.
+  void give_up(const NotFinite& found);
+  // Throws the error of a state that is not finite. `name`: what is not finite in it; "": nothing.
+  void require_finite(const std::string& name);
+  // Returns the first trained parameter that is not finite, in words; "": none. The same on every rank.
+  std::string broken_parameter() const;
   // Keeps a run ended if a rule ended it and [stop] still has that rule. The ranks then only measure the test set.
   void restore_end();
   // Ends the run after the current step if its time is up. Collective.
@@ -119,7 +123,6 @@ class Trainer {
   std::int64_t in_epoch_ = 0;  // micro-batches of this epoch, or of its rest if the world size changed in it
   bool announced_ = false;     // the current epoch has its log line
   bool first_step_ = true;     // of this process
-  SkippedSteps skipped_;
   bool stopping_ = false;
   std::string stopped_by_;  // the rule that ended the run, agreed by all ranks; empty: none
   bool given_up_ = false;

@@ -1,4 +1,3 @@
-#include <barrier>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -7,13 +6,13 @@
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/tensor.h>
-#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 
 #include "catch.h"
 #include "errors.h"
 #include "train/metrics/measures.h"
 #include "train/metrics/merge.h"
 #include "train/metrics/row_order.h"
+#include "train/thread_group.h"
 
 namespace ddp::train {
 namespace {
@@ -30,34 +29,6 @@ config::Experiment experiment_of(const config::Value& metrics, const std::string
   e.loss.name = loss;
   return e;
 }
-
-class NoWork final : public c10d::Work {
- public:
-  bool wait(std::chrono::milliseconds) override { return true; }
-};
-
-// Two threads as ranks: each leaves its tensor for the other.
-struct Meeting {
-  std::barrier<> both{2};
-  at::Tensor sent[2];
-};
-
-class ThreadGroup final : public c10d::ProcessGroup {
- public:
-  ThreadGroup(Meeting& meeting, int rank) : ProcessGroup(rank, 2), meeting_(meeting) {}
-
-  c10::intrusive_ptr<c10d::Work> allgather(std::vector<std::vector<at::Tensor>>& outputs,
-                                           std::vector<at::Tensor>& inputs, const c10d::AllgatherOptions&) override {
-    meeting_.sent[getRank()] = inputs[0];
-    meeting_.both.arrive_and_wait();
-    for (int r = 0; r < 2; ++r) outputs[0][r].copy_(meeting_.sent[r]);
-    meeting_.both.arrive_and_wait();
-    return c10::make_intrusive<NoWork>();
-  }
-
- private:
-  Meeting& meeting_;
-};
 
 // Runs the body as two ranks, each with a Merge over both.
 void as_two_ranks(const std::function<void(int rank, const Merge& merge)>& body) {

@@ -149,6 +149,7 @@ std::string in_words(record::Failure failure, const record::RunDirectory& direct
 void add_progress(record::Summary& s, const record::RunProgress& run, const config::Experiment& e) {
   s.epochs = run.epochs_done;
   s.steps = run.step;
+  s.skipped_steps = run.skipped_steps;
   s.seconds = run.seconds;
   if (run.ended) s.stopped_by = run.stopped_by;
   if (run.parameters > 0) {

@@ -1,0 +1,94 @@
+#include <limits>
+#include <memory>
+#include <thread>
+
+#include <ATen/ops/dot.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/sqrt.h>
+#include <ATen/ops/zeros.h>
+#include <torch/csrc/autograd/variable.h>
+
+#include "catch.h"
+#include "train/gradients.h"
+#include "train/step_exchange.h"
+#include "train/thread_group.h"
+
+namespace ddp::train {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+TEST_CASE("one NaN or infinity is found at each place of a tensor of each type") {
+  for (const at::ScalarType type : {at::kFloat, at::kDouble, at::kBFloat16, at::kHalf}) {
+    for (const std::int64_t size : {1, 15, 16, 17, 40}) {
+      at::Tensor numbers = at::full({size}, -3.0, type);
+      REQUIRE(all_finite(numbers));
+      for (std::int64_t place = 0; place < size; ++place) {
+        for (const double bad : {kNan, kInfinite, -kInfinite}) {
+          numbers[place] = bad;
+          REQUIRE_FALSE(all_finite(numbers));
+        }
+        numbers[place] = 0;
+      }
+    }
+  }
+  CHECK(all_finite(at::zeros({0})));
+  CHECK(all_finite(at::full({3}, std::numeric_limits<float>::max())));
+  CHECK_FALSE(all_finite(at::full({3, 4}, kNan).t()));
+  CHECK_FALSE(all_finite(at::full({3, 4}, kNan).slice(1, 0, 2)));
+}
+
+TEST_CASE("a gradient is found during backward by the first parameter that has it, until the next call") {
+  NamedTensors parameters;
+  for (const char* name : {"sound", "zero", "also_zero"}) {
+    parameters.emplace_back(name, at::full({3}, parameters.empty() ? 1.0 : 0.0).requires_grad_());
+  }
+  const auto norm_of = [&](std::size_t i) { return at::sqrt(at::dot(parameters[i].second, parameters[i].second)); };
+  std::vector<std::size_t> found;
+  GradientWatch watch(parameters, [&](std::size_t bad) { found.push_back(bad); });
+  norm_of(0).backward();
+  CHECK(found.empty());
+  CHECK_FALSE(watch.first().has_value());
+  (norm_of(0) + norm_of(2) + norm_of(1)).backward();
+  REQUIRE(found.size() == 2);
+  CHECK(found.back() == 1);
+  CHECK(watch.first() == std::optional<std::size_t>(1));
+  CHECK_FALSE(watch.first().has_value());
+}
+
+TEST_CASE("ranks without shared progress find a gradient in the sum of all, and the rank it came from") {
+  Meeting meeting;
+  std::vector<std::optional<NotFinite>> found[2];
+  const auto as_rank = [&](int rank) {
+    record::SharedProgress own(2);
+    NamedTensors parameters;
+    for (const char* name : {"sound", "bad"}) {
+      parameters.emplace_back(name, at::zeros({2}));
+      parameters.back().second.mutable_grad() = at::zeros({2});
+    }
+    const auto exchange = make_step_exchange(own, rank, std::make_shared<ThreadGroup>(meeting, rank),
+                                             /*posts_late=*/false, parameters);
+    for (const bool bad : {false, true, false}) {
+      exchange->begin(1);
+      exchange->post({.sum = 1, .weight = 1, .samples = 1});
+      if (bad && rank == 1) exchange->gradient_not_finite(1);
+      parameters[1].second.mutable_grad() = at::full({2}, bad ? kInfinite : 1.0);
+      found[rank].push_back(exchange->not_finite());
+    }
+  };
+  std::thread other(as_rank, 1);
+  as_rank(0);
+  other.join();
+  for (const auto& of_rank : found) {
+    CHECK_FALSE(of_rank[0].has_value());
+    CHECK_FALSE(of_rank[2].has_value());
+    REQUIRE(of_rank[1].has_value());
+    CHECK(of_rank[1]->rank == 1);
+    CHECK(of_rank[1]->parameter == std::optional<std::size_t>(1));
+  }
+}
+
+}  // namespace ddp::train
