@@ -29,7 +29,7 @@ class Evaluation {
         loss_(train::losses().build(t.experiment->loss.name, t.experiment->loss.options)),
         measures_(*t.experiment) {}
 
-  void add(const std::optional<data::EvaluationSet>& set, const std::string& prefix, config::Value& values) const {
+  void add(const std::optional<data::EvaluationSet>& set, const std::string& prefix, Measurement& measurement) const {
     if (!set) return;
     const auto measured = train::evaluate({.model = *model_,
                                            .group = groups_.main,
@@ -39,8 +39,9 @@ class Evaluation {
                                            .device = first_device(t_),
                                            .batch_done = [this] { t_.progress->rank(t_.rank).note_activity(); },
                                            .numerics = model::Numerics::of(*t_.experiment)});
-    for (const auto& [name, value] : measured.values) values[prefix + name] = value;
-    for (const auto& [name, rows] : measured.matrices.items()) values[prefix + name] = rows;
+    for (const auto& [name, value] : measured.values) measurement.values[prefix + name] = value;
+    for (const auto& [name, rows] : measured.matrices.items()) measurement.values[prefix + name] = rows;
+    if (measured.nan_samples > 0) measurement.warnings.push_back(measured.warning(prefix));
   }
 
   // Throws ddp::Error (usage) if the model does not accept the samples of the set. `dataset`, `section`: of the set.
@@ -120,11 +121,11 @@ void evaluate(const EvaluateRequest& request, const Task& t, const TakeReply& re
       };
       require_fit_of_own(sets.validation, e.validation, "validation.dataset");
       require_fit_of_own(sets.test, e.test, "test.dataset");
-      evaluation.add(evaluation_of(t, sets.validation, e.validation), config::kValidationPrefix, measured.values);
+      evaluation.add(evaluation_of(t, sets.validation, e.validation), config::kValidationPrefix, measured);
     }
-    evaluation.add(evaluation_of(t, sets.test, of_test), request.whole ? "" : config::kTestPrefix, measured.values);
+    evaluation.add(evaluation_of(t, sets.test, of_test), request.whole ? "" : config::kTestPrefix, measured);
     const std::set<std::string> left_out = left_out_of_all(t, sets, groups.main);
-    if (!left_out.empty()) measured.left_out = in_words(left_out);
+    if (!left_out.empty()) measured.warnings.push_back(in_words(left_out));
     if (t.rank == 0) reply(config::write(measured));
   });
   dist::leave(groups.main);

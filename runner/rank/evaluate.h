@@ -11,11 +11,11 @@ namespace ddp::rank {
 // of rows.
 struct Measurement {
   config::Value values = config::Value::object();
-  std::string left_out;  // message about images that cannot be decoded; empty: none
+  std::vector<std::string> warnings;
 
   void fields(config::Fields& f) {
     f({.name = "values", .types = {config::Type::table}}, values);
-    f({.name = "left_out"}, left_out);
+    f({.name = "warnings"}, warnings);
   }
 };
 

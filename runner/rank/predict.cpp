@@ -18,6 +18,7 @@
 #include "rank/process.h"
 #include "rank/trained_images.h"
 #include "rank/verb.h"
+#include "train/gradients.h"
 
 namespace ddp::rank {
 namespace {
@@ -55,7 +56,9 @@ class Answering {
       shapes += (shapes.empty() ? "" : " and ") + c10::str(at::IntArrayRef(input.shape)) + " of " + c10::toString(type);
     }
     try {
-      return answer(inputs);
+      at::Tensor looked = answer(inputs);
+      if (looked.dim() > 0) row_shape_ = looked.sizes().slice(1).vec();
+      return looked;
     } catch (const Error& error) {
       throw usage_error("has rows of shape " + shapes + ": " + error.summary(), rows_.file, error.remedy());
     } catch (const c10::Error& error) {
@@ -115,7 +118,14 @@ class Answering {
     // The clone is aligned like a training batch.
     for (const at::Tensor& input : all) batch.push_back(input.narrow(0, first, count).clone().to(device_));
     try {
-      return answer(batch);
+      at::Tensor output = answer(batch);
+      if (output.sizes() != with_rows(count, row_shape_)) {
+        throw usage_error("gives outputs of shape " + c10::str(output.sizes()) + " for " + std::to_string(count) +
+                              " rows, but of shape " + c10::str(at::IntArrayRef(with_rows(1, row_shape_))) + " for one row",
+                          "the model",
+                          "the first dimension of outputs must be the rows, and no other may depend on them");
+      }
+      return output;
     } catch (const c10::IndexError& error) {
       const std::int64_t row = first_row_ + first;
       throw usage_error("the model does not accept these rows: " + error.msg(),
@@ -131,7 +141,8 @@ class Answering {
   const checkpoint::Checkpoint saved_;
   const std::unique_ptr<dist::Parallel> model_;
   DealtRows rows_;
-  std::vector<std::string> blocks_;  // one for each input
+  std::vector<std::int64_t> row_shape_;  // of an output
+  std::vector<std::string> blocks_;      // one for each input
   std::string paths_;
   std::int64_t turn_ = 0;
   std::int64_t first_row_ = 0;  // first row of the block in the whole input
@@ -152,7 +163,12 @@ void predict(const PredictRequest& request, const Task& t, const TakeReply&) {
   }
   for (std::string answers; more; more = answering.next()) {
     answers.clear();
-    predictions.append(answers, answering.outputs(), answering.paths());
+    const at::Tensor outputs = answering.outputs();
+    if (!train::all_finite(outputs)) {
+      const at::Tensor sound = outputs.flatten(1).isfinite().all(1);
+      t.progress->rank(t.rank).not_finite_rows += outputs.size(0) - sound.sum().item<std::int64_t>();
+    }
+    predictions.append(answers, outputs, answering.paths());
     write_block(to, answers.data(), answers.size());
     t.progress->rank(t.rank).note_activity();
   }

@@ -7,8 +7,10 @@
 #include <ATen/core/grad_mode.h>
 #include <torch/nn/module.h>
 
+#include "config/metric.h"
 #include "model/call.h"
 #include "train/batch_rows.h"
+#include "train/gradients.h"
 #include "train/metrics/merge.h"
 
 namespace ddp::train {
@@ -26,14 +28,22 @@ Answer answer(const EvaluationParts& e, const datasets::Batch& batch) {
   return {.output = output, .loss = e.loss.measure(output, only_target(batch.targets), batch.samples())};
 }
 
-// Returns a batch's row: number of samples, total weight of the targets, sum of the losses, then the parts of each
-// metric. Counts and scores are added to `statistics` and stay there.
+std::int64_t count_nan(const at::Tensor& output) {
+  if (all_finite(output)) return 0;
+  return output.flatten(1).isnan().any(1).sum().item<std::int64_t>();
+}
+
+// The numbers of a batch's row before the parts of the metrics: number of samples, total weight of the targets, sum of
+// the losses, number of samples with NaN outputs.
+constexpr std::size_t kBeforeParts = 4;
+
+// Returns a batch's row. Counts and scores are added to `statistics` and stay there.
 std::vector<double> measure(const EvaluationParts& e, const datasets::Batch& batch,
                             std::vector<Statistics>& statistics) {
-  std::vector<double> row{0, 0, 0};
+  std::vector<double> row(kBeforeParts);
   if (batch.samples() > 0) {  // 0: no image of the batch can be decoded
     const auto [output, loss] = answer(e, batch);
-    row = {static_cast<double>(loss.samples), loss.weight, loss.sum};
+    row = {static_cast<double>(loss.samples), loss.weight, loss.sum, static_cast<double>(count_nan(output))};
     e.measures.add(output, only_target(batch.targets), statistics);
   }
   for (Statistics& one : statistics) Merge::take_parts(one, row);
@@ -54,7 +64,8 @@ class GatheredRows {
     for (const std::vector<double>& row : rows_of_all_ranks(e_.group, own)) {
       longest = std::max(longest, row.size());
       loss_.add({.sum = row[2], .weight = row[1], .samples = static_cast<std::int64_t>(row[0])});
-      const double* next = row.data() + 3;
+      nan_samples_ += static_cast<std::int64_t>(row[3]);
+      const double* next = row.data() + kBeforeParts;
       for (std::size_t i = 0; i < of_batches_.size(); ++i) {
         Merge::give_parts(next, of_batches_[i]);
         Merge::join_parts(*e_.measures.metrics()[i].metric, of_batches_[i]);
@@ -64,6 +75,7 @@ class GatheredRows {
   }
 
   double loss() const { return loss_.mean(); }
+  std::int64_t nan_samples() const { return nan_samples_; }
   void give_parts(std::vector<Statistics>& statistics) {
     for (std::size_t i = 0; i < statistics.size(); ++i) Merge::move_parts(of_batches_[i], statistics[i]);
   }
@@ -74,10 +86,12 @@ class GatheredRows {
   const EvaluationParts& e_;
   std::vector<Statistics> of_batches_;
   LossSum loss_;
+  std::int64_t nan_samples_ = 0;
 };
 
-// Returns the mean loss. A round is one batch of each rank; in the last round some ranks may have none.
-double measure_all(const EvaluationParts& e, std::vector<Statistics>& statistics) {
+// Returns the mean loss, and the number of samples with NaN outputs. A round is one batch of each rank; in the last
+// round some ranks may have none.
+std::pair<double, std::int64_t> measure_all(const EvaluationParts& e, std::vector<Statistics>& statistics) {
   data::EvaluationBatches batches(e.set);
   GatheredRows gathered(e);
   BatchRows rows;
@@ -93,7 +107,7 @@ double measure_all(const EvaluationParts& e, std::vector<Statistics>& statistics
     rows.clear();
   }
   gathered.give_parts(statistics);
-  return gathered.loss();
+  return {gathered.loss(), gathered.nan_samples()};
 }
 
 config::Value matrix_of(const std::vector<std::int64_t>& counts) {
@@ -105,8 +119,10 @@ config::Value matrix_of(const std::vector<std::int64_t>& counts) {
   return rows;
 }
 
-Measured values_of(const Measures& measures, const std::vector<Statistics>& statistics, double loss) {
-  Measured measured{.values = {{.name = "loss", .value = loss}}, .matrices = config::Value::object()};
+Measured values_of(const Measures& measures, const std::vector<Statistics>& statistics, double loss,
+                   std::int64_t nan_samples) {
+  Measured measured{
+      .values = {{.name = "loss", .value = loss}}, .matrices = config::Value::object(), .nan_samples = nan_samples};
   for (std::size_t i = 0; i < statistics.size(); ++i) {
     const Measures::Named& one = measures.metrics()[i];
     const bool empty = statistics[i].empty();
@@ -117,10 +133,22 @@ Measured values_of(const Measures& measures, const std::vector<Statistics>& stat
       measured.values.push_back({.name = one.name, .value = value});
     }
   }
+  if (nan_samples == 0) return measured;
+  // A comparison with NaN is false, which would count as an answer.
+  for (record::MetricValue& one : measured.values) one.value = std::numeric_limits<double>::quiet_NaN();
+  measured.matrices = config::Value::object();
   return measured;
 }
 
 }  // namespace
+
+std::string Measured::warning(const std::string& prefix) const {
+  const std::string set = prefix == config::kValidationPrefix ? " of the validation set"
+                          : prefix == config::kTestPrefix     ? " of the test set"
+                                                              : "";
+  return "the outputs of " + std::to_string(nan_samples) + (nan_samples == 1 ? " sample" : " samples") + set +
+         " are NaN: the metrics have no value";
+}
 
 Measured evaluate(const EvaluationParts& e) {
   const at::NoGradGuard no_grad;
@@ -128,13 +156,13 @@ Measured evaluate(const EvaluationParts& e) {
   e.model.broadcast_buffers();
   auto module = e.model.module().ptr();
   module->eval();
-  const double loss = measure_all(e, statistics);
+  const auto [loss, nan_samples] = measure_all(e, statistics);
   module->train();
   const Merge merge(e.group);
   merge.left_out(statistics);
   merge.counts(statistics);
   merge.pairs(statistics);
-  return values_of(e.measures, statistics, loss);
+  return values_of(e.measures, statistics, loss, nan_samples);
 }
 
 }  // namespace ddp::train

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <string>
 
 #include "data/evaluation.h"
 #include "dist/parallel/parallel.h"
@@ -24,8 +26,12 @@ struct EvaluationParts {
 };
 
 struct Measured {
-  record::MetricValues values;  // "loss", the mean over samples, then each metric; NaN: no value
-  config::Value matrices;       // object: metric name to list of rows
+  record::MetricValues values;   // "loss", the mean over samples, then each metric; NaN: no value
+  config::Value matrices;        // object: metric name to list of rows
+  std::int64_t nan_samples = 0;  // samples with a NaN in their outputs; if there are any, nothing has a value
+
+  // Returns the warning about these samples; `prefix`: of the set's metrics, or "".
+  std::string warning(const std::string& prefix) const;
 };
 
 // Broadcasts rank 0's buffers, then measures the bare model in eval mode. Each rank takes whole batches. The batches'

@@ -30,6 +30,7 @@ record::MetricValues RunEvaluation::measure(const data::EvaluationSet& set, cons
                                 .batch_done = p_.batch_done,
                                 .numerics = model::Numerics::of(p_.experiment)});
   for (record::MetricValue& one : measured.values) one.name.insert(0, prefix);
+  if (p_.recorder && measured.nan_samples > 0) p_.recorder->warn(measured.warning(prefix));
   if (p_.recorder && !measured.matrices.empty()) {
     config::Value matrices = config::Value::object();
     for (const auto& [name, rows] : measured.matrices.items()) matrices[prefix + name] = rows;

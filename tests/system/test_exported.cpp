@@ -280,4 +280,26 @@ TEST_CASE("outputs that are probabilities get a warning if the loss applies a so
   CHECK_FALSE(contains(planned("").err, "probabilities"));
 }
 
+TEST_CASE("outputs whose shape depends on the number of rows are refused by predict") {
+  const ExportedWorkspace w;
+  w.write("y.npy", npy_of("<i8", "(100,)", std::vector<std::int64_t>(100, 0)));
+  // The inner products of all rows: [n, n].
+  w.write("net.pt2", exported_model({{R"("outputs": [{"as_tensor": {"name": "linear"}}],)",
+                                      R"("outputs": [{"as_tensor": {"name": "rows"}}],)"},
+                                     {R"x(return F.linear(input)"}}],)x", R"x(return F.linear(input)"}},
+      {"target": "torch.ops.aten.linear.default",
+       "inputs": [{"name": "input", "arg": {"as_tensor": {"name": "rows"}}},
+                  {"name": "weight", "arg": {"as_tensor": {"name": "rows"}}}],
+       "outputs": [{"as_tensor": {"name": "linear"}}],
+       "metadata": {}}],)x"}}));
+  const Outcome run = w.run({"run", "arrays.toml", "--set", kExported, "--set", "loader.drop_last_batch=true"});
+  INFO(run.err);
+  REQUIRE(run.code == 0);
+  const Outcome predicted = w.run({"predict", run.run.path(), "x.npy"});
+  INFO(predicted.err);
+  CHECK(predicted.code == 2);
+  CHECK(predicted.out.empty());
+  CHECK(contains(predicted.err, "gives outputs of shape [4, 4] for 4 rows, but of shape [1, 1] for one row"));
+}
+
 }  // namespace ddp::system_test

@@ -72,7 +72,7 @@ config::Value measure_trained(const Trained& t, bool whole, bool raw) {
       .run_directory = t.directory.path(), .resume_from = t.checkpoint, .preprocessing = t.preprocessing};
   const launch::AskedRanks ranks(t.plan, *t.library, data, task);
   const rank::Measurement measured = ranks.ask(rank::EvaluateRequest{.whole = whole, .raw = raw}).at(0);
-  if (!measured.left_out.empty()) log::warn(measured.left_out);
+  for (const std::string& warning : measured.warnings) log::warn(warning);
   return measured.values;
 }
 

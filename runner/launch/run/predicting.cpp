@@ -9,6 +9,7 @@
 
 #include "base/block_pipe.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "launch/process/pipe.h"
 #include "launch/run/job.h"
 #include "launch/run/run_summary.h"
@@ -50,6 +51,12 @@ class Processes {
     start_collector();
     pipes_ = Pipes(0);  // close our ends, or a pipe would outlive its process
     return supervisor_.watch();
+  }
+
+  std::int64_t not_finite_rows() {
+    std::int64_t rows = 0;
+    for (int r = 0; r < ranks_; ++r) rows += shared_.rank(r).not_finite_rows;
+    return rows;
   }
 
   // Returns whether the process refused the input or another argument of the user.
@@ -133,6 +140,10 @@ void predict(const Predicting& p, int out) {
     throw training_error(failure.what, processes.name_of(failure.rank));
   }
   if (outcome.stop_signal != 0) throw Stopped(exit_code_of(outcome.stop_signal));
+  if (const std::int64_t rows = processes.not_finite_rows(); rows > 0) {
+    log::warn("the outputs of " + std::to_string(rows) + (rows == 1 ? " row" : " rows") +
+              " are not finite (inf or nan)");
+  }
 }
 
 }  // namespace ddp::launch

@@ -50,6 +50,7 @@ class RunRecorder {
   // Keeps matrices by name for the summary; `step`: the step of the measured weights.
   void matrices(const config::Value& by_name, std::int64_t step);
   void test(const TestRecord& record);
+  void warn(const std::string& text) const { console_.line("warning: " + text); }
   // Notes progress of a save: the parent must not take rank 0 for hung while it does nothing else.
   void saving() { shared_.rank(0).note_activity(); }
   // Notes the end of a save. Another thread may call these three functions and flush().
