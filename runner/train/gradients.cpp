@@ -1,11 +1,13 @@
 #include "train/gradients.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
 
+#include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/stack.h>
@@ -14,20 +16,30 @@
 namespace ddp::train {
 namespace {
 
-// A float32 is not finite if all bits of its exponent are set.
+// Fewer numbers than this, a megabyte, do not justify another thread.
+constexpr std::int64_t kNumbersOfTask = std::int64_t{1} << 18;
+
+// A float32 is not finite if all bits of its exponent are set. Four vectors of 16 bytes a turn read as fast as the
+// second-level cache gives them.
 bool floats_are_finite(const float* numbers, std::int64_t count) {
+  using Bits = std::uint32_t __attribute__((vector_size(16)));
+  using Unaligned = std::uint32_t __attribute__((vector_size(16), aligned(4), may_alias));
   constexpr std::uint32_t kExponent = 0x7f800000;
-  constexpr std::int64_t kAtOnce = 16;
-  using Bits = std::uint32_t __attribute__((vector_size(kAtOnce * sizeof(std::uint32_t))));
-  Bits found = {};
+  constexpr std::int64_t kNumbers = 4;  // of a vector
+  Bits a = {};
+  Bits b = {};
+  Bits c = {};
+  Bits d = {};
   std::int64_t i = 0;
-  for (; i + kAtOnce <= count; i += kAtOnce) {
-    Bits bits;
-    std::memcpy(&bits, numbers + i, sizeof bits);
-    found |= static_cast<Bits>((bits & kExponent) == kExponent);
+  for (; i + 4 * kNumbers <= count; i += 4 * kNumbers) {
+    const auto* const bits = reinterpret_cast<const Unaligned*>(numbers + i);
+    a |= static_cast<Bits>((bits[0] & kExponent) == kExponent);
+    b |= static_cast<Bits>((bits[1] & kExponent) == kExponent);
+    c |= static_cast<Bits>((bits[2] & kExponent) == kExponent);
+    d |= static_cast<Bits>((bits[3] & kExponent) == kExponent);
   }
-  std::uint32_t any = 0;
-  for (int lane = 0; lane < kAtOnce; ++lane) any |= found[lane];
+  const Bits all = a | b | c | d;
+  std::uint32_t any = all[0] | all[1] | all[2] | all[3];
   for (; i < count; ++i) any |= std::isfinite(numbers[i]) ? 0 : 1;
   return any == 0;
 }
@@ -70,8 +82,13 @@ bool all_finite(const at::Tensor& numbers) {
   const at::NoGradGuard no_grad;
   const bool plain = numbers.device().is_cpu() && numbers.scalar_type() == at::kFloat &&
                      numbers.layout() == at::kStrided && numbers.is_non_overlapping_and_dense();
-  if (plain) return floats_are_finite(numbers.const_data_ptr<float>(), numbers.numel());
-  return std::isfinite(largest_value(numbers).item<double>());
+  if (!plain) return std::isfinite(largest_value(numbers).item<double>());
+  const float* const from = numbers.const_data_ptr<float>();
+  std::atomic<bool> finite{true};
+  at::parallel_for(0, numbers.numel(), kNumbersOfTask, [&](std::int64_t begin, std::int64_t end) {
+    if (!floats_are_finite(from + begin, end - begin)) finite.store(false, std::memory_order_relaxed);
+  });
+  return finite;
 }
 
 std::optional<std::size_t> first_not_finite(const std::vector<at::Tensor>& gradients) {
