@@ -137,9 +137,10 @@ Error step_not_finite(const config::Experiment& e, std::int64_t step, const NotF
     return training_error("the gradient" + of_step + record::kLossNotFinite + on_rank + ", first in the parameter \"" +
                               parameters[*found.parameter].first + "\", while the loss was finite" + unchanged,
                           "",
-                          with_skip(e, remedy_for_steps(e, largest) +
-                                           ", or change an operation of the model that has no finite derivative "
-                                           "there, such as sqrt at 0"));
+                          with_skip(e,
+                                    "change an operation of the model that has no finite derivative there, such as "
+                                    "sqrt at 0, or " +
+                                        remedy_for_steps(e, largest)));
   }
   const std::string what = "the loss" + of_step + record::kLossNotFinite + on_rank;
   if (!std::isfinite(largest.input) || !std::isfinite(largest.target)) {
