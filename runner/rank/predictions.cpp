@@ -4,7 +4,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <set>
 #include <utility>
 
 #include <ATen/ops/argmax.h>
@@ -39,20 +38,25 @@ void append_number(std::string& text, double value, bool is_float) {
   text.append(number, end);
 }
 
-template <class Number>
-bool reads_as(const std::string& text) {
-  return text_number<Number>(text).has_value();
+// Is the name the text of its number, so that a column of numbers does not change it? "007" and "1.50" are not.
+bool is_integer(const std::string& name) {
+  const auto number = text_number<std::int64_t>(name);
+  return number && std::to_string(*number) == name;
 }
 
-// Returns a number type if all names are numbers, as a CSV reader would; text if two names would be the same double.
+bool is_double(const std::string& name) {
+  const auto number = text_number<double>(name);
+  if (!number || !std::isfinite(*number)) return false;
+  char shortest[32], digits[400];  // the greatest double has 309 digits
+  const auto end = std::to_chars(shortest, shortest + sizeof shortest, *number).ptr;
+  const auto last = std::to_chars(digits, digits + sizeof digits, *number, std::chars_format::fixed).ptr;
+  return name == std::string_view(shortest, end) || name == std::string_view(digits, last);
+}
+
+// Returns a number type if all names are numbers that keep their texts, else text.
 OutputType type_of_names(const std::vector<std::string>& names) {
-  if (std::all_of(names.begin(), names.end(), reads_as<std::int64_t>)) return OutputType::integer;
-  if (!std::all_of(names.begin(), names.end(), reads_as<double>)) return OutputType::text;
-  std::set<double> numbers;
-  for (const std::string& name : names) {
-    if (const double number = *text_number<double>(name); std::isfinite(number)) numbers.insert(number);
-  }
-  return numbers.size() == names.size() ? OutputType::float64 : OutputType::text;
+  if (std::all_of(names.begin(), names.end(), is_integer)) return OutputType::integer;
+  return std::all_of(names.begin(), names.end(), is_double) ? OutputType::float64 : OutputType::text;
 }
 
 // Appends the cells of a column to a Parquet block.

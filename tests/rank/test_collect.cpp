@@ -2,9 +2,12 @@
 #include <cstdio>
 #include <optional>
 
+#include <ATen/ops/zeros.h>
+
 #include "base/block_pipe.h"
 #include "catch.h"
 #include "rank/predict.h"
+#include "rank/predictions.h"
 #include "rank/request.h"
 
 namespace ddp::rank {
@@ -60,6 +63,23 @@ TEST_CASE("a rank that fails before its first rows leaves no output of the other
   const Collected collected({{{"head ", "0 "}}, {.blocks = {}, .fails = true}});
   CHECK_FALSE(collected.succeeded);
   CHECK(collected.output.empty());
+}
+
+TEST_CASE("classes are numbers in a Parquet file only if that keeps their names") {
+  const auto type_of = [](const std::vector<std::string>& classes) {
+    const auto width = static_cast<std::int64_t>(classes.size());
+    PredictionSchema schema;
+    schema.kind = datasets::TargetKind::classes;
+    schema.loss = "cross_entropy";
+    schema.classes = classes;
+    return columns_from_text(Predictions(schema, Form::parquet, at::zeros({1, width})).head()).front().type;
+  };
+  CHECK(type_of({"-1", "100000"}) == format::OutputType::integer);
+  CHECK(type_of({"0.5", "100000"}) == format::OutputType::float64);
+  CHECK(type_of({"007", "7"}) == format::OutputType::text);
+  CHECK(type_of({"0.50", "1"}) == format::OutputType::text);
+  CHECK(type_of({"0.5", "9007199254740993"}) == format::OutputType::text);
+  CHECK(type_of({"nan", "1"}) == format::OutputType::text);
 }
 
 }  // namespace ddp::rank
