@@ -104,6 +104,22 @@ void check_names(const TableSection& o, const std::vector<std::string>& targets,
   wrong.require_none(columns, how);
 }
 
+// Is it a column of pandas' index, which numbers the rows? pandas reads a first column without a name as "Unnamed: 0".
+bool is_index(const std::string& name, bool is_first) {
+  return (is_first && (name.empty() || name == "Unnamed: 0")) || name.starts_with("__index_level_");
+}
+
+[[noreturn]] void refuse_index(const std::string& name, const std::vector<std::string>& drop, const std::string& file) {
+  std::string left_out;
+  for (const std::string& one : drop) left_out += config::in_quotes(one) + ", ";
+  left_out += config::in_quotes(name);
+  throw usage_error(name.empty() ? "the first column has no name, as the index that pandas writes"
+                                 : "column " + config::in_quotes(name) + " is the index that pandas wrote",
+                    file,
+                    "leave it out with dataset.drop = [" + left_out + "], or name the columns to predict from in " +
+                        "dataset.features");
+}
+
 }  // namespace
 
 Encoder choose_columns(const TableSection& o, const std::vector<format::ColumnInfo>& columns, const std::string& loss,
@@ -121,6 +137,8 @@ Encoder choose_columns(const TableSection& o, const std::vector<format::ColumnIn
   for (const auto& column : columns) {
     const bool chosen = o.features.empty() || holds(o.features, column.name);
     if (!chosen || holds(o.drop, column.name) || holds(e.targets, column.name)) continue;
+    if (o.features.empty() && is_index(column.name, &column == &columns.front()))
+      refuse_index(column.name, o.drop, file);
     Encoder::Feature feature;
     feature.name = column.name;
     feature.is_category = holds(o.categories, column.name);

@@ -22,14 +22,15 @@ class TableDataset : public MapDataset {
       : options_(std::move(options)),
         how_(std::move(how)),
         files_(files_of(options_.path, "dataset.path", format::table_endings())) {
-    columns_ = columns_of(files_, how_);
+    OpenTables opened;
+    const std::vector<format::ColumnInfo> columns = columns_of(files_, how_, opened);
     encoder_ = context.preprocessing.is_null()
-                   ? choose_columns(options_, columns_, context.loss, how_, files_.front().string())
+                   ? choose_columns(options_, columns, context.loss, how_, files_.front().string())
                    : encoder_from_json(context.preprocessing);
     encoder_.loss = context.loss;
-    encoder_.classes_given = gives_classes(options_);
+    encoder_.given_classes = given_classes(options_);
     encoder_.trained_before = context.trained_before;
-    table_ = read_table(files_, how_, encoder_.wanted(/*with_targets=*/true));
+    table_ = read_table(files_, how_, encoder_.wanted(/*with_targets=*/true), opened);
     rows_ = table_.rows;
     if (rows_ == 0) throw usage_error("has no rows", files_.front().string());
     if (!context.preprocessing.is_null()) encode_all();
@@ -102,7 +103,6 @@ class TableDataset : public MapDataset {
   const TableSection options_;
   const format::TableOptions how_;
   const std::vector<std::filesystem::path> files_;
-  std::vector<format::ColumnInfo> columns_;
   Encoder encoder_;
   Table table_;
   std::int64_t rows_ = 0;
@@ -123,8 +123,10 @@ class HeldTable final : public InMemory {
   config::Value describe() const override { return describe_table(encoder_from_json(fitted_), size()); }
 
   config::Value preview(const at::Tensor& training, const Batch&) const override {
-    return preview_table(encoder_from_json(fitted_), files_of(options_.path, "dataset.path", format::table_endings()),
-                         how_, *this, training);
+    Encoder encoder = encoder_from_json(fitted_);
+    encoder.given_classes = given_classes(options_);
+    return preview_table(encoder, files_of(options_.path, "dataset.path", format::table_endings()), how_, *this,
+                         training);
   }
 
  private:

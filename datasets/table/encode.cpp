@@ -11,6 +11,7 @@
 #include <ATen/ops/zeros.h>
 
 #include "base/error.h"
+#include "config/text/source.h"
 #include "datasets/table/encoder.h"
 
 namespace ddp::datasets {
@@ -55,7 +56,9 @@ class TableEncoder {
         width_(encoder.width()),
         encoded_(encoded),
         inputs_(encoded.inputs.mutable_data_ptr<float>()),
-        has_unknown_names_(encoder.features.size()) {}
+        has_unknown_names_(encoder.features.size()),
+        is_csv_(table.how && table.how->format == "csv"),
+        warns_of_missing_(is_csv_ && table.how->missing_values == format::usual_missing_values()) {}
 
   void encode(const Table::Piece& piece) {
     for (std::int64_t begin = 0; begin < piece.chunk.rows; begin += kTile) {
@@ -70,12 +73,15 @@ class TableEncoder {
     for (const Table::Piece& piece : table_.pieces) encode(piece);
     mistakes_.require_none(table_);
   }
-  // Returns the unknown values, with the first ones of each column in the order of the rows.
+  // Returns the unknown values and those that count as missing, with the first ones of each column in the order of the
+  // rows.
   std::vector<UnknownNames> unknown_names() const {
     std::vector<UnknownNames> all;
     for (std::size_t i = 0; i < e_.features.size(); ++i) {
       if (!has_unknown_names_[i]) continue;
-      if (UnknownNames unknown = unknown_of(i); unknown.count > 0) all.push_back(std::move(unknown));
+      for (const bool missing : {false, true}) {
+        if (UnknownNames unknown = unknown_of(i, missing); unknown.count > 0) all.push_back(std::move(unknown));
+      }
     }
     return all;
   }
@@ -123,6 +129,7 @@ class TableEncoder {
       std::fill(out, out + feature.width(), 0.0f);
       if (cells.is_missing(r)) {
         miss(tile.piece, r, feature);
+        if (warns_of_missing_ && !cells.text_of(r).empty()) has_unknown_names_[i] = true;
         continue;
       }
       const std::int64_t value = feature.values.find(cells.text_of(r));
@@ -134,15 +141,16 @@ class TableEncoder {
     }
   }
 
-  // Does not count the rows that are left out.
-  UnknownNames unknown_of(std::size_t i) const {
-    UnknownNames unknown{.column = e_.features[i].name};
+  // Does not count unknown values of rows that are left out.
+  UnknownNames unknown_of(std::size_t i, bool missing) const {
+    UnknownNames unknown{.column = e_.features[i].name, .count_as_missing = missing};
     ValueNames seen;
     for (const Table::Piece& piece : table_.pieces) {
       const ColumnCells& cells = piece.chunk.columns[i];
       for (std::int64_t r = 0; r < piece.chunk.rows; ++r) {
-        if (cells.is_missing(r) || is_left_out(piece, r)) continue;
-        if (e_.features[i].values.find(cells.text_of(r)) >= 0) continue;
+        if (cells.is_missing(r) != missing) continue;
+        if (missing && (!warns_of_missing_ || cells.text_of(r).empty())) continue;
+        if (!missing && (is_left_out(piece, r) || e_.features[i].values.find(cells.text_of(r)) >= 0)) continue;
         ++unknown.count;
         if (seen.size() < UnknownNames::kShown) seen.add(cells.text_of(r));
       }
@@ -159,7 +167,7 @@ class TableEncoder {
       *out = value;
       if (value >= 0 || is_left_out(tile.piece, r)) continue;
       if (cells.is_missing(r)) {
-        mistake(tile.piece, r, e_.targets.front(), kNoTarget);
+        no_class(tile.piece, r, is_csv_ ? cells.text_of(r) : "");
       } else {
         unknown_class(tile.piece, r, cells.text_of(r));
       }
@@ -200,9 +208,21 @@ class TableEncoder {
     }
   }
 
+  // `text`: of a cell that counts as missing though it is not empty.
+  void no_class(const Table::Piece& piece, std::int64_t r, std::string_view text) {
+    if (text.empty()) return mistake(piece, r, e_.targets.front(), kNoTarget);
+    const std::string value = config::in_quotes(text);
+    mistake(piece, r, e_.targets.front(),
+            {.one = "is " + value + ", which counts as missing, but it is the target",
+             .many = "count as missing, the first is " + value + ", but it is the target",
+             .remedy = "remove the rows without a target; or, if " + value +
+                       " is a class, leave it out of dataset.missing_values or list it in dataset.classes"});
+  }
+
   void unknown_class(const Table::Piece& piece, std::int64_t r, std::string_view name) {
-    const std::string where = e_.classes_given ? "dataset.classes does not name" : "the training rows do not have";
-    std::string remedy = e_.classes_given ? "add the class to dataset.classes" : "list all classes in dataset.classes";
+    const bool are_given = !e_.given_classes.empty();
+    const std::string where = are_given ? "dataset.classes does not name" : "the training rows do not have";
+    std::string remedy = are_given ? "add the class to dataset.classes" : "list all classes in dataset.classes";
     if (e_.trained_before)
       remedy = "remove these rows, or train again with them: the model has no output for the class";
     if (e_.classes.is_numeric() && !e_.trained_before) remedy += "; to predict a number, give loss = \"mse\"";
@@ -236,7 +256,9 @@ class TableEncoder {
   const std::int64_t width_;
   Encoded& encoded_;
   float* const inputs_;
-  std::vector<std::atomic<bool>> has_unknown_names_;  // of each feature
+  std::vector<std::atomic<bool>> has_unknown_names_;  // of each feature: or names that count as missing
+  const bool is_csv_;
+  const bool warns_of_missing_;
   std::atomic<bool> has_mistakes_{false};
   bool telling_ = false;
   Mistakes mistakes_;

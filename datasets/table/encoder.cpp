@@ -61,6 +61,7 @@ std::vector<format::WantedColumn> Encoder::wanted(bool with_targets) const {
   for (const std::string& name : targets) {
     columns.push_back({.name = name,
                        .type = kind == TargetKind::classes ? CellType::text : CellType::number,
+                       .never_missing = given_classes,
                        .if_text = if_target_is_text(*this),
                        .if_missing = "remove the rows without a target",
                        .if_absent = "it is the target: for rows without a target use predict"});
@@ -82,13 +83,15 @@ config::Value to_json(const Encoder& e) {
   }
   config::Value scales = config::Value::array();
   for (const Scale& scale : e.target_scales) scales.push_back(to_json(scale));
-  return {{"kind", kTableKind},
-          {"missing", e.missing},
-          {"features", std::move(features)},
-          {"targets", e.targets},
-          {"target_kind", kKinds[static_cast<int>(e.kind)]},
-          {"classes", e.classes.names()},
-          {"target_scales", std::move(scales)}};
+  config::Value json = {{"kind", kTableKind}};
+  if (e.version > 1) json["version"] = e.version;
+  json.update({{"missing", e.missing},
+               {"features", std::move(features)},
+               {"targets", e.targets},
+               {"target_kind", kKinds[static_cast<int>(e.kind)]},
+               {"classes", e.classes.names()},
+               {"target_scales", std::move(scales)}});
+  return json;
 }
 
 bool is_table(const config::Value& preprocessing) {
@@ -101,13 +104,16 @@ Encoder encoder_from_json(const config::Value& json) try {
                       "give data of the training's kind");
   }
   Encoder e;
+  e.version = json.value("version", 1);
+  const bool is_first_version = e.version == 1;
   e.missing = json.at("missing").get<std::string>();
   for (const config::Value& one : json.at("features")) {
     Encoder::Feature f;
     f.name = one.at("name").get<std::string>();
     f.is_category = one.contains("categories");
     if (f.is_category) {
-      f.values = ValueNames(one.at("categories").get<std::vector<std::string>>());
+      f.values = ValueNames(one.at("categories").get<std::vector<std::string>>(),
+                            is_first_version ? Equal::numbers_of_version_1 : Equal::bytes);
     } else {
       f.fill = one.at("fill").get<double>();
       f.scale = scale_from_json(one.at("scale"));
@@ -117,7 +123,8 @@ Encoder encoder_from_json(const config::Value& json) try {
   e.targets = json.at("targets").get<std::vector<std::string>>();
   const auto kind = json.at("target_kind").get<std::string>();
   e.kind = kind == kKinds[0] ? TargetKind::classes : kind == kKinds[1] ? TargetKind::binary : TargetKind::numbers;
-  e.classes = ValueNames(json.at("classes").get<std::vector<std::string>>());
+  e.classes = ValueNames(json.at("classes").get<std::vector<std::string>>(),
+                         is_first_version ? Equal::numbers_of_version_1 : Equal::numbers);
   for (const config::Value& one : json.at("target_scales")) e.target_scales.push_back(scale_from_json(one));
   return e;
 } catch (const config::Value::exception& error) {

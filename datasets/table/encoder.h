@@ -36,10 +36,12 @@ struct Encoder {
   std::vector<std::string> targets;  // columns
   ValueNames classes;                // the target's classes, if it has classes
   std::vector<Scale> target_scales;  // a scale for each target, if targets are numbers
+  std::int64_t version = 2;          // 1: categories that are numbers are compared by value, as all classes are
+
+  std::vector<std::string> given_classes = {};  // by the option `classes`; not saved
 
   // Only for the texts of errors; not saved.
   std::string loss = {};
-  bool classes_given = false;   // by the option `classes`
   bool trained_before = false;  // the preprocessing comes from a checkpoint
 
   // For a prediction, which needs a result for each row: a row that `missing` would drop is an error. Not saved.
@@ -76,11 +78,13 @@ void fit(Encoder& encoder, const Table& table, const at::Tensor& rows, const Tab
 std::vector<std::string> warnings_of_fit(const Encoder& encoder, const Table& table, const TableSection& options,
                                          std::int64_t rows);
 
-// The cells of a category column whose values the training rows do not have.
+// The cells of a category column whose values the training rows do not have, or that count as missing by the default of
+// missing_values though they are not empty.
 struct UnknownNames {
   static constexpr std::int64_t kShown = 3;
 
   std::string column;
+  bool count_as_missing = false;
   std::int64_t count = 0;
   std::vector<std::string> first = {};  // up to kShown distinct values
 };
@@ -104,7 +108,7 @@ Encoded encode(const Encoder& encoder, const Table& table, bool with_targets);
 // Returns the number in `values` of each row's value in a text column: int64 [rows]; -1: missing or not in `values`.
 at::Tensor numbers_of(const Table& table, std::size_t column, const ValueNames& values);
 
-// Returns the distinct values of a text column in these rows, sorted.
+// Returns the distinct values of a text column in these rows, sorted; numbers by value.
 ValueNames distinct_values(const Table& table, std::size_t column, const at::Tensor& rows);
 
 }  // namespace ddp::datasets

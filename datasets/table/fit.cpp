@@ -41,12 +41,12 @@ ColumnFit fit_numbers(const Table& table, std::size_t column, const std::vector<
   return fitted;
 }
 
-ValueNames distinct(const Table& table, std::size_t column, const std::vector<bool>& mask) {
+ValueNames distinct(const Table& table, std::size_t column, const std::vector<bool>& mask, Equal equal) {
   ValueNames values;
   each_cell(table, column, mask, [&](const ColumnCells& cells, std::int64_t r) {
     if (!cells.is_missing(r)) values.add(cells.text_of(r));
   });
-  return values.sorted();
+  return values.sorted(equal);
 }
 
 // Removes the rows with a missing feature from the mask.
@@ -68,16 +68,10 @@ void require_rows(const std::vector<bool>& mask) {
                     "use \"mean\" or \"zero\", or leave the incomplete columns out with dataset.drop");
 }
 
-std::vector<std::string> given_classes(const config::Value& classes) {
-  std::vector<std::string> names;
-  for (const config::Value& one : classes) names.push_back(one.is_string() ? one.get<std::string>() : one.dump());
-  return names;
-}
-
 void fit_targets(Encoder& e, const Table& table, const std::vector<bool>& mask, const TableSection& options) {
   const std::size_t first = e.features.size();
   if (e.kind == TargetKind::classes) {
-    e.classes = gives_classes(options) ? ValueNames(given_classes(options.classes)) : distinct(table, first, mask);
+    e.classes = e.given_classes.empty() ? distinct(table, first, mask, Equal::numbers) : ValueNames(e.given_classes);
     return;
   }
   e.target_scales.assign(e.targets.size(), {});
@@ -101,7 +95,7 @@ void fit(Encoder& e, const Table& table, const at::Tensor& rows, const TableSect
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
       Encoder::Feature& feature = e.features[i];
       if (feature.is_category) {
-        feature.values = distinct(table, i, mask);
+        feature.values = distinct(table, i, mask, Equal::bytes);
       } else if (kind != Scale::Kind::none || e.missing == "mean") {
         const ColumnFit fitted = fit_numbers(table, i, mask);
         feature.scale = fitted.scale(kind);
@@ -113,7 +107,7 @@ void fit(Encoder& e, const Table& table, const at::Tensor& rows, const TableSect
 }
 
 ValueNames distinct_values(const Table& table, std::size_t column, const at::Tensor& rows) {
-  return distinct(table, column, mask_of(rows, table.rows));
+  return distinct(table, column, mask_of(rows, table.rows), Equal::numbers);
 }
 
 at::Tensor numbers_of(const Table& table, std::size_t column, const ValueNames& values) {

@@ -4,7 +4,11 @@
 
 namespace ddp::datasets {
 
-bool gives_classes(const TableSection& o) { return o.classes.is_array() && !o.classes.empty(); }
+std::vector<std::string> given_classes(const TableSection& o) {
+  std::vector<std::string> names;
+  for (const config::Value& one : o.classes) names.push_back(one.is_string() ? one.get<std::string>() : one.dump());
+  return names;
+}
 
 format::TableOptions csv_options(const CsvSection& o) {
   if (o.delimiter.size() > 1 || o.delimiter.find_first_of("\"\r\n") != std::string::npos) {
@@ -12,7 +16,10 @@ format::TableOptions csv_options(const CsvSection& o) {
         "the delimiter must be one character, neither a quote nor an end of line, not \"" + o.delimiter + "\"",
         "dataset.delimiter", "write delimiter = \";\", or \"\\t\" for tabs");
   }
-  return {.format = "csv", .delimiter = o.delimiter.empty() ? '\0' : o.delimiter.front(), .header = o.header};
+  return {.format = "csv",
+          .delimiter = o.delimiter.empty() ? '\0' : o.delimiter.front(),
+          .header = o.header,
+          .missing_values = o.missing_values};
 }
 
 format::TableOptions table_options(const config::Component& dataset, const std::filesystem::path& file) {
@@ -22,7 +29,7 @@ format::TableOptions table_options(const config::Component& dataset, const std::
   if (ending == ".csv" || ending == ".tsv") format = "csv";
   if (ending == ".parquet" || ending == ".feather") format = "parquet";
   if (ending == ".jsonl" || ending == ".ndjson") format = "jsonl";
-  // Only the dataset "csv" has the options `delimiter` and `header`.
+  // Only the dataset "csv" has the options of text tables.
   if (format == "csv" && dataset.name == "csv") return csv_options(config::read<CsvSection>(dataset.options));
   return {.format = format};
 }

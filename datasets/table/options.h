@@ -40,8 +40,8 @@ struct TableSection {
        .types = {Type::list}},
       classes);
     f({.name = "missing",
-       .doc = "treatment of cells that are empty, NA, NaN, nan, null or None: stop with an error, use the mean of the "
-              "training rows, use 0, or drop the row",
+       .doc = "treatment of missing cells: stop with an error, use the mean of the training rows, use 0, or drop the "
+              "row",
        .choices = {"error", "mean", "zero", "drop"}},
       missing);
     f({.name = "normalise",
@@ -57,16 +57,19 @@ struct TableSection {
 struct CsvSection : TableSection {
   std::string delimiter;
   bool header = true;
+  std::vector<std::string> missing_values = format::usual_missing_values();
 
   void fields(config::Fields& f) {
     TableSection::fields(f);
     f({.name = "delimiter", .doc = "character between two cells; default: a comma, in .tsv files a tab"}, delimiter);
     f({.name = "header", .doc = "the first line names the columns; otherwise their names are 0, 1, …"}, header);
+    f({.name = "missing_values", .doc = "cells that are missing; in quotes only if they are empty, or of numbers"},
+      missing_values);
   }
 };
 
-// True if the option `classes` names the classes of the target.
-bool gives_classes(const TableSection& section);
+// The classes that the option `classes` names, as text.
+std::vector<std::string> given_classes(const TableSection& section);
 
 // Returns the options for reading the files of a CSV table. Throws ddp::Error (usage) if the delimiter is invalid.
 format::TableOptions csv_options(const CsvSection& section);

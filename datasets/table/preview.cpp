@@ -47,9 +47,8 @@ const char* type_of_target(TargetKind kind) {
 
 // Returns the first rows of the files: a list of cells for each row; a missing cell is null.
 Value cells_before(const std::vector<std::filesystem::path>& files, const format::TableOptions& how,
-                   const std::vector<std::string>& names) {
-  std::vector<format::WantedColumn> wanted;
-  for (const auto& name : names) wanted.push_back({.name = name, .type = format::CellType::text});
+                   std::vector<format::WantedColumn> wanted) {
+  for (auto& column : wanted) column.type = format::CellType::text;
   Value rows = Value::array();
   for (const auto& path : files) {
     const auto file = format::open_table(path, how);
@@ -101,16 +100,17 @@ Value numbers_after(const MapDataset& encoded, std::int64_t rows) {
 
 Value first_rows(const Encoder& e, const std::vector<std::filesystem::path>& files, const format::TableOptions& how,
                  const MapDataset& encoded) {
+  std::vector<format::WantedColumn> wanted = e.wanted(/*with_targets=*/true);
   std::vector<std::string> names;
-  for (const auto& column : e.wanted(/*with_targets=*/true)) names.push_back(column.name);
+  for (const auto& column : wanted) names.push_back(column.name);
   const auto left_out = [](const auto& all) { return all.size() - std::min(all.size(), kColumnsShown); };
   const std::vector<std::string> after = encoded_names(e);
   Value rows = {{"columns", first_of(names, kColumnsShown)},
                 {"columns_left_out", left_out(names)},
                 {"encoded", first_of(after, kColumnsShown)},
                 {"encoded_left_out", left_out(after)}};
-  names.resize(std::min(names.size(), kColumnsShown));
-  rows["before"] = cells_before(files, how, names);
+  wanted.resize(std::min(wanted.size(), kColumnsShown));
+  rows["before"] = cells_before(files, how, std::move(wanted));
   rows["after"] = numbers_after(encoded, std::min(encoded.size(), std::ssize(rows["before"])));
   return rows;
 }

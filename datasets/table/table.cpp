@@ -10,6 +10,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr std::size_t kMostOpen = 64;
+
 // Returns the lines of these rows of a file; empty if the file has no lines.
 std::vector<std::int64_t> lines_in(const fs::path& path, const std::optional<format::TableOptions>& how,
                                    const std::vector<std::int64_t>& rows) try {
@@ -67,26 +69,31 @@ std::map<std::int64_t, std::string> Table::places_of(const std::set<std::int64_t
   return places;
 }
 
-std::vector<format::ColumnInfo> columns_of(const std::vector<fs::path>& files, const format::TableOptions& options) {
-  const std::vector<format::ColumnInfo> first = format::open_table(files.front(), options)->columns();
+std::vector<format::ColumnInfo> columns_of(const std::vector<fs::path>& files, const format::TableOptions& options,
+                                           OpenTables& opened) {
+  std::vector<format::ColumnInfo> first;
   for (const fs::path& file : files) {
-    if (file == files.front()) continue;
-    const std::vector<format::ColumnInfo> others = format::open_table(file, options)->columns();
-    const bool same = std::equal(first.begin(), first.end(), others.begin(), others.end(),
+    std::unique_ptr<format::TableFile> table = format::open_table(file, options);
+    const std::vector<format::ColumnInfo>& columns = table->columns();
+    if (&file == &files.front()) first = columns;
+    const bool same = std::equal(first.begin(), first.end(), columns.begin(), columns.end(),
                                  [](const auto& a, const auto& b) { return a.name == b.name; });
-    if (!same) throw other_columns(first, files.front(), others, file);
+    if (!same) throw other_columns(first, files.front(), columns, file);
+    if (opened.size() < kMostOpen) opened.push_back(std::move(table));
   }
   return first;
 }
 
 Table read_table(const std::vector<fs::path>& files, const format::TableOptions& options,
-                 const std::vector<format::WantedColumn>& wanted) {
+                 const std::vector<format::WantedColumn>& wanted, const OpenTables& opened) {
   Table table{.how = options};
   for (const fs::path& path : files) {
+    const std::size_t number = table.files.size();
     table.files.push_back({.path = path, .first_row = table.rows});
-    const auto file = format::open_table(path, options);
-    file->read(wanted);
-    for (format::TableChunk chunk; file->next(chunk);) {
+    const auto own = number < opened.size() ? nullptr : format::open_table(path, options);
+    format::TableFile& file = own ? *own : *opened[number];
+    file.read(wanted);
+    for (format::TableChunk chunk; file.next(chunk);) {
       const std::int64_t rows = chunk.rows;
       table.pieces.push_back({.chunk = std::move(chunk), .first_row = table.rows});
       table.rows += rows;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -34,13 +35,16 @@ struct Table {
   std::map<std::int64_t, std::string> places_of(const std::set<std::int64_t>& asked) const;
 };
 
-// Returns the columns of the first file. Throws ddp::Error (usage) if another file has other columns.
+// The first of some files, open for read_table: JSON lines are read whole to find their columns.
+using OpenTables = std::vector<std::unique_ptr<format::TableFile>>;
+
+// Opens the files; returns the columns of the first one. Throws ddp::Error (usage) if another file has other columns.
 std::vector<format::ColumnInfo> columns_of(const std::vector<std::filesystem::path>& files,
-                                           const format::TableOptions& options);
+                                           const format::TableOptions& options, OpenTables& opened);
 
 // Reads these columns of all files. Throws what TableFile::next throws.
 Table read_table(const std::vector<std::filesystem::path>& files, const format::TableOptions& options,
-                 const std::vector<format::WantedColumn>& wanted);
+                 const std::vector<format::WantedColumn>& wanted, const OpenTables& opened = {});
 
 // A mistake in a cell, and the same in several cells: "is missing", "are missing".
 struct CellFault {

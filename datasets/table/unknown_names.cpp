@@ -9,8 +9,9 @@ namespace ddp::datasets {
 
 void add(std::vector<UnknownNames>& all, const std::vector<UnknownNames>& more) {
   for (const UnknownNames& one : more) {
-    const auto known =
-        std::find_if(all.begin(), all.end(), [&](const auto& other) { return other.column == one.column; });
+    const auto known = std::find_if(all.begin(), all.end(), [&](const auto& other) {
+      return other.column == one.column && other.count_as_missing == one.count_as_missing;
+    });
     if (known == all.end()) {
       all.push_back(one);
       continue;
@@ -31,7 +32,10 @@ std::vector<std::string> in_words(const std::vector<UnknownNames>& unknown) {
     lines.push_back("column " + config::in_quotes(one.column) + ": " + std::to_string(one.count) +
                     (one.count == 1 ? " cell holds " : " cells hold ") + names +
                     (one.count > std::ssize(one.first) && std::ssize(one.first) == UnknownNames::kShown ? ", …" : "") +
-                    ", which the training rows do not have: all columns of the category are 0");
+                    (one.count_as_missing
+                         ? ", which counts as missing: if it is a name, leave it out of "
+                           "dataset.missing_values"
+                         : ", which the training rows do not have: all columns of the category are 0"));
   }
   return lines;
 }

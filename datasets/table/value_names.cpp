@@ -40,20 +40,28 @@ std::string whole_digits(std::string_view text) {
   return text.find_first_not_of("0123456789") == std::string_view::npos ? std::string(text) : "";
 }
 
-std::optional<Number> number_in(std::string_view text) {
+// Is it written like 007 or -01.5?
+bool has_leading_zero(std::string_view number) {
+  if (number.starts_with('-')) number.remove_prefix(1);
+  return number.size() > 1 && number[0] == '0' && number[1] >= '0' && number[1] <= '9';
+}
+
+std::optional<Number> number_in(std::string_view text, Equal equal) {
   if (text.starts_with('+')) text.remove_prefix(1);
   double value = 0;
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || rest != text.data() + text.size() || !std::isfinite(value)) return {};
+  if (equal != Equal::numbers_of_version_1 && has_leading_zero(text)) return {};
   if (std::fabs(value) < kWholeNumbers) return Number{.value = value == 0 ? 0.0 : value};  // -0 is 0
   std::string digits = whole_digits(text);
   return Number{.value = value, .digits = digits.empty() ? digits_of_double(value) : std::move(digits)};
 }
 
-// Returns the shortest text that reads as the number.
-std::string shortest_text(const Number& number) {
-  if (number.digits.empty() || number.digits == digits_of_double(number.value)) return text_of_double(number.value);
-  return (number.value < 0 ? "-" : "") + number.digits;
+// Returns the digits of a whole number, or the shortest text that reads as the number.
+std::string text_of(const Number& number) {
+  if (!number.digits.empty()) return (number.value < 0 ? "-" : "") + number.digits;
+  if (std::trunc(number.value) == number.value) return std::to_string(static_cast<std::int64_t>(number.value));
+  return text_of_double(number.value);
 }
 
 bool is_less(const Number& a, const Number& b) {
@@ -62,39 +70,44 @@ bool is_less(const Number& a, const Number& b) {
   return a.value < 0 ? size(b) < size(a) : size(a) < size(b);
 }
 
-bool are_numbers(const std::vector<std::string>& names) {
-  return std::all_of(names.begin(), names.end(), [](const auto& name) { return number_in(name).has_value(); });
+bool are_numbers(const std::vector<std::string>& names, Equal equal) {
+  return std::all_of(names.begin(), names.end(), [&](const auto& name) { return number_in(name, equal).has_value(); });
 }
 
 }  // namespace
 
-ValueNames::ValueNames(std::vector<std::string> names) : numeric_(are_numbers(names)) {
-  for (std::string& name : names) add(numeric_ ? shortest_text(*number_in(name)) : name);
-}
-
-ValueNames ValueNames::sorted() const {
-  std::vector<std::string> names = names_;
-  if (are_numbers(names)) {
-    std::sort(names.begin(), names.end(),
-              [](const auto& a, const auto& b) { return is_less(*number_in(a), *number_in(b)); });
-  } else {
-    std::sort(names.begin(), names.end());
+ValueNames::ValueNames(std::vector<std::string> names, Equal equal)
+    : equal_(equal), numeric_(equal != Equal::bytes && are_numbers(names, equal)) {
+  for (const std::string& name : names) {
+    const std::string text = numeric_ ? text_of(*number_in(name, equal)) : name;
+    add(text, equal == Equal::numbers_of_version_1 ? name : text);
   }
-  return ValueNames(std::move(names));
 }
 
-void ValueNames::add(std::string_view text) {
+ValueNames ValueNames::sorted(Equal equal) const {
+  std::vector<std::string> names = names_;
+  std::sort(names.begin(), names.end());
+  if (are_numbers(names, equal)) {
+    std::stable_sort(names.begin(), names.end(),
+                     [&](const auto& a, const auto& b) { return is_less(*number_in(a, equal), *number_in(b, equal)); });
+  }
+  return ValueNames(std::move(names), equal);
+}
+
+void ValueNames::add(std::string_view text) { add(text, text); }
+
+void ValueNames::add(std::string_view text, std::string_view name) {
   if (numbers_.find(text) != numbers_.end()) return;
   numbers_.emplace(text, size());
-  names_.emplace_back(text);
+  names_.emplace_back(name);
 }
 
 std::int64_t ValueNames::find(std::string_view text) const {
   if (const auto known = numbers_.find(text); known != numbers_.end()) return known->second;
   if (!numeric_) return -1;
-  const auto value = number_in(text);
+  const auto value = number_in(text, equal_);
   if (!value) return -1;
-  const auto known = numbers_.find(shortest_text(*value));
+  const auto known = numbers_.find(text_of(*value));
   return known == numbers_.end() ? -1 : known->second;
 }
 

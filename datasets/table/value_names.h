@@ -8,16 +8,23 @@
 
 namespace ddp::datasets {
 
-// The distinct values of a column. Numbers are compared by value, so 1 and 1.0 are equal; text is compared by its
-// bytes. The name of a value is its text, or the shortest text that reads as its number.
+// Which values of a column are one.
+enum class Equal {
+  bytes,                 // texts with the same bytes, such as categories
+  numbers,               // the same number, such as 1 and 1.0, if every value is one; 007 is text, not a number
+  numbers_of_version_1,  // the same with 007 as a number, and categories too; their names stay as they were written
+};
+
+// The distinct values of a column. The name of a value is its text; of a number it is its digits, or the shortest text
+// that reads as the number if it is not whole.
 class ValueNames {
  public:
   ValueNames() = default;
-  // The values in this order. They are numbers if every one of them reads as a number.
-  explicit ValueNames(std::vector<std::string> names);
+  // The values in this order.
+  explicit ValueNames(std::vector<std::string> names, Equal equal = Equal::numbers);
 
   // Returns the added values in sorted order: by value if all of them are numbers, else by their bytes.
-  ValueNames sorted() const;
+  ValueNames sorted(Equal equal = Equal::numbers) const;
 
   // Adds a value if it is new.
   void add(std::string_view text);
@@ -35,9 +42,12 @@ class ValueNames {
     std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
 
+  void add(std::string_view text, std::string_view name);
+
+  Equal equal_ = Equal::bytes;
   std::vector<std::string> names_;
-  std::unordered_map<std::string, std::int64_t, Hash, std::equal_to<>> numbers_;
-  bool numeric_ = false;
+  std::unordered_map<std::string, std::int64_t, Hash, std::equal_to<>> numbers_;  // by text, or digits of a number
+  bool numeric_ = false;                                                          // numbers are compared by value
 };
 
 }  // namespace ddp::datasets

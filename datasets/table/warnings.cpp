@@ -42,9 +42,9 @@ bool counts_rows(const Table& table, std::size_t column) {
   return counts && table.rows >= kManyValues;
 }
 
-// Names that programs and people give to the number of a row; pandas writes it without a name.
+// Names that programs and people give to the number of a row.
 bool may_be_an_id(const std::string& name) {
-  static constexpr std::array kNamesOfIds = {"", "unnamed: 0", "id", "index", "row", "row_id", "rownum"};
+  static constexpr std::array kNamesOfIds = {"id", "index", "row", "row_id", "rownum"};
   std::string lower = name;
   std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
   return std::find(kNamesOfIds.begin(), kNamesOfIds.end(), lower) != kNamesOfIds.end();
@@ -61,7 +61,7 @@ std::vector<std::string> warnings_of_fit(const Encoder& e, const Table& table, c
     return std::to_string(values.size()) + " values in " + std::to_string(rows) + " training rows";
   };
   std::vector<std::string> warnings;
-  if (e.kind == TargetKind::classes && !e.classes_given && are_too_many(e.classes)) {
+  if (e.kind == TargetKind::classes && e.given_classes.empty() && are_too_many(e.classes)) {
     warnings.push_back("the target \"" + e.targets.front() + "\" has " + counts(e.classes) +
                        ", and each is a class of its own" +
                        (e.classes.is_numeric() ? "; to predict a number, give loss = \"mse\"" : ""));

@@ -22,17 +22,20 @@ struct ColumnInfo {
 };
 
 // A column to read. A number is parsed exactly, as a double (as by std::from_chars); a boolean is 0 or 1. A number read
-// as text becomes the shortest text that gives the same double; an integer keeps its digits.
+// as text becomes the shortest text that gives the same double; an integer keeps its digits. The cells of a CSV that
+// are read as text stay as they are.
 struct WantedColumn {
   std::string name;
   CellType type = CellType::number;
-  std::string if_text = {};     // remedy for a column of numbers that holds text; "": as of a feature
-  std::string if_missing = {};  // remedy for a missing cell; "": cells may be missing
-  std::string if_absent = {};   // remedy for a file without the column; "": none
+  std::vector<std::string> never_missing = {};  // cells that TableOptions::missing_values does not apply to
+  std::string if_text = {};                     // remedy for a column of numbers that holds text; "": as of a feature
+  std::string if_missing = {};                  // remedy for a missing cell; "": cells may be missing
+  std::string if_absent = {};                   // remedy for a file without the column; "": none
 };
 
-// The cells of one column of a chunk; the chunk owns the memory. A cell is missing if it is null, empty, or one of NA,
-// NaN, nan, null, None.
+// The cells of one column of a chunk; the chunk owns the memory. In a CSV a cell is missing if it is one of
+// TableOptions::missing_values; in quotes only if it is empty, or read as a number. In other formats a cell is missing
+// if it is null, or NaN in a column of numbers. A missing cell of a CSV that is read as text keeps its text.
 struct ColumnCells {
   const double* numbers = nullptr;        // row i is numbers[i]; undefined for a missing cell
   const std::int32_t* offsets = nullptr;  // row i is text[offsets[i]] to text[offsets[i + 1]]
@@ -56,10 +59,14 @@ struct TableChunk {
   std::shared_ptr<const void> memory = {};
 };
 
+// The cells of a CSV that are missing by default.
+inline std::vector<std::string> usual_missing_values() { return {"", "NA", "NaN", "nan", "null", "None"}; }
+
 struct TableOptions {
   std::string format = "csv";  // "csv", "parquet" or "jsonl"; the extensions .gz and .feather are recognized
   char delimiter = '\0';       // of CSV; '\0': a comma, or a tab for .tsv and .tsv.gz files
   bool header = true;          // of CSV; without a header columns are named "0", "1", …
+  std::vector<std::string> missing_values = usual_missing_values();  // of CSV
 };
 
 // The endings of files of tables. Other files are read in the dataset's format.

@@ -36,11 +36,12 @@ class BatchTable : public format::TableFile {
     places.erase(std::unique(places.begin(), places.end()), places.end());
     batch_ = nullptr;
     begin_ = rows_before_ = 0;
-    if (const arrow::Status status = source_->begin(wanted, places); !status.ok()) throw source_->explain(status);
+    const arrow::Status status = source_->begin(wanted, places);
+    if (!status.ok()) throw source_->explain(refusal(status, file_));
   }
 
   bool next(format::TableChunk& chunk) override {
-    Mistakes mistakes(file_, "row ");
+    Mistakes mistakes(file_, kOnlyNull, "row ");
     mistakes.count_rows(rows_before_);
     while (const std::shared_ptr<arrow::RecordBatch> piece = next_piece()) {
       std::shared_ptr<arrow::RecordBatch> converted = convert_piece(*piece, mistakes);
@@ -52,7 +53,7 @@ class BatchTable : public format::TableFile {
       chunk = as_chunk(std::move(converted));
       return true;
     }
-    if (!mistakes.empty()) throw mistakes.error();
+    if (!mistakes.empty()) throw source_->explain(mistakes.error());
     return false;
   }
 
@@ -65,7 +66,7 @@ class BatchTable : public format::TableFile {
   std::shared_ptr<arrow::RecordBatch> next_piece() {
     while (batch_ == nullptr || begin_ == batch_->num_rows()) {
       auto next = source_->next();
-      if (!next.ok()) throw source_->explain(next.status());
+      if (!next.ok()) throw source_->explain(refusal(next.status(), file_));
       batch_ = *std::move(next);
       begin_ = 0;
       if (batch_ == nullptr) return nullptr;

@@ -14,6 +14,9 @@
 
 namespace ddp::tables {
 
+// The remedy for a cell such as "?" in these formats.
+inline constexpr const char* kOnlyNull = "a missing cell is null";
+
 // A file that Arrow reads in batches of rows, with the stored types.
 class BatchSource {
  public:
@@ -24,8 +27,8 @@ class BatchSource {
   virtual arrow::Status begin(const std::vector<format::WantedColumn>& wanted, const std::vector<int>& places) = 0;
   // Returns the next rows, with at least the wanted columns, in any order; null at the end.
   virtual arrow::Result<std::shared_ptr<arrow::RecordBatch>> next() = 0;
-  // Explains a failure; with Arrow's message if the source knows no better.
-  virtual Error explain(const arrow::Status& failure) const = 0;
+  // Explains why the rows were refused: with the lines of a text file. Returns `refusal` if the source knows no better.
+  virtual Error explain(const Error& refusal) const { return refusal; }
   // As format::TableFile::lines_of.
   virtual std::vector<std::int64_t> lines_of(const std::vector<std::int64_t>& rows) const {
     static_cast<void>(rows);

@@ -2,7 +2,6 @@
 
 #include <charconv>
 #include <cstdlib>
-#include <string>
 
 namespace ddp::tables {
 namespace {
@@ -28,18 +27,15 @@ std::optional<double> parse_unusual_number(std::string_view cell) {
 
 }  // namespace
 
-bool says_missing(std::string_view cell) {
-  switch (cell.size()) {
-    case 0:
-      return true;
-    case 2:
-      return cell == "NA";
-    case 3:
-      return cell == "NaN" || cell == "nan";
-    case 4:
-      return cell == "null" || cell == "None";
-    default:
-      return false;
+MissingCells::MissingCells(const std::vector<std::string>& marks, const format::WantedColumn& column)
+    : type_(column.type) {
+  for (const std::string& mark : marks) {
+    const auto& never = column.never_missing;
+    if (std::find(never.begin(), never.end(), mark) != never.end()) continue;
+    marks_.push_back(mark);
+    sizes_ |= std::uint64_t{1} << std::min<std::size_t>(mark.size(), 63);
+    if (type_ != format::CellType::number) continue;
+    if (const auto number = parse_number(mark)) numbers_.push_back(*number);
   }
 }
 

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "tables/cell.h"
+#include "tables/text_encoding.h"
 
 namespace ddp::tables {
 namespace {
@@ -73,9 +74,14 @@ arrow::Result<Array> without(const Array& array, const IsMissing& is_missing) {
   return arrow::MakeArray(std::move(data));
 }
 
-arrow::Result<Array> without_missing_text(const Array& array) {
-  const auto& text = static_cast<const arrow::StringArray&>(*array);
-  return without(array, [&](std::int64_t row) { return says_missing(text.GetView(row)); });
+// Throws ddp::Error (usage) if a cell is not UTF-8, such as a picture in a column of binary cells.
+void require_utf8(const arrow::StringArray& text, const format::WantedColumn& column, std::int64_t first_row,
+                  const Mistakes& mistakes) {
+  for (std::int64_t row = 0; row < text.length(); ++row) {
+    if (text.IsNull(row) || is_utf8(text.GetView(row))) continue;
+    throw usage_error("column " + shown(column.name) + ": " + shown(text.GetView(row)) + " is not text in UTF-8",
+                      mistakes.place_of(first_row + row + 1), "leave the column out with dataset.drop");
+  }
 }
 
 arrow::Result<Array> parse_text(const Array& array, const format::WantedColumn& column, std::int64_t first_row,
@@ -84,12 +90,12 @@ arrow::Result<Array> parse_text(const Array& array, const format::WantedColumn& 
   arrow::DoubleBuilder numbers;
   ARROW_RETURN_NOT_OK(numbers.Reserve(text.length()));
   for (std::int64_t row = 0; row < text.length(); ++row) {
-    const std::string_view cell = text.IsNull(row) ? std::string_view() : text.GetView(row);
-    if (const auto number = parse_number(cell)) {
+    const auto number = text.IsNull(row) ? std::nullopt : parse_number(text.GetView(row));
+    if (number) {
       numbers.UnsafeAppend(*number);
       continue;
     }
-    if (!says_missing(cell)) mistakes.add_text(first_row + row + 1, column, cell);
+    if (!text.IsNull(row)) mistakes.add_text(first_row + row + 1, column, text.GetView(row));
     numbers.UnsafeAppendNull();
   }
   return numbers.Finish();
@@ -154,7 +160,10 @@ arrow::Result<Array> write_decimals(const Array& array) {
 
 arrow::Result<Array> to_text(const Array& array, const format::WantedColumn& column, std::int64_t first_row,
                              Mistakes& mistakes) {
-  if (array->type_id() == arrow::Type::STRING) return without_missing_text(array);
+  if (array->type_id() == arrow::Type::STRING) {
+    require_utf8(static_cast<const arrow::StringArray&>(*array), column, first_row, mistakes);
+    return array;
+  }
   // Keeps all digits of an integer, even if no double equals it.
   if (arrow::is_integer(array->type_id())) return cast(array, arrow::utf8());
   if (cell_type(*array->type()) == format::CellType::text) return cast(array, arrow::utf8());
@@ -169,12 +178,8 @@ arrow::Result<Array> plain(Array array) {
     const auto& type = static_cast<const arrow::DictionaryType&>(*array->type());
     ARROW_ASSIGN_OR_RAISE(array, cast(array, type.value_type()));
   }
-  if (arrow::is_decimal(array->type_id()) || is_text(array->type_id())) {
-    if (array->type_id() == arrow::Type::STRING) return array;
-    // The safe cast refuses bytes that are not UTF-8.
-    return arrow::compute::Cast(*array, arrow::utf8());
-  }
-  return array;
+  if (array->type_id() == arrow::Type::STRING) return array;
+  return arrow::is_decimal(array->type_id()) || is_text(array->type_id()) ? cast(array, arrow::utf8()) : array;
 }
 
 }  // namespace

@@ -24,9 +24,9 @@ format::CellType cell_type(const arrow::DataType& type);
 void require_readable(const format::WantedColumn& column, const arrow::DataType& type,
                       const std::filesystem::path& file);
 
-// Converts a column of some rows to doubles or text, as wanted; copies nothing if it already has this type. Cells that
-// mean a missing value, and NaN, become null. Adds cells that are not numbers to `mistakes`; `first_row` is the index
-// of the first row in the file. Fails if Arrow fails.
+// Converts a column of some rows to doubles or text, as wanted; copies nothing if it already has this type. NaN becomes
+// null. Adds cells that are not numbers to `mistakes`; `first_row` is the index of the first row in the file. Throws
+// ddp::Error (usage) if a text is not UTF-8. Fails if Arrow fails.
 arrow::Result<std::shared_ptr<arrow::Array>> convert(std::shared_ptr<arrow::Array> array,
                                                      const format::WantedColumn& column, std::int64_t first_row,
                                                      Mistakes& mistakes);

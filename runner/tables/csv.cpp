@@ -59,7 +59,7 @@ class CsvFile : public format::TableFile {
         wanted, columns_, file_, format::header_hint(columns_, options_, file_, line_of_names(wanted), none_is_there));
     running_.clear();
     wanted_ = wanted;
-    taker_ = std::make_shared<CsvColumns>(wanted, places, static_cast<int>(columns_.size()), options_.delimiter);
+    taker_ = std::make_shared<CsvColumns>(wanted, places, static_cast<int>(columns_.size()), options_);
     blocks_ = std::make_unique<CsvBlocks>(file_, options_.delimiter, begin_);
   }
 

@@ -4,12 +4,10 @@
 #include <cstdint>
 #include <cstring>
 
-#include <arrow/builder.h>
 #include <arrow/status.h>
 
-#include "tables/cell.h"
 #include "tables/csv_quotes.h"
-#include "tables/number_column.h"
+#include "tables/growing_column.h"
 
 namespace ddp::tables {
 namespace {
@@ -46,7 +44,7 @@ class PlainCells {
       if (wanted_[i].type == format::CellType::number) {
         arrays.push_back(numbers_[i].finish(rows));
       } else {
-        ARROW_ASSIGN_OR_RAISE(auto array, texts_[i].Finish());
+        ARROW_ASSIGN_OR_RAISE(auto array, texts_[i].finish());
         arrays.push_back(std::move(array));
       }
     }
@@ -73,7 +71,8 @@ class PlainCells {
 
   arrow::Status take_cell(std::size_t i) {
     const bool is_number = wanted_[i].type == format::CellType::number;
-    if (is_number && quick_) {
+    const MissingCells& missing = wanted_[i].missing;
+    if (is_number && quick_ && !missing.holds_numbers()) {
       double number = 0;
       const char* const after = read_plain_number(at_, end_, number);
       if (after != nullptr && (after == end_ || *after == delimiter_ || ends_row(*after))) {
@@ -82,13 +81,9 @@ class PlainCells {
         return arrow::Status::OK();
       }
     }
+    const bool is_quoted = at_ < end_ && *at_ == '"';
     const std::string_view cell = skip_cell();
-    if (!is_number) return says_missing(cell) ? texts_[i].AppendNull() : texts_[i].Append(cell);
-    if (const std::optional<double> number = parse_number(cell)) {
-      numbers_[i].add(*number);
-      return arrow::Status::OK();
-    }
-    return says_missing(cell) ? numbers_[i].add_missing() : arrow::Status::Invalid("a cell is not a number");
+    return is_number ? numbers_[i].add(cell, is_quoted, missing) : texts_[i].add(cell, is_quoted, missing);
   }
 
   // Returns the cell without its quotes.
@@ -111,8 +106,8 @@ class PlainCells {
   const int width_;
   const std::vector<CsvPlace>& wanted_;
   bool quick_ = false;
-  std::vector<NumberColumn> numbers_;        // empty for text columns
-  std::vector<arrow::StringBuilder> texts_;  // empty for number columns
+  std::vector<NumberColumn> numbers_;  // empty for text columns
+  std::vector<TextColumn> texts_;      // empty for number columns
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <arrow/result.h>
 
 #include "format/table.h"
+#include "tables/cell.h"
 
 namespace ddp::tables {
 
@@ -15,6 +16,7 @@ namespace ddp::tables {
 struct CsvPlace {
   int place = 0;  // index in a row
   format::CellType type = format::CellType::number;
+  MissingCells missing;
 };
 
 // Can take_plain_cells read these whole rows? It requires simple quotes, and ASCII in wanted text columns.

@@ -8,50 +8,49 @@
 #include <arrow/status.h>
 #include <arrow/type.h>
 
-#include "tables/cell.h"
 #include "tables/convert.h"
 #include "tables/csv_rows.h"
-#include "tables/number_column.h"
-#include "tables/source.h"
+#include "tables/growing_column.h"
+#include "tables/text_encoding.h"
 
 namespace ddp::tables {
 namespace {
 
-arrow::csv::ConvertOptions text_conversion() {
-  arrow::csv::ConvertOptions options;
-  options.null_values = {"", "NA", "NaN", "nan", "null", "None"};  // as in says_missing
-  options.strings_can_be_null = true;
-  return options;
+// Calls `take` with each cell of a column and whether it is quoted.
+template <class Take>
+arrow::Status each_cell(const arrow::csv::BlockParser& parser, int place, const Take& take) {
+  return parser.VisitColumn(place, [&](const std::uint8_t* data, std::uint32_t size, bool is_quoted, bool) {
+    return take(std::string_view(reinterpret_cast<const char*>(data), size), is_quoted);
+  });
 }
 
-arrow::Result<std::shared_ptr<arrow::Array>> take_numbers(const arrow::csv::BlockParser& parser, int place) {
+arrow::Result<std::shared_ptr<arrow::Array>> take_numbers(const arrow::csv::BlockParser& parser, const CsvPlace& from) {
   NumberColumn numbers;
   ARROW_RETURN_NOT_OK(numbers.reserve(parser.num_rows()));
-  ARROW_RETURN_NOT_OK(
-      parser.VisitColumn(place, [&](const std::uint8_t* data, std::uint32_t size, bool, bool) -> arrow::Status {
-        const std::string_view cell(reinterpret_cast<const char*>(data), size);
-        if (const std::optional<double> number = parse_number(cell)) {
-          numbers.add(*number);
-          return arrow::Status::OK();
-        }
-        return says_missing(cell) ? numbers.add_missing() : arrow::Status::Invalid("a cell is not a number");
-      }));
+  ARROW_RETURN_NOT_OK(each_cell(parser, from.place, [&](std::string_view cell, bool is_quoted) {
+    return numbers.add(cell, is_quoted, from.missing);
+  }));
   return numbers.finish(parser.num_rows());
+}
+
+arrow::Result<std::shared_ptr<arrow::Array>> take_texts(const arrow::csv::BlockParser& parser, const CsvPlace& from) {
+  TextColumn texts;
+  ARROW_RETURN_NOT_OK(each_cell(parser, from.place, [&](std::string_view cell, bool is_quoted) {
+    return is_utf8(cell) ? texts.add(cell, is_quoted, from.missing) : arrow::Status::Invalid("a cell is not UTF-8");
+  }));
+  return texts.finish();
 }
 
 }  // namespace
 
 CsvColumns::CsvColumns(const std::vector<format::WantedColumn>& wanted, const std::vector<int>& places, int width,
-                       char delimiter)
-    : width_(width), dialect_(csv_dialect(delimiter)), converting_(text_conversion()) {
+                       const format::TableOptions& options)
+    : width_(width), dialect_(csv_dialect(options.delimiter)) {
   arrow::FieldVector fields;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    const std::shared_ptr<arrow::DataType> type = arrow_type(wanted[i].type);
-    fields.push_back(arrow::field(wanted[i].name, type));
-    places_.push_back({.place = places[i], .type = wanted[i].type});
-    texts_.emplace_back();
-    if (wanted[i].type == format::CellType::number) continue;
-    texts_.back() = require(arrow::csv::Converter::Make(type, converting_), wanted[i].name);
+    fields.push_back(arrow::field(wanted[i].name, arrow_type(wanted[i].type)));
+    places_.push_back(
+        {.place = places[i], .type = wanted[i].type, .missing = MissingCells(options.missing_values, wanted[i])});
   }
   schema_ = arrow::schema(std::move(fields));
   in_order_ = places_;
@@ -88,11 +87,9 @@ arrow::Result<arrow::ArrayVector> CsvColumns::take_any(const CsvBlock& block, st
   ARROW_RETURN_NOT_OK(block.last ? parser.ParseFinal(bytes, &parsed) : parser.Parse(bytes, &parsed));
   if (parsed != bytes.size()) return arrow::Status::Invalid("a row does not end where a line ends");
   arrow::ArrayVector arrays;
-  for (std::size_t i = 0; i < places_.size(); ++i) {
-    const int place = places_[i].place;
-    auto array = texts_[i] != nullptr ? texts_[i]->Convert(parser, place) : take_numbers(parser, place);
-    ARROW_RETURN_NOT_OK(array.status());
-    arrays.push_back(*std::move(array));
+  for (const CsvPlace& from : places_) {
+    ARROW_ASSIGN_OR_RAISE(arrays.emplace_back(), from.type == format::CellType::number ? take_numbers(parser, from)
+                                                                                       : take_texts(parser, from));
   }
   number_of_rows = parser.num_rows();
   return arrays;

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include <arrow/csv/converter.h>
 #include <arrow/csv/options.h>
 #include <arrow/record_batch.h>
 #include <arrow/result.h>
@@ -18,10 +17,9 @@ namespace ddp::tables {
 // Extracts the wanted columns from blocks of a CSV file. Thread-safe.
 class CsvColumns {
  public:
-  // `places` are the indices of the wanted columns in a row of `width` cells. Throws ddp::Error (usage) if Arrow lacks
-  // memory.
+  // `places` are the indices of the wanted columns in a row of `width` cells.
   CsvColumns(const std::vector<format::WantedColumn>& wanted, const std::vector<int>& places, int width,
-             char delimiter);
+             const format::TableOptions& options);
 
   // Returns columns of doubles and of text. Fails if a row does not have `width` cells, or if a cell does not have its
   // column's type.
@@ -33,12 +31,10 @@ class CsvColumns {
 
   const int width_;
   const arrow::csv::ParseOptions dialect_;
-  const arrow::csv::ConvertOptions converting_;
-  std::vector<std::shared_ptr<arrow::csv::Converter>> texts_;  // one per wanted column; null: numbers
-  std::vector<CsvPlace> places_;                               // one per wanted column
-  std::vector<CsvPlace> in_order_;                             // the same, sorted by place
-  std::vector<std::size_t> numbers_in_order_;                  // index of each wanted column in in_order_
-  bool wanted_twice_ = false;                                  // a column occurs twice in the result
+  std::vector<CsvPlace> places_;               // one per wanted column
+  std::vector<CsvPlace> in_order_;             // the same, sorted by place
+  std::vector<std::size_t> numbers_in_order_;  // index of each wanted column in in_order_
+  bool wanted_twice_ = false;                  // a column occurs twice in the result
   std::shared_ptr<arrow::Schema> schema_;
 };
 

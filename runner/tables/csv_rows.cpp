@@ -10,7 +10,6 @@ namespace {
 
 constexpr std::int64_t kPiece = 1 << 20;
 constexpr int kEnd = -1;
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 bool is_line_end(int byte) { return byte == '\n' || byte == '\r'; }
 
@@ -89,6 +88,7 @@ int CsvRows::take_cell(CsvCell& cell, std::size_t& row_size) {
   cell.line = line_;
   if (peek() == '"') {
     take();
+    cell.is_quoted = true;
     take_quoted(cell, row_size);
   }
   for (;;) {

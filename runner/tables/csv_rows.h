@@ -25,6 +25,7 @@ arrow::csv::ParseOptions csv_dialect(char delimiter);
 struct CsvCell {
   std::string text;
   std::int64_t line = 0;  // line of its first byte, from 1; line breaks inside of quotes count too
+  bool is_quoted = false;
 };
 
 struct CsvRow {

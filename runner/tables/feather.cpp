@@ -13,7 +13,7 @@ namespace {
 class FeatherSource : public BatchSource {
  public:
   FeatherSource(const std::filesystem::path& file, std::shared_ptr<arrow::io::RandomAccessFile> bytes)
-      : file_(file), bytes_(std::move(bytes)) {
+      : bytes_(std::move(bytes)) {
     schema_ = require(arrow::ipc::RecordBatchFileReader::Open(bytes_), file)->schema();
   }
 
@@ -35,10 +35,7 @@ class FeatherSource : public BatchSource {
     return batch;
   }
 
-  Error explain(const arrow::Status& failure) const override { return refusal(failure, file_); }
-
  private:
-  const std::filesystem::path file_;
   const std::shared_ptr<arrow::io::RandomAccessFile> bytes_;
   std::shared_ptr<arrow::Schema> schema_;
   std::shared_ptr<arrow::ipc::RecordBatchFileReader> reader_;

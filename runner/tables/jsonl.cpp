@@ -9,6 +9,7 @@
 
 #include "tables/jsonl_lines.h"
 #include "tables/jsonl_mistakes.h"
+#include "tables/mistakes.h"
 #include "tables/source.h"
 
 namespace ddp::tables {
@@ -16,29 +17,35 @@ namespace {
 
 class JsonlSource : public BatchSource {
  public:
-  explicit JsonlSource(const std::filesystem::path& file) : file_(file), schema_(jsonl_schema(file)) {}
+  explicit JsonlSource(const std::filesystem::path& file) : file_(file), content_(jsonl_content(file)) {}
 
-  std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
+  std::shared_ptr<arrow::Schema> schema() const override { return content_.schema; }
 
   arrow::Status begin(const std::vector<format::WantedColumn>& wanted, const std::vector<int>& places) override {
+    for (const format::WantedColumn& column : wanted) {
+      const auto line = content_.infinite.find(column.name);
+      if (line == content_.infinite.end()) continue;
+      throw usage_error("column " + shown(column.name) + ": Infinity is not a finite number",
+                        file_.string() + ":" + std::to_string(line->second), "correct the file");
+    }
     arrow::FieldVector fields;
-    for (const int place : places) fields.push_back(field_to_read(*schema_->field(place), wanted));
-    wanted_ = arrow::schema(std::move(fields));
+    for (const int place : places) fields.push_back(field_to_read(*content_.schema->field(place), wanted));
+    wanted_ = wanted;
+    types_ = arrow::schema(std::move(fields));
     arrow::json::ReadOptions reading;
     reading.block_size = kBlock;
     arrow::json::ParseOptions parsing;
-    parsing.explicit_schema = wanted_;
+    parsing.explicit_schema = types_;
     parsing.unexpected_field_behavior = arrow::json::UnexpectedFieldBehavior::Ignore;
     reader_ = nullptr;
-    ARROW_ASSIGN_OR_RAISE(reader_, arrow::json::StreamingReader::Make(open_stream(file_), reading, parsing));
+    ARROW_ASSIGN_OR_RAISE(reader_,
+                          arrow::json::StreamingReader::Make(open_jsonl_text(file_, content_), reading, parsing));
     return arrow::Status::OK();
   }
 
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> next() override { return reader_->Next(); }
 
-  Error explain(const arrow::Status& failure) const override {
-    return jsonl_mistakes(file_, *wanted_, refusal(failure, file_));
-  }
+  Error explain(const Error& refusal) const override { return jsonl_mistakes(file_, *types_, wanted_, refusal); }
 
   std::vector<std::int64_t> lines_of(const std::vector<std::int64_t>& rows) const override {
     TextLines all(file_);
@@ -53,8 +60,8 @@ class JsonlSource : public BatchSource {
  private:
   static constexpr std::int32_t kBlock = 4 << 20;  // the limit of a line
 
-  // An integer column may contain other numbers later: it is read as doubles, unless its digits are wanted as text. A
-  // column whose first cells are all null gets the wanted type.
+  // Whole numbers are read as doubles, unless their digits are wanted as text. A column whose cells are all null gets
+  // the wanted type.
   static std::shared_ptr<arrow::Field> field_to_read(const arrow::Field& field,
                                                      const std::vector<format::WantedColumn>& wanted) {
     const bool as_text = std::any_of(wanted.begin(), wanted.end(), [&](const format::WantedColumn& column) {
@@ -67,8 +74,9 @@ class JsonlSource : public BatchSource {
   }
 
   const std::filesystem::path file_;
-  const std::shared_ptr<arrow::Schema> schema_;
-  std::shared_ptr<arrow::Schema> wanted_;
+  const JsonlContent content_;
+  std::vector<format::WantedColumn> wanted_;
+  std::shared_ptr<arrow::Schema> types_;  // of the wanted columns
   std::shared_ptr<arrow::json::StreamingReader> reader_;
 };
 

@@ -2,17 +2,17 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include <arrow/io/interfaces.h>
 #include <arrow/type.h>
 
-#include "config/value.h"
-
 namespace ddp::tables {
 
-// Reads a text file line by line, for uses that need line numbers more than speed.
+// Reads a text file line by line, for uses that need line numbers. A byte order mark is no part of the first line.
 class TextLines {
  public:
   explicit TextLines(const std::filesystem::path& file);
@@ -22,7 +22,7 @@ class TextLines {
   bool next(std::string& line);
 
   std::int64_t number() const { return number_; }  // of the last line, from 1
-  std::int64_t bytes() const { return bytes_; }    // read so far
+  bool begins_with_mark() const { return begins_with_mark_; }
 
  private:
   bool refill();
@@ -32,14 +32,26 @@ class TextLines {
   std::shared_ptr<arrow::Buffer> piece_;
   std::int64_t at_ = 0;
   std::int64_t number_ = 0;
-  std::int64_t bytes_ = 0;
+  bool begins_with_mark_ = false;
 };
 
-// The type of a cell in JSON: bool, int64, double, text, list, struct or null.
-std::shared_ptr<arrow::DataType> json_type(const config::Value& value);
+// Replaces NaN, Infinity and -Infinity by null, outside of texts: Python's json.dumps writes these words, which JSON does
+// not have.
+std::string standard_json(std::string_view line);
 
-// The columns of the first lines, in their order, each with the type of its first cells. A column that mixes numbers
-// with text is a text column.
-std::shared_ptr<arrow::Schema> jsonl_schema(const std::filesystem::path& file);
+// What a file of JSON lines holds, from a pass over all its lines.
+struct JsonlContent {
+  // All keys in the order of their first lines, each with the type of its first cell that is not null. A column of
+  // whole numbers that also has others is one of doubles.
+  std::shared_ptr<arrow::Schema> schema;
+  std::map<std::string, std::int64_t> infinite = {};  // the first line in which a key is Infinity or -Infinity
+  bool is_standard = true;                            // no byte order mark, NaN or Infinity
+};
+
+// Throws ddp::Error (usage) if a line is not a JSON object. Memory is proportional to the number of keys.
+JsonlContent jsonl_content(const std::filesystem::path& file);
+
+// The bytes of a file of JSON lines as standard JSON, in which Infinity is null.
+std::shared_ptr<arrow::io::InputStream> open_jsonl_text(const std::filesystem::path& file, const JsonlContent& content);
 
 }  // namespace ddp::tables

@@ -4,7 +4,8 @@
 #include <string>
 
 #include "config/text/json_text.h"
-#include "tables/convert.h"
+#include "tables/batches.h"
+#include "tables/cell.h"
 #include "tables/jsonl_lines.h"
 #include "tables/mistakes.h"
 
@@ -28,39 +29,71 @@ std::string kind_of(arrow::Type::type type) {
   }
 }
 
+arrow::Type::type type_of(const nlohmann::json& cell) {
+  if (cell.is_null()) return arrow::Type::NA;
+  if (cell.is_boolean()) return arrow::Type::BOOL;
+  if (cell.is_number()) return cell.is_number_float() ? arrow::Type::DOUBLE : arrow::Type::INT64;
+  if (cell.is_string()) return arrow::Type::STRING;
+  return cell.is_array() ? arrow::Type::LIST : arrow::Type::STRUCT;
+}
+
 bool fits(arrow::Type::type cell, arrow::Type::type column) {
   return cell == arrow::Type::NA || cell == column || (cell == arrow::Type::INT64 && column == arrow::Type::DOUBLE);
 }
 
-void check_line(const config::Value& line, std::int64_t number, const arrow::Schema& wanted, Mistakes& mistakes) {
-  for (const auto& field : wanted.fields()) {
-    const auto cell = line.find(field->name());
-    if (cell == line.end()) continue;
-    const arrow::Type::type type = json_type(*cell)->id();
-    if (fits(type, field->type()->id())) continue;
-    mistakes.add(number, {.name = field->name(), .type = cell_type(*field->type())},
-                 shortened(cell->dump(-1, ' ', false, config::Value::error_handler_t::replace)) + " is " +
-                     kind_of(type) + ", but the first cells of the column are " + kind_of(field->type()->id()));
+// Does a cell of a column of whole numbers have more digits than Arrow's whole numbers?
+bool is_too_large(const nlohmann::json& cell) {
+  return cell.is_number_float() || (cell.is_number_unsigned() && cell.get<std::uint64_t>() > INT64_MAX);
+}
+
+void check_cell(const nlohmann::json& cell, std::int64_t line, const format::WantedColumn& column,
+                arrow::Type::type type, Mistakes& mistakes) {
+  const std::string text = shortened(cell.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  if (type == arrow::Type::INT64 && is_too_large(cell)) {
+    mistakes.add(line, column, text + " has more digits than a whole number of 64 bits: write it as text");
+  } else if (!fits(type_of(cell), type)) {
+    mistakes.add(line, column,
+                 text + " is " + kind_of(type_of(cell)) + ", but the first cells of the column are " + kind_of(type));
+  } else if (cell.is_null()) {
+    mistakes.add_missing(line, column);
+  } else if (cell.is_string() && column.type == format::CellType::number) {
+    const auto& written = cell.get_ref<const std::string&>();
+    if (!parse_number(written)) mistakes.add_text(line, column, written);
+  }
+}
+
+void check_line(const nlohmann::json& line, std::int64_t number, const arrow::Schema& types,
+                const std::vector<format::WantedColumn>& wanted, Mistakes& mistakes) {
+  for (const format::WantedColumn& column : wanted) {
+    const auto cell = line.find(column.name);
+    const auto field = types.GetFieldByName(column.name);
+    if (cell != line.end() && field != nullptr) {
+      check_cell(*cell, number, column, field->type()->id(), mistakes);
+    } else if (cell == line.end()) {
+      mistakes.add_missing(number, column);
+    }
   }
 }
 
 }  // namespace
 
-Error jsonl_mistakes(const std::filesystem::path& file, const arrow::Schema& wanted, const Error& refusal) {
-  Mistakes mistakes(file);
+Error jsonl_mistakes(const std::filesystem::path& file, const arrow::Schema& types,
+                     const std::vector<format::WantedColumn>& wanted, const Error& refusal) {
+  Mistakes mistakes(file, kOnlyNull);
   try {
     TextLines lines(file);
     for (std::string line; !mistakes.full() && lines.next(line);) {
       try {
-        const config::Value value = config::parse_value(line);
+        const nlohmann::json value = config::parse_json(standard_json(line));
         if (value.is_object()) {
-          check_line(value, lines.number(), wanted, mistakes);
+          check_line(value, lines.number(), types, wanted, mistakes);
         } else {
           mistakes.add(lines.number(), "is not a JSON object");
         }
       } catch (const std::runtime_error& error) {
         mistakes.add(lines.number(), error.what());
       }
+      mistakes.count_rows(1);
     }
   } catch (const Error& error) {
     // The rest of the file cannot be read.

@@ -37,9 +37,10 @@ void Mistakes::add(std::int64_t line, const format::WantedColumn& column, const 
   add(line, "column " + shown(column.name) + ": " + what);
 }
 
-void Mistakes::add_ragged(std::int64_t line, const std::string& what) {
+void Mistakes::add_ragged(std::int64_t line, const std::string& what, bool ends_with_delimiter) {
   if (empty()) first_rows_ = rows_;
   ++ragged_rows_;
+  rows_with_last_delimiter_ += ends_with_delimiter;
   if (ragged_.size() < kNamedCells) ragged_.emplace_back(line, what);
 }
 
@@ -103,10 +104,15 @@ bool Mistakes::only_in_line(std::int64_t line) const {
          std::all_of(texts_.begin(), texts_.end(), [](const auto& one) { return one.second.count == 1; });
 }
 
-std::string Mistakes::remedy_for_texts(const std::string& name, const Cells& cells, bool mostly_text) {
+std::string Mistakes::remedy_for_ragged() const {
+  if (rows_with_last_delimiter_ < ragged_rows_) return "a cell that contains the delimiter needs quotes: \"1,100\"";
+  return std::string(ragged_rows_ == rows_ ? "each row ends" : "such a row ends") + " with a delimiter: remove it";
+}
+
+std::string Mistakes::remedy_for_texts(const std::string& name, const Cells& cells, bool mostly_text) const {
   const std::string& role = cells.column.if_text;
   const std::string column = "column " + shown(name);
-  const Advice advice = advice_for(cells.first.front().second);
+  const Advice advice = advice_for(cells.first.front().second, if_mark_);
   if (!advice.text.empty() && (role.empty() || advice.is_number)) {
     const bool may_leave = role.empty();
     return column + ": " + advice.text + (may_leave ? ", or leave it out with dataset.drop" : "");
@@ -119,7 +125,7 @@ std::string Mistakes::remedy_for_texts(const std::string& name, const Cells& cel
 
 std::string Mistakes::remedy() const {
   std::string text;
-  if (!ragged_.empty()) text = "a cell that contains the delimiter needs quotes: \"1,100\"";
+  if (!ragged_.empty()) text = remedy_for_ragged();
   for (const auto& [name, cells] : texts_) {
     append_sentence(text, remedy_for_texts(name, cells, /*mostly_text=*/cells.count > 1 && cells.count * 2 > rows_));
   }
@@ -132,7 +138,7 @@ Error Mistakes::error() const {
   const std::size_t told = std::min<std::size_t>(all.size(), kMost);
   std::string text;
   for (std::size_t i = 0; i < told; ++i) {
-    text += (i > 0 ? "\n" : "") + file_.string() + ":" + unit_ + std::to_string(all[i].first) + ": " + all[i].second;
+    text += (i > 0 ? "\n" : "") + place_of(all[i].first) + ": " + all[i].second;
   }
   const bool cut = all.size() > told || std::ssize(list_) >= kMost;
   return usage_error(text, "", (cut ? "these are the first " + std::to_string(kMost) + " mistakes; " : "") + remedy());

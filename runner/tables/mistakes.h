@@ -23,14 +23,17 @@ std::string shown(std::string_view text);
 // line, so that it does not hide the other mistakes.
 class Mistakes {
  public:
-  // `unit` precedes the number of each mistake: "" for the lines of a text file, "row " for a file without lines.
-  explicit Mistakes(const std::filesystem::path& file, std::string unit = "") : file_(file), unit_(std::move(unit)) {}
+  // `if_mark`: remedy for a cell such as "?", which may mark a missing value. `unit` precedes the number of each
+  // mistake:
+  // "" for the lines of a text file, "row " for a file without lines.
+  Mistakes(const std::filesystem::path& file, std::string if_mark, std::string unit = "")
+      : file_(file), if_mark_(std::move(if_mark)), unit_(std::move(unit)) {}
 
   // `line` counts from 1.
   void add(std::int64_t line, const std::string& what);
   void add(std::int64_t line, const format::WantedColumn& column, const std::string& what);
-  // Adds a row with a wrong number of cells.
-  void add_ragged(std::int64_t line, const std::string& what);
+  // Adds a row with a wrong number of cells: with one empty cell too many, if it ends with a delimiter.
+  void add_ragged(std::int64_t line, const std::string& what, bool ends_with_delimiter);
   // Adds a cell that is not a number.
   void add_text(std::int64_t line, const format::WantedColumn& column, std::string_view cell);
   // Adds a missing cell if the column may not have one. Missing cells alone are no mistake of the file.
@@ -43,6 +46,7 @@ class Mistakes {
   bool full() const { return std::ssize(list_) >= kMost || (!empty() && rows_ - first_rows_ >= kReadOn); }
   // Are all mistakes in this line?
   bool only_in_line(std::int64_t line) const;
+  std::string place_of(std::int64_t line) const { return file_.string() + ":" + unit_ + std::to_string(line); }
   // Returns one error with all mistakes, in the order of their lines.
   Error error() const;
 
@@ -62,15 +66,18 @@ class Mistakes {
   static void note(Columns& columns, std::int64_t line, const format::WantedColumn& column, std::string_view cell);
   std::string cells_in_words(const Cells& cells, const std::string& kind) const;
   void add_lines_of_ragged(std::vector<std::pair<std::int64_t, std::string>>& all) const;
-  static std::string remedy_for_texts(const std::string& name, const Cells& cells, bool mostly_text);
+  std::string remedy_for_ragged() const;
+  std::string remedy_for_texts(const std::string& name, const Cells& cells, bool mostly_text) const;
   std::vector<std::pair<std::int64_t, std::string>> lines() const;
   std::string remedy() const;
 
   const std::filesystem::path file_;
+  const std::string if_mark_;
   const std::string unit_;
   std::vector<std::pair<std::int64_t, std::string>> list_;    // lines, and mistakes that stand for themselves
   std::vector<std::pair<std::int64_t, std::string>> ragged_;  // the first rows with a wrong number of cells
   std::int64_t ragged_rows_ = 0;
+  std::int64_t rows_with_last_delimiter_ = 0;  // of the ragged rows
   Columns texts_;
   Columns missing_;
   std::int64_t rows_ = 0;

@@ -16,7 +16,7 @@ constexpr std::int64_t kParquetRows = 1 << 16;
 // Reads one row group at a time, and only the wanted columns; threads decode columns in parallel.
 class ParquetSource : public BatchSource {
  public:
-  ParquetSource(const std::filesystem::path& file, std::shared_ptr<arrow::io::RandomAccessFile> bytes) : file_(file) {
+  ParquetSource(const std::filesystem::path& file, std::shared_ptr<arrow::io::RandomAccessFile> bytes) {
     // Pages are read on demand: a row group may be large.
     parquet::ReaderProperties reading;
     reading.enable_buffered_stream();
@@ -55,10 +55,7 @@ class ParquetSource : public BatchSource {
     }
   }
 
-  Error explain(const arrow::Status& failure) const override { return refusal(failure, file_); }
-
  private:
-  const std::filesystem::path file_;
   std::unique_ptr<parquet::arrow::FileReader> reader_;
   std::shared_ptr<arrow::Schema> schema_;
   std::vector<int> leaves_;

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <arrow/io/file.h>
@@ -12,6 +13,9 @@
 #include "base/error.h"
 
 namespace ddp::tables {
+
+// Programs of Windows write it at the beginning of a text; it is no part of the text.
+inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 // Opens a regular file. Other files are refused: a pipe could block its reader. Throws ddp::Error (usage).
 std::shared_ptr<arrow::io::ReadableFile> open_file(const std::filesystem::path& file);

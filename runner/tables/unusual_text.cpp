@@ -14,8 +14,8 @@
 namespace ddp::tables {
 namespace {
 
-constexpr std::array kMissingMarks = {"n/a", "#n/a", "na", "nan", "null", "none",   "nil",
-                                      "?",   "-",    "--", ".",   "\\n",  "missing"};
+constexpr std::array kMissingMarks = {"",    "n/a", "#n/a", "na", "nan", "null", "none",
+                                      "nil", "?",   "-",    "--", ".",   "\\n",  "missing"};
 constexpr std::array kTruths = {"true", "false", "yes", "no"};
 
 template <class Words>
@@ -109,12 +109,10 @@ std::string advice_for_number(std::string_view cell) {
 
 }  // namespace
 
-Advice advice_for(std::string_view cell) {
+Advice advice_for(std::string_view cell, const std::string& if_mark) {
   std::string lower(cell);
   std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
-  if (is_one_of(kMissingMarks, lower)) {
-    return {"a missing cell is empty, or one of NA, NaN, nan, null, None: write one of these for such a mark"};
-  }
+  if (is_one_of(kMissingMarks, lower)) return {if_mark};
   if (is_one_of(kTruths, lower)) return {"write 1 and 0 for such words, or name it in dataset.categories"};
   if (std::string advice = advice_for_number(cell); !advice.empty()) return {std::move(advice), /*is_number=*/true};
   if (std::string advice = advice_for_two_points(cell); !advice.empty()) return {std::move(advice), /*is_number=*/true};

@@ -11,8 +11,8 @@ struct Advice {
   bool is_number = false;  // the cell stands for a number in every role, also as the target
 };
 
-// Knows dates, true and false, other programs' marks of a missing value, and numbers with signs of money and percent,
-// separators of thousands and decimal commas.
-Advice advice_for(std::string_view cell);
+// Knows dates, true and false, marks of a missing value, for which the advice is `if_mark`, and numbers with signs of
+// money and percent, separators of thousands and decimal commas.
+Advice advice_for(std::string_view cell, const std::string& if_mark);
 
 }  // namespace ddp::tables

@@ -7,6 +7,8 @@
 
 #include "catch.h"
 #include "datasets/table/encoder.h"
+#include "errors.h"
+#include "words.h"
 
 namespace ddp::datasets {
 namespace {
@@ -72,6 +74,68 @@ TEST_CASE("each row of a table is encoded at its own place for pieces of any siz
   }
   CHECK(at::equal(encoded.inputs, at::tensor(inputs).view({table.rows, 4})));
   CHECK(at::equal(encoded.targets, at::tensor(targets)));
+}
+
+TEST_CASE("a column of pandas' index is refused until features, drop or target names it") {
+  using Names = std::vector<std::string>;
+  const auto features_of = [](const Names& columns, const Names& drop = {}, const Names& features = {},
+                              const std::string& target = "y") {
+    TableSection options;
+    options.target = target;
+    options.drop = drop;
+    options.features = features;
+    std::vector<format::ColumnInfo> all;
+    for (const std::string& name : columns) all.push_back({.name = name});
+    Names names;
+    for (const auto& feature : choose_columns(options, all, "mse", {}, "t.csv").features) names.push_back(feature.name);
+    return names;
+  };
+  const auto error = [&](const Names& columns, const Names& drop = {}) {
+    return error_of([&] { features_of(columns, drop); });
+  };
+  CHECK(contains(error({"", "x", "y"}), "t.csv: the first column has no name"));
+  CHECK(contains(error({"", "x", "y"}), "dataset.drop = [\"\"]"));
+  CHECK(contains(error({"", "x", "z", "y"}, {"z"}), "dataset.drop = [\"z\", \"\"]"));
+  CHECK(contains(error({"Unnamed: 0", "x", "y"}), "\"Unnamed: 0\" is the index that pandas wrote"));
+  CHECK(contains(error({"x", "y", "__index_level_0__"}), "dataset.drop = [\"__index_level_0__\"]"));
+  CHECK(features_of({"", "x", "y"}, {""}) == Names{"x"});
+  CHECK(features_of({"", "x", "y"}, {}, {"", "x"}) == Names{"", "x"});
+  CHECK(features_of({"", "x"}, {}, {}, "") == Names{"x"});
+  CHECK(features_of({"x", "", "y"}) == Names{"x", ""});
+}
+
+TEST_CASE("a category that counts as missing by the default is named, and so is a class") {
+  const std::string names = "NADENA";
+  const std::vector<std::int32_t> offsets = {0, 2, 4, 6};
+  const std::uint8_t only_second = 2;
+  Table table{.files = {{.path = "table.csv"}}, .rows = 3, .how = format::TableOptions{}};
+  const format::ColumnCells cells{.offsets = offsets.data(), .text = names.data(), .valid = &only_second};
+  table.pieces.push_back({.chunk = {.rows = 3, .columns = {cells, cells}}});
+  Encoder encoder;
+  encoder.features.push_back({"country", /*is_category=*/true, ValueNames({"DE"}, Equal::bytes), 0, {}});
+  const auto warnings = [&] { return in_words(encode(encoder, table, /*with_targets=*/false).unknown_names); };
+  REQUIRE(warnings().size() == 1);
+  CHECK(contains(warnings().front(), "column \"country\": 2 cells hold \"NA\", which counts as missing"));
+  encoder.kind = TargetKind::classes;
+  encoder.targets = {"y"};
+  encoder.classes = ValueNames({"DE"});
+  CHECK(contains(error_of([&] { encode(encoder, table, /*with_targets=*/true); }),
+                 "column \"y\": is \"NA\", which counts as missing, but it is the target"));
+  table.how->missing_values = {"", "NA"};
+  CHECK(warnings().empty());
+}
+
+TEST_CASE("a preprocessing.json of version 1 compares numbers by value, and stays one of version 1") {
+  Encoder encoder;
+  encoder.features.push_back({"code", /*is_category=*/true, ValueNames({"007", "7"}, Equal::bytes), 0, {}});
+  CHECK(encoder_from_json(to_json(encoder)).features[0].values.find("7") == 1);
+  config::Value old = to_json(encoder);
+  old.erase("version");
+  old.at("features").at(0).at("categories") = {"7", "1e+05"};
+  const Encoder kept = encoder_from_json(old);
+  CHECK(kept.features[0].values.find("007") == 0);
+  CHECK(kept.features[0].values.find("100000") == 1);
+  CHECK(to_json(kept) == old);
 }
 
 }  // namespace ddp::datasets

@@ -157,7 +157,8 @@ TEST_CASE("arguments that v2 refuses are refused by name") {
   CHECK(missing(refusal({{"type", "Resize"}}), {"\"size\" is missing"}) == "");
   CHECK(missing(refusal({{"type", "Resize"}, {"size", {1, 2, 3}}}), {"[height, width], not [1,2,3]"}) == "");
   CHECK(missing(refusal({{"type", "Resize"}, {"size", 9}, {"max_size", 9}}), {"\"max_size\" must be gre"}) == "");
-  CHECK(missing(refusal({{"type", "Resize"}, {"size", {9, 9}}, {"max_size", 19}}), {"\"max_size\" needs a size of the shorter side"}) == "");
+  CHECK(missing(refusal({{"type", "Resize"}, {"size", {9, 9}}, {"max_size", 19}}),
+                {"\"max_size\" needs a size of the shorter side"}) == "");
   CHECK(missing(refusal({{"type", "Pad"}, {"padding", {1, 2, 3}}}), {"1, 2 or 4 integers, not [1,2,3]"}) == "");
   CHECK(missing(refusal({{"type", "Pad"}, {"padding", 1}, {"fill", {1, 2, 3}}, {"padding_mode", "edge"}}),
                 {"\"fill\" a list needs padding_mode"}) == "");

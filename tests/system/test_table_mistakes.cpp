@@ -41,10 +41,11 @@ TEST_CASE("an unknown column of validation.by points at its key") {
 TEST_CASE("a column of text has one line and its remedy, beside the other mistakes of the file") {
   std::string csv = "sold,x,z,y\n";
   for (int i = 1; i <= 30; ++i) csv += "2020-11-" + std::to_string(i) + (i % 2 ? ",,?,a\n" : ",1,3,b\n");
-  check_table_refused(csv, kClassOptions,
-                      {"shapes.csv:2: column \"sold\": 30 of 30 cells are not numbers, the first is \"2020-11-1\"",
-                       "shapes.csv:2: column \"x\": 15 of 30 cells are missing", "turn dates into numbers first",
-                       "column \"z\": a missing cell is empty, or one of NA", "dataset.missing = \"mean\""});
+  check_table_refused(
+      csv, kClassOptions,
+      {"shapes.csv:2: column \"sold\": 30 of 30 cells are not numbers, the first is \"2020-11-1\"",
+       "shapes.csv:2: column \"x\": 15 of 30 cells are missing", "turn dates into numbers first",
+       "column \"z\": add the marks of missing cells to dataset.missing_values", "dataset.missing = \"mean\""});
 }
 
 TEST_CASE("numbers with decimal commas are refused with the way to write them") {
@@ -105,7 +106,7 @@ TEST_CASE("large targets are a warning that names the key which normalises them"
 TEST_CASE("columns from which nothing is learnt are warnings, each with its column") {
   const Workspace w;
   require_tables();
-  std::string rows = ",x,none,y\n";
+  std::string rows = "id,x,none,y\n";
   for (int i = 0; i < 30; ++i) rows += std::to_string(i) + "," + std::to_string(i * i % 7) + ",,a\n";
   w.write("rows.csv", rows);
   w.write("rows.toml",
@@ -115,11 +116,11 @@ TEST_CASE("columns from which nothing is learnt are warnings, each with its colu
   INFO(plan.err);
   CHECK(plan.code == 0);
   CHECK(contains(plan.err, "the target \"y\" has one value in all training rows, \"a\""));
-  CHECK(contains(plan.err, "the column \"\" counts the rows"));
-  CHECK(contains(plan.err, "dataset.drop = [\"\"]"));
+  CHECK(contains(plan.err, "the column \"id\" counts the rows"));
+  CHECK(contains(plan.err, "dataset.drop = [\"id\"]"));
   CHECK(contains(plan.err, "the column \"none\" has no value in any row"));
   CHECK_FALSE(contains(plan.err, "the column \"x\""));
-  const Outcome dropped = w.run({"plan", "rows.toml", "--set", "dataset.drop=[\"\", \"none\"]"});
+  const Outcome dropped = w.run({"plan", "rows.toml", "--set", "dataset.drop=[\"id\", \"none\"]"});
   CHECK_FALSE(contains(dropped.err, "the column"));
 }
 

@@ -79,8 +79,8 @@ TEST_CASE("The same table gives the same bits from CSV, gzip, Parquet, Feather a
     const std::string text(digits, std::to_chars(digits, digits + sizeof digits, x).ptr);
     const std::string kind = "kind " + std::to_string(i % 3);
     csv += (missing ? "" : text) + "," + std::to_string(i) + "," + (missing ? "NA" : kind) + "\n";
-    jsonl += "{\"x\": " + (missing ? "null" : text) + ", \"n\": " + std::to_string(i) + ", \"kind\": \"" +
-             (missing ? "NA" : kind) + "\"}\n";
+    jsonl += "{\"x\": " + (missing ? "null" : text) + ", \"n\": " + std::to_string(i) +
+             ", \"kind\": " + (missing ? "null" : '"' + kind + '"') + "}\n";
     REQUIRE((missing ? xs.AppendNull() : xs.Append(x)).ok());
     REQUIRE(ns.Append(i).ok());
     REQUIRE((missing ? kinds.AppendNull() : kinds.Append(kind)).ok());
@@ -139,37 +139,47 @@ TEST_CASE("A float as text has the shortest digits that give the same double") {
   CHECK(columnar_rows(*content, {{"a", CellType::text}}) == Rows{{"0.1"}, {"1e+300"}, {"100000"}, {"-2.5"}, {"3"}});
 }
 
-TEST_CASE("NaN, null and the words for missing values are missing in columns too") {
+TEST_CASE("Only null is missing in columns, and NaN in those of numbers; no text is") {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   arrow::DoubleBuilder numbers;
   for (const double value : {1.0, nan, 3.0}) REQUIRE(numbers.Append(value).ok());
   const auto content = table({{"a", *numbers.Finish()}, {"b", column(arrow::utf8(), R"(["NA", "", "x"])")}});
   CHECK(columnar_rows(*content, {{"a"}, {"b", CellType::text}, {"a", CellType::text}}) ==
-        Rows{{"1", "?", "1"}, {"?", "?", "?"}, {"3", "x", "3"}});
+        Rows{{"1", "NA", "1"}, {"?", "", "?"}, {"3", "x", "3"}});
   const auto nothing = table({{"a", column(arrow::null(), "[null, null]")}});
   CHECK(columnar_rows(*nothing, {{"a"}, {"a", CellType::text}}) == Rows{{"?", "?"}, {"?", "?"}});
 }
 
 TEST_CASE("Text in dictionaries, with wide offsets, in views and of dates is text") {
   const auto words = column(arrow::utf8(), R"(["x", null, "x"])");
-  const auto coded = arrow::compute::Cast(*column(arrow::utf8(), R"(["x", null, "NA"])"), arrow::utf8());
   arrow::StringDictionaryBuilder codes;
   for (const char* word : {"x", "NA", "x"}) REQUIRE(codes.Append(word).ok());
   const auto content = table({{"large", column(arrow::large_utf8(), R"(["x", null, "x"])")},
                               {"code", *codes.Finish()},
                               {"day", column(arrow::date32(), "[0, null, 1]")}});
   CHECK(columnar_rows(*content, {{"large", CellType::text}, {"code", CellType::text}, {"day", CellType::text}}) ==
-        Rows{{"x", "x", "1970-01-01"}, {"?", "?", "?"}, {"x", "x", "1970-01-02"}});
+        Rows{{"x", "x", "1970-01-01"}, {"?", "NA", "?"}, {"x", "x", "1970-01-02"}});
 }
 
 TEST_CASE("A text column that is read as numbers is parsed; its bad cells are named with their rows") {
-  const auto content = table({{"a", column(arrow::utf8(), R"(["1.5", "NA", null, "-3"])")}});
-  CHECK(columnar_rows(*content, {{"a"}}) == Rows{{"1.5"}, {"?"}, {"?"}, {"-3"}});
+  const auto content = table({{"a", column(arrow::utf8(), R"(["1.5", null, "-3"])")}});
+  CHECK(columnar_rows(*content, {{"a"}}) == Rows{{"1.5"}, {"?"}, {"-3"}});
+  CHECK(contains(columnar_error(*table({{"a", column(arrow::utf8(), R"(["1", "NA"])")}}), {{"a"}}),
+                 "row 2: column \"a\": \"NA\" is not a number"));
   arrow::StringBuilder words;
   for (int i = 0; i < 200000; ++i) REQUIRE(words.Append(i % 50000 == 1 ? "red" : "1").ok());
   const std::string text = columnar_error(*table({{"a", *words.Finish()}}), {{"a"}});
   CHECK(contains(text, "t.parquet:row 2: column \"a\": \"red\" is not a number"));
   CHECK(contains(text, "t.parquet:row 150002: column"));
+}
+
+TEST_CASE("Binary cells are text if they are UTF-8; others are named with column and row") {
+  arrow::BinaryBuilder cells;
+  for (const char* cell : {"x", "\xc3\xa4", "\xff\x01"}) REQUIRE(cells.Append(cell).ok());
+  const auto content = table({{"b", *cells.Finish()}});
+  CHECK(columnar_rows(*content->Slice(0, 2), {{"b", CellType::text}}) == Rows{{"x"}, {"ä"}});
+  CHECK(contains(columnar_error(*content, {{"b", CellType::text}}),
+                 "t.parquet:row 3: column \"b\": \"??\" is not text in UTF-8"));
 }
 
 TEST_CASE("A column of lists or structs is refused by its name, but only if it is requested") {
@@ -204,7 +214,7 @@ TEST_CASE("A Parquet or Feather file that is cut off or of another type is refus
                  "is neither a Parquet nor a Feather file"));
 }
 
-TEST_CASE("JSON lines: the first lines define the columns and their order; a missing key is a missing value") {
+TEST_CASE("JSON lines: each key is a column, in the order of their first lines; a missing key is a missing value") {
   const TableFolder folder;
   const auto file =
       folder.write("t.jsonl", "{\"b\": 1, \"a\": \"x\"}\n\n{\"a\": null, \"c\": true}\n{\"b\": 2.5, \"d\": [1]}\n");
@@ -219,12 +229,35 @@ TEST_CASE("JSON lines: the first lines define the columns and their order; a mis
   CHECK(contains(error_of([&] { opened->read({{"d"}}); }), "column \"d\" contains cells of type list"));
 }
 
-TEST_CASE("A column of JSON lines that begins with whole numbers may have other numbers after the first lines") {
+TEST_CASE("Keys and kinds of JSON lines count wherever they stand in the file") {
   std::string content;
-  while (content.size() < 6 << 20) content += "{\"a\": 1}\n";
+  while (content.size() < 6 << 20) content += "{\"a\": 1, \"b\": null}\n";
   const TableFolder folder;
-  const Rows rows = rows_of(folder.write("t.jsonl", content + "{\"a\": 0.5}\n"), kJsonl, {{"a"}});
-  CHECK(rows.back() == std::vector<std::string>{"0.5"});
+  const auto file = folder.write("t.jsonl", content + "{\"l\\u0061te\": \"x\", \"b\": \"y\", \"a\": 0.5}\n");
+  const Rows rows = rows_of(file, kJsonl, {{"a", CellType::text}, {"b", CellType::text}, {"late", CellType::text}});
+  CHECK(rows.front() == std::vector<std::string>{"1", "?", "?"});
+  CHECK(rows.back() == std::vector<std::string>{"0.5", "y", "x"});
+}
+
+TEST_CASE("A cell of another kind than the first ones of its column is named with its line, as number and as text") {
+  const std::string mixed = "{\"a\": 1}\n{\"a\": 2}\n\n{\"a\": \"3\"}\n{\"a\": 4}\n";
+  CHECK(contains(jsonl_error(mixed), "t.jsonl:4: column \"a\": \"3\" is text, but the first cells"));
+  CHECK(contains(jsonl_error(mixed, {{"a", CellType::text}}), "t.jsonl:4: column \"a\": \"3\" is text"));
+  CHECK(contains(jsonl_error("{\"a\": \"1\"}\n\n{\"a\": \"red\"}\n"),
+                 "t.jsonl:3: column \"a\": \"red\" is not a number"));
+  CHECK(contains(jsonl_error("{\"a\": 1}\n{\"a\": 18446744073709551615}\n", {{"a", CellType::text}}),
+                 "t.jsonl:2: column \"a\": 18446744073709551615 has more digits"));
+}
+
+TEST_CASE(
+    "NaN of Python's json.dumps is a missing cell, Infinity is refused by its line; a byte order mark is ignored") {
+  const std::string lines =
+      "\xef\xbb\xbf{\"a\": NaN, \"t\": \"NaN \\\"Infinity\", \"i\": [-Infinity]}\n{\"a\":2,\"i\":null,\"t\":NaN}\n"
+      "{\"i\": -Infinity, \"\\u0061\": 3}\n";
+  const TableFolder folder;
+  CHECK(rows_of(folder.write("t.jsonl", lines), kJsonl, {{"a"}, {"t", CellType::text}}) ==
+        Rows{{"?", "NaN \"Infinity"}, {"2", "?"}, {"3", "?"}});
+  CHECK(contains(jsonl_error("{\"a\": 1}\n{\"a\": Infinity}\n"), "t.jsonl:2: column \"a\": Infinity is not a finite"));
 }
 
 TEST_CASE("A bad line of JSON lines is named: not an object, not JSON, or a cell of another type") {

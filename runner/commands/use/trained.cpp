@@ -30,8 +30,8 @@ namespace fs = std::filesystem;
 namespace {
 
 // The options of a table that its preprocessing contains.
-constexpr std::array kFitted = {"target",  "features", "drop",      "categories",
-                                "classes", "missing",  "normalise", "normalise_targets"};
+constexpr std::array kFitted = {"target",  "features",       "drop",      "categories",       "classes",
+                                "missing", "missing_values", "normalise", "normalise_targets"};
 
 std::string joined(const std::vector<std::string>& names) {
   std::string text;
