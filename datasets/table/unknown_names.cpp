@@ -33,8 +33,7 @@ std::vector<std::string> in_words(const std::vector<UnknownNames>& unknown) {
                     (one.count == 1 ? " cell holds " : " cells hold ") + names +
                     (one.count > std::ssize(one.first) && std::ssize(one.first) == UnknownNames::kShown ? ", …" : "") +
                     (one.count_as_missing
-                         ? ", which counts as missing: if it is a name, leave it out of "
-                           "dataset.missing_values"
+                         ? ", which counts as missing by dataset.missing_values"
                          : ", which the training rows do not have: all columns of the category are 0"));
   }
   return lines;
