@@ -57,6 +57,7 @@ class TableEncoder {
         encoded_(encoded),
         inputs_(encoded.inputs.mutable_data_ptr<float>()),
         has_unknown_names_(encoder.features.size()),
+        has_missing_names_(encoder.features.size()),
         is_csv_(table.how && table.how->format == "csv"),
         warns_of_missing_(is_csv_ && table.how->missing_values == format::usual_missing_values()) {}
 
@@ -78,8 +79,8 @@ class TableEncoder {
   std::vector<UnknownNames> unknown_names() const {
     std::vector<UnknownNames> all;
     for (std::size_t i = 0; i < e_.features.size(); ++i) {
-      if (!has_unknown_names_[i]) continue;
       for (const bool missing : {false, true}) {
+        if (!(missing ? has_missing_names_ : has_unknown_names_)[i]) continue;
         if (UnknownNames unknown = unknown_of(i, missing); unknown.count > 0) all.push_back(std::move(unknown));
       }
     }
@@ -129,16 +130,21 @@ class TableEncoder {
       std::fill(out, out + feature.width(), 0.0f);
       if (cells.is_missing(r)) {
         miss(tile.piece, r, feature);
-        if (warns_of_missing_ && !cells.text_of(r).empty()) has_unknown_names_[i] = true;
+        if (warns_of_missing_ && !cells.text_of(r).empty()) note(has_missing_names_[i]);
         continue;
       }
       const std::int64_t value = feature.values.find(cells.text_of(r));
       if (value < 0) {
-        has_unknown_names_[i] = true;
+        note(has_unknown_names_[i]);
       } else {
         out[value] = 1;
       }
     }
+  }
+
+  // Threads share the flag: it is written once.
+  static void note(std::atomic<bool>& flag) {
+    if (!flag.load(std::memory_order_relaxed)) flag = true;
   }
 
   // Does not count unknown values of rows that are left out.
@@ -149,7 +155,7 @@ class TableEncoder {
       const ColumnCells& cells = piece.chunk.columns[i];
       for (std::int64_t r = 0; r < piece.chunk.rows; ++r) {
         if (cells.is_missing(r) != missing) continue;
-        if (missing && (!warns_of_missing_ || cells.text_of(r).empty())) continue;
+        if (missing && cells.text_of(r).empty()) continue;
         if (!missing && (is_left_out(piece, r) || e_.features[i].values.find(cells.text_of(r)) >= 0)) continue;
         ++unknown.count;
         if (seen.size() < UnknownNames::kShown) seen.add(cells.text_of(r));
@@ -257,7 +263,8 @@ class TableEncoder {
   const std::int64_t width_;
   Encoded& encoded_;
   float* const inputs_;
-  std::vector<std::atomic<bool>> has_unknown_names_;  // of each feature: or names that count as missing
+  std::vector<std::atomic<bool>> has_unknown_names_;  // of each feature
+  std::vector<std::atomic<bool>> has_missing_names_;  // of each feature: names that count as missing
   const bool is_csv_;
   const bool warns_of_missing_;
   std::atomic<bool> has_mistakes_{false};
