@@ -1,5 +1,6 @@
 #include "graph/resolve.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -39,6 +40,13 @@ OperatorName operator_name(std::string_view target) {
   if (dot == std::string_view::npos) throw std::runtime_error("it is damaged: its operator lacks an overload");
   const std::string_view overload = target.substr(dot + 1);
   return {.name = std::string(target.substr(0, dot)), .overload = std::string(overload == "default" ? "" : overload)};
+}
+
+// Does the operator write into a tensor that it gets as a keyword: aten.add.out, aten.sort.values?
+bool writes_to_keyword(const c10::FunctionSchema& schema) {
+  return std::any_of(schema.arguments().begin(), schema.arguments().end(), [](const c10::Argument& argument) {
+    return argument.kwarg_only() && argument.alias_info() != nullptr && argument.alias_info()->isWrite();
+  });
 }
 
 // An error with an optional remedy.
@@ -156,10 +164,10 @@ class Resolver {
   }
 
   void add_operation(const json& node, const OperatorName& name) {
-    if (!is_allowed(name.name) || name.overload.find("out") != std::string::npos) {
-      throw Refusal("calls aten." + config::printable(name.name) + ", which is not an allowed operator",
-                    "replace it in the model");
-    }
+    const std::string calls =
+        "calls aten." + config::printable(name.name + (name.overload.empty() ? "" : "." + name.overload));
+    const Refusal not_allowed(calls + ", which is not an allowed operator", "replace it in the model");
+    if (!is_allowed(name.name)) throw not_allowed;
     if (use_.evaluates && draws(name.name)) {
       throw Refusal("draws random numbers with aten." + name.name + " even in evaluation",
                     use_.is_switched
@@ -167,10 +175,8 @@ class Resolver {
                         : "draw only if self.training, and export the model again");
     }
     const auto handle = c10::Dispatcher::singleton().findSchema({"aten::" + name.name, name.overload});
-    if (!handle) {
-      throw Refusal("calls aten." + name.name + "." + config::printable(name.overload) + ", which this PyTorch lacks",
-                    "");
-    }
+    if (!handle) throw Refusal(calls + ", which this PyTorch lacks", "");
+    if (writes_to_keyword(handle->schema())) throw not_allowed;
     list_.operators.push_back(std::make_unique<const c10::OperatorHandle>(*handle));
     CallList::Call call{.operation = list_.operators.back().get(), .source = source_line(node)};
     call.check = ArgumentCheck(handle->schema());

@@ -1,0 +1,44 @@
+#include <string>
+
+#include <ATen/Functions.h>
+#include <nlohmann/json.hpp>
+
+#include "catch.h"
+#include "errors.h"
+#include "graph/call_list.h"
+#include "graph/resolve.h"
+#include "words.h"
+
+namespace ddp::graph {
+namespace {
+
+using nlohmann::json;
+
+json tensor(const char* name) { return {{"as_tensor", {{"name", name}}}}; }
+
+// A graph with one node, whose first argument is the input x.
+Program one_node(const std::string& target, const json& further = json::array()) {
+  json inputs = {{{"name", "self"}, {"arg", tensor("x")}}};
+  for (const json& input : further) inputs.push_back(input);
+  const json node = {{"target", target}, {"inputs", inputs}, {"outputs", {tensor("y")}}, {"metadata", json::object()}};
+  return {.file = "net.pt2", .graph = {{"nodes", {node}}}, .inputs = {{.value = "x"}}, .output = "y"};
+}
+
+std::string refusal(const Program& program) {
+  return error_of([&] { resolve(program, {}, {}); });
+}
+
+}  // namespace
+
+TEST_CASE("an operator that writes into an argument for its result is refused, whatever its name") {
+  const json half = {{{"name", "dtype"}, {"arg", {{"as_scalar_type", 6U}}}}};
+  const at::Tensor x = at::ones({2});
+  const at::Tensor y = Executor(resolve(one_node("torch.ops.aten.to.dtype_layout", half), {}, {})).run({x});
+  CHECK(y.scalar_type() == at::kHalf);
+  CHECK(Executor(resolve(one_node("torch.ops.aten.neg_.default"), {}, {})).run({at::ones({2})}).equal(-x));
+  CHECK(contains(refusal(one_node("torch.ops.aten.neg.out")), "calls aten.neg.out, which is not an allowed operator"));
+  CHECK(contains(refusal(one_node("torch.ops.aten.sort.values")), "calls aten.sort.values, which is not an allowed"));
+  CHECK(contains(refusal(one_node("torch.ops.aten.to.nothing")), "calls aten.to.nothing, which this PyTorch lacks"));
+}
+
+}  // namespace ddp::graph
