@@ -22,8 +22,9 @@ const std::vector<WrongToml> kWrongToml = {
     {"deterministic = yes", "write true or false"},
     {"epochs: 3", "TOML writes key = value"},
     {"optimizer = { name: \"sgd\" }", "TOML writes key = value"},
-    {"optimizer = {\n  name = \"sgd\",\n}", "one line: write its keys on lines of their own below [optimizer]"},
-    {"optimizer = { name = \"sgd\", }", "leave out the comma before \"}\""},
+    {"lernräte = 3", "x.toml:1:1: not TOML: a key consists of the letters A to Z"},
+    {"a.b+c = 3", "x.toml:1:3: not TOML: a key consists of the letters A to Z"},
+    {"lr = -0x1.8p1", "x.toml:1:6: not TOML: a hexadecimal number is a whole number"},
     {"epochs = 03", "write 3"},
     {"lr = .5", "write 0.5"},
     {"lr = 5.", "write 5.0"},
@@ -58,7 +59,12 @@ const std::vector<WrongToml> kWrongToml = {
     {"seed = 1\nepochs = 1\nepochs = 2", "x.toml:3:10: \"epochs\" is given twice: lines 2 and 3"},
     {"[validation]\nsplit = 0.1\n[test]\nsplit = 0.1\n[validation]\nevery = 2",
      "\"validation\" is given twice: lines 1 and 5"},
-    {"validation = { split = 0.1, split = 0.2 }", "\"split\" is given twice"},
+    {"validation = { split = 0.1, split = 0.2 }", "\"split\" is given twice\n"},
+    {"split = 1\ntest = {\n  split = 2,\n  a = { split = 3 },\n  split = 4,\n}",
+     "\"split\" is given twice: lines 3 and 5"},
+    {"split = 1\ntest = {\n  a = 2,\n  split = 3, split = 4,\n}", "\"split\" is given twice\n"},
+    {"test = {\n  split = 0.1\n  by = \"a\",\n}", "x.toml:3:3: not TOML"},
+    {"[!]", "x.toml:1:2: not TOML: expected bare key"},
     {"optimizer = { name = \"sgd\" }\noptimizer.lr = 1", "\"optimizer\" is given twice: lines 1 and 2"},
     {"optimizer = \"sgd\"\n[optimizer]\nlr = 1", "\"optimizer\" is given twice: lines 1 and 2"},
 };
@@ -71,6 +77,20 @@ TEST_CASE("a text that is not TOML is answered with what to write instead") {
     INFO(wrong.text << "\n" << said);
     CHECK(contains(said, wrong.told));
   }
+}
+
+TEST_CASE("a file may be written in TOML 1.1") {
+  const Experiment e = load_text(kModelAndDataset +
+                                 "name = \"a\\x62\"\n"
+                                 "optimizer = {\n  name = \"sgd\",  # a comment\n  momentum = 0.5,\n}\n")
+                           .experiment;
+  CHECK(e.name == "ab");
+  CHECK(e.optimizer.options.at("momentum") == 0.5);
+  CHECK(contains(mistakes(kModelAndDataset + "seed = 07:30\n"), "x.toml:3:8: \"seed\" must be an integer"));
+  const std::string wrong = mistakes(kModelAndDataset + "optimizer = {\n  name = \"sgd\",\n  momentun = 0.5,\n}\n");
+  INFO(wrong);
+  CHECK(contains(wrong, "x.toml:5:3: "));
+  CHECK(contains(wrong, "   5 |   momentun = 0.5,\n     |   ^~~~~~~~"));
 }
 
 TEST_CASE("a hint about backslashes is given for a backslash only") {

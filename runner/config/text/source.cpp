@@ -79,6 +79,14 @@ std::string_view Source::line(std::uint32_t number) const {
   return line;
 }
 
+std::string_view text_at(const SourceRange& place) {
+  std::string_view rest = place.source->line(place.line);
+  for (std::uint32_t i = 1; i < place.column && !rest.empty(); ++i) take_character(rest);
+  const std::string_view from = rest;
+  for (std::uint32_t i = 0; i < place.width && !rest.empty(); ++i) take_character(rest);
+  return from.substr(0, from.size() - rest.size());
+}
+
 bool before(const SourceRange& a, const SourceRange& b) {
   return std::tuple(a.source->rank(), a.line, a.column) < std::tuple(b.source->rank(), b.line, b.column);
 }

@@ -51,6 +51,9 @@ struct SourceRange {
   std::uint32_t width = 1;
 };
 
+// The characters of the range.
+std::string_view text_at(const SourceRange& place);
+
 bool before(const SourceRange& a, const SourceRange& b);
 
 // Was it given on the command line, by --set or an option, and not in a file?

@@ -13,12 +13,7 @@ std::string text(const std::string& plain) {
   return escaped;
 }
 
-std::string key(const std::string& name) {
-  const bool is_bare = !name.empty() && name.find_first_not_of(
-                                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                            "0123456789_-") == std::string::npos;
-  return is_bare ? name : text(name);
-}
+std::string key(const std::string& name) { return is_bare_key(name) ? name : text(name); }
 
 std::string value(const Value& from);
 
@@ -53,6 +48,11 @@ std::string value(const Value& from) {
 }
 
 }  // namespace
+
+bool is_bare_key(std::string_view name) {
+  constexpr std::string_view kCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+  return !name.empty() && name.find_first_not_of(kCharacters) == std::string_view::npos;
+}
 
 std::string inline_toml(const Value& written) { return table(written); }
 

@@ -52,12 +52,20 @@ std::uint32_t line_of_table(const Source& source, std::uint32_t number, std::str
   return 0;
 }
 
-// Returns the number of an earlier line with the same key in the same section; 0: none.
-std::uint32_t line_of_key(const Source& source, std::uint32_t number, std::string_view key) {
-  for (std::uint32_t i = number - 1; i > 0; --i) {
+// Returns how many braces of inline tables the text opens and does not close.
+std::ptrdiff_t open_braces(std::string_view text) {
+  return std::count(text.begin(), text.end(), '{') - std::count(text.begin(), text.end(), '}');
+}
+
+// Returns the number of an earlier line with the same key in the same table; 0: none. `before`: the text of the line
+// `number` before the key.
+std::uint32_t line_of_key(const Source& source, std::uint32_t number, std::string_view before, std::string_view key) {
+  std::ptrdiff_t open = open_braces(before);
+  for (std::uint32_t i = number - 1; i > 0 && open <= 0; --i) {
     const std::string_view line = without_blanks(source.line(i));
     if (line.starts_with('[')) return 0;
-    if (defines(line, key)) return i;
+    open += open_braces(line);
+    if (open == 0 && defines(line, key)) return i;
   }
   return 0;
 }
@@ -76,12 +84,13 @@ TomlAdvice given_twice(const Source& source, std::uint32_t number, std::uint32_t
   }
   if (has(words, "dotted")) {
     const std::string_view name = without_blanks(line.substr(0, line.find_first_of(".=")));
-    return {in_quotes(name) + " is given twice" + of_lines(line_of_key(source, number, name), number),
+    return {in_quotes(name) + " is given twice" + of_lines(line_of_key(source, number, "", name), number),
             "write all its keys in one place"};
   }
   const std::string_view before = raw.substr(0, bytes_before(raw, column));
   const std::string_view key = last_key(before.substr(0, before.rfind('=')));
-  return {in_quotes(key) + " is given twice" + of_lines(line_of_key(source, number, key), number), "keep one of them"};
+  return {in_quotes(key) + " is given twice" + of_lines(line_of_key(source, number, before, key), number),
+          "keep one of them"};
 }
 
 constexpr const char* kMissingQuote = "a quotation mark is missing: a text ends with the quote that begins it";
@@ -128,11 +137,6 @@ std::string without_comma(std::string_view line, std::string_view words) {
 std::optional<std::string> remedy_at(const Source& source, std::string_view line, std::size_t at,
                                      std::string_view words) {
   if (std::string remedy = no_key(without_blanks(line)); !remedy.empty()) return remedy;
-  if (has(words, "dangling comma")) return "leave out the comma before \"}\"";
-  if (has(words, "inline table") && has(words, "'\\n'")) {
-    const std::string key(last_key(line.substr(0, std::min(at, line.find('=')))));
-    return "an inline table must be on one line: write its keys on lines of their own below [" + key + "]";
-  }
   if (has(words, "expected '='")) return without_equals(source, words);
   if (has(words, "expected value, saw")) return "give a value after \"=\", or leave the key out";
   if (has(words, "control characters")) return open_text(line, at);

@@ -1,12 +1,22 @@
 #include "config/text/toml_reader.h"
 
+// Its parser asserts what a malformed file, such as "[!]", makes false, and then reports the mistake.
+#define TOML_ASSERT(condition) static_assert(true)
 #include <toml++/toml.h>
 
 #include "base/own_command.h"
+#include "config/text/to_toml.h"
 #include "config/text/toml_advice.h"
 
 namespace ddp::config {
 namespace {
+
+// toml++'s switch for TOML 1.1 also admits drafts that TOML dropped: other characters in keys without quotes, and
+// hexadecimal numbers with a fraction.
+struct Draft {
+  SourceRange place;
+  const char* what;
+};
 
 class Converter {
  public:
@@ -17,6 +27,7 @@ class Converter {
     node.key = node.place;
     if (const toml::table* table = from.as_table()) {
       for (const auto& [key, value] : *table) {
+        require_quotes(key);
         Node entry = convert(value);
         entry.key = place(key.source());
         node.entries.emplace(std::string(key.str()), std::move(entry));
@@ -38,6 +49,19 @@ class Converter {
   }
 
  private:
+  void require_quotes(const toml::key& key) const {
+    const SourceRange at = place(key.source());
+    const std::string_view written = text_at(at);
+    if (is_bare_key(key.str()) || written.starts_with('"') || written.starts_with('\'')) return;
+    throw Draft{at,
+                "not TOML: a key consists of the letters A to Z and a to z, digits, \"_\" and \"-\", or has quotes"};
+  }
+
+  static void refuse_hexadecimal(const SourceRange& at) {
+    if (text_at(at).find_first_of("xX") == std::string_view::npos) return;
+    throw Draft{at, "not TOML: a hexadecimal number is a whole number"};
+  }
+
   static void convert_scalar(const toml::node& from, Node& node) {
     if (const auto* boolean = from.as_boolean()) {
       node.kind = Kind::boolean;
@@ -48,6 +72,7 @@ class Converter {
     } else if (const auto* number = from.as_floating_point()) {
       node.kind = Kind::number;
       node.scalar = number->get();
+      refuse_hexadecimal(node.place);
     } else if (const auto* text = from.as_string()) {
       node.kind = Kind::text;
       node.scalar = text->get();
@@ -74,6 +99,9 @@ std::optional<Node> parse_toml(const std::shared_ptr<const Source>& source, std:
   const Converter converter(source);
   try {
     return converter.convert(toml::parse(text));
+  } catch (const Draft& draft) {
+    problems.add(draft.place, draft.what);
+    return std::nullopt;
   } catch (const toml::parse_error& error) {
     const SourceRange place = converter.place(error.source());
     const TomlAdvice advice = toml_advice(*source, place.line, place.column, error.description());
