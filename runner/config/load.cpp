@@ -6,6 +6,7 @@
 #include "config/check/rules.h"
 #include "config/compose/compose.h"
 #include "config/groups.h"
+#include "config/texts.h"
 
 namespace ddp::config {
 namespace {
@@ -110,6 +111,7 @@ bool Loaded::given(const std::string& path) const { return places.count(path) > 
 Loaded check_root(Node root, const std::filesystem::path& file, const Components& components, Problems& problems) {
   Loaded loaded;
   loaded.file = file.string();
+  keep_texts_as_typed(root, "", root, {}, components);
   note_places(root, "", loaded);
   root.entries.erase("sweep");  // load_sweep reads it
   const Node given = root;

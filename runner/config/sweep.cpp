@@ -9,8 +9,8 @@
 #include "config/compose/forms.h"
 #include "config/sweep_metric.h"
 #include "config/sweep_mistakes.h"
-#include "config/sweep_paths.h"
 #include "config/text/to_toml.h"
+#include "config/texts.h"
 
 namespace ddp::config {
 namespace {
@@ -70,6 +70,7 @@ class SweepReader {
     LoadedSweep loaded;
     loaded.file = file;
     loaded.components_ = components_;
+    keep_texts_as_typed(root, "", root, {}, components_);
     Node section = std::move(root.entries.at("sweep"));
     root.entries.erase("sweep");
     loaded.place = section.key;
@@ -146,6 +147,13 @@ class SweepReader {
     check_varied_keys(loaded.sweep.parameters, options, components_, problems_);
     check_what_excludes(loaded.sweep.parameters);
     Node found = *table;
+    const std::vector<Parameter> given = loaded.sweep.parameters;
+    keep_texts_as_typed(found, "", loaded.base_, given, components_);
+    for (Parameter& parameter : loaded.sweep.parameters) {
+      for (Node& value : parameter.choices) {
+        keep_texts_as_typed(value, parameter.key, loaded.base_, given, components_);
+      }
+    }
     make_paths_absolute(found, loaded.base_, loaded.sweep.parameters, components_);
     loaded.section_["parameters"] = to_value(found);
   }

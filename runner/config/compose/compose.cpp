@@ -38,7 +38,12 @@ void expand(Node& root, const std::vector<Option>& options, Problems& problems) 
   for (const Option& option : options) {
     if (!option.component_kind.empty()) expand_text(root, option.name, "name");
   }
-  for (const ShortForm& form : kTextForms) expand_text(root, form.section, form.key);
+  for (const ShortForm& form : kTextForms) {
+    if (const auto given = root.entries.find(form.section); given != root.entries.end()) {
+      given->second = as_typed(std::move(given->second));
+    }
+    expand_text(root, form.section, form.key);
+  }
 }
 
 void merge(Node& base, Node over) {

@@ -36,6 +36,14 @@ std::vector<const std::pair<const std::string, Node>*> in_file_order(const Node&
   return entries;
 }
 
+Node as_typed(Node value) {
+  const bool is_other = value.kind == Kind::text || value.kind == Kind::list || value.is_table();
+  if (is_other || !value.place.source || value.place.source->is_file()) return value;
+  value.kind = Kind::text;
+  value.scalar = std::string(text_at(value.place));
+  return value;
+}
+
 Value to_value(const Node& node) {
   if (node.kind == Kind::list) {
     Value list = Value::array();

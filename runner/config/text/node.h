@@ -37,6 +37,9 @@ struct Node {
 // The entries of a table in the order of the file.
 std::vector<const std::pair<const std::string, Node>*> in_file_order(const Node& table);
 
+// Returns a number, a boolean or a date of the command line as the text that was typed; any other value unchanged.
+Node as_typed(Node value);
+
 // The value of a node, without places.
 Value to_value(const Node& node);
 

@@ -1,9 +1,10 @@
 #include "catch.h"
 #include "config/sweep.h"
+#include "errors.h"
 #include "installed.h"
 #include "scratch.h"
 
-// Paths in sweep.toml, which lies in another folder than the sweep's file.
+// Texts of the command line, and paths in sweep.toml, which lies in another folder than the sweep's file.
 namespace ddp::config {
 namespace {
 
@@ -34,6 +35,43 @@ struct TwoSweeps {
 };
 
 }  // namespace
+
+TEST_CASE("a text of the command line stays as it was typed, also if TOML takes it for another value") {
+  const Scratch scratch;
+  const std::string data = "dataset = { name = \"csv\", path = \"d.csv\", target = \"y\" }\n";
+  scratch.write("x.toml", kTraining + data);
+  for (const char* typed : {"1e5", "1.50", "007", "5", "0x1F", "1_000", "1.", "true", "inf", "2026-01-01",
+                            "2026-01-01 07:30:00", "07:30"}) {
+    INFO(typed);
+    const std::string value = std::string("=") + typed;
+    const Experiment e = load("x.toml", {"dataset.target" + value, "init_from" + value}, real_components()).experiment;
+    CHECK(e.dataset.options.at("target") == typed);
+    CHECK(e.init_from.path == typed);
+  }
+  CHECK(load("x.toml", {"name=1e5", "epochs=3"}, real_components()).experiment.name == "1e5");
+  CHECK(load("x.toml", {"dataset.features=[5, 1.50]"}, real_components()).experiment.dataset.options.at("features") ==
+        Value{"5", "1.50"});
+  CHECK(contains(error_of([] { load("x.toml", {"name=+5"}, real_components()); }), "cannot be the name"));
+  CHECK(contains(error_of([] { load("x.toml", {"device_pool=1.5"}, real_components()); }), "not 1.5"));
+  scratch.write("x.toml", "name = 5\n" + kTraining + data);
+  CHECK(contains(error_of([] { load("x.toml", {}, real_components()); }), "x.toml:1:8: \"name\" must be a text"));
+}
+
+TEST_CASE("texts that --set varies in a sweep stay as they were typed, in sweep.toml too") {
+  const Scratch scratch;
+  scratch.write("x.toml", kTraining + "dataset = { name = \"csv\", path = \"d.csv\", target = \"y\" }\n");
+  const LoadedSweep sweep =
+      load_sweep("x.toml", {"name=1e5", "dataset.path=1e-5", "sweep.parameters={\"dataset.target\"=[1.50, 2]}"},
+                 real_components());
+  scratch.write("sweep.toml", sweep.to_toml());
+  const LoadedSweep again = load_sweep("sweep.toml", {}, real_components());
+  for (const LoadedSweep* one : {&sweep, &again}) {
+    CHECK(one->name == "1e5");
+    const Value options = TwoSweeps::options_of(*one, 0);
+    CHECK(options.at("target") == "1.50");
+    CHECK(options.at("path") == (scratch.folder() / "1e-5").string());
+  }
+}
 
 TEST_CASE("names of arrays stay names in sweep.toml") {
   const TwoSweeps sweeps(
