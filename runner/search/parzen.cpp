@@ -63,7 +63,7 @@ std::vector<Kernel> kernels_around(const std::vector<double>& values, const Axis
   std::vector<double> widths = gaps(means, begin, end);
   const double least = width / std::min(kMostParts, static_cast<double>(values.size() + 2));
   for (double& one : widths) one = std::clamp(one, least, width);
-  means.push_back((begin + end) / 2);
+  means.push_back(begin / 2 + end / 2);
   widths.push_back(width);
   std::vector<Kernel> kernels;
   for (std::size_t i = 0; i < means.size(); ++i) {

@@ -1,4 +1,6 @@
 #include "catch.h"
+#include "errors.h"
+#include "installed.h"
 #include "scratch.h"
 
 namespace ddp::config {
@@ -46,6 +48,27 @@ TEST_CASE("a name that would leave the results folder is refused") {
   CHECK(contains(mistakes_of("é.toml"), "\"é\" cannot be the name of an experiment: it is the file's"));
   CHECK(contains(mistakes_of("é.toml"), "ASCII letters"));
   CHECK(mistakes_of("é.toml", {"name=mine"}) == "");
+}
+
+TEST_CASE("a schedule's lower limit is not above lr, and onecycle's peak is its largest lr") {
+  const auto told = [](const std::string& scheduler) {
+    const Scratch scratch;
+    scratch.write("x.toml",
+                  "model = { name = \"mlp\", in_features = 4, hidden = [8], out_features = 3 }\n"
+                  "dataset = { name = \"random_pairs\" }\noptimizer = { name = \"sgd\", lr = 0.1 }\n"
+                  "validation.split = 0.5\nscheduler = " +
+                      scheduler + "\n");
+    return error_of([] { load("x.toml", {}, real_components()); });
+  };
+  for (const char* name : {"\"cosine\"", "\"polynomial\"", "\"plateau\"", "\"cosine_restarts\", period = 3"}) {
+    INFO(name);
+    CHECK(told("{ name = " + std::string(name) + ", min_lr = 0.1 }") == "");
+    CHECK(
+        contains(told("{ name = " + std::string(name) + ", min_lr = 0.2 }"), "is 0.2, above the optimizer's lr, 0.1"));
+  }
+  CHECK(told("{ name = \"onecycle\", max_lr = 1, final_div_factor = 0.5 }") == "");
+  CHECK(contains(told("{ name = \"onecycle\", div_factor = 0.5 }"), "div_factor\" 0.5 puts lr above the peak"));
+  CHECK(contains(told("{ name = \"onecycle\", final_div_factor = 0.01 }"), "final_div_factor\" 0.01 puts lr above"));
 }
 
 TEST_CASE("a dataset without an end needs steps") {

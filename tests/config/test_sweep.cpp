@@ -136,6 +136,11 @@ TEST_CASE("a parameter of a sweep is a list or a range of a known key") {
   CHECK(contains(told_of_sweep(in + "batch_size = []"), "has no values"));
   CHECK(contains(told_of_sweep(in + "batch_size = { min = 3 }"), "\"sweep.parameters.batch_size.max\" is missing"));
   CHECK(contains(told_of_sweep(in + "batch_size = { min = 3, max = 3 }"), "min must be less than max"));
+  CHECK(contains(told_of_sweep(in + "batch_size = { min = 1.2, max = 1.8 }"), "no integer lies between min and max"));
+  for (const char* wide : {"batch_size = { min = 1, max = 1e300 }", "\"optimizer.lr\" = { min = -1e308, max = 1e308 }",
+                           "\"optimizer.lr\" = { min = 0, max = 1, step = 1e-300 }"}) {
+    CHECK(contains(told_of_sweep(in + wide), "the range is too wide"));
+  }
   CHECK(
       contains(told_of_sweep(in + "\"optimizer.lr\" = { min = 0, max = 3, scale = \"log\" }"), "min must be above 0"));
   CHECK(contains(told_of_sweep(in + "\"optimizer.lr\" = { min = 0, max = 3, scale = \"logg\" }"),
@@ -235,6 +240,21 @@ TEST_CASE("values drawn from a range are in it, and are integers if the key take
   CHECK(sizes == std::set<std::int64_t>{2, 3, 4, 5, 6, 7, 8, 9});
   CHECK(loaded.sweep.parameters[1].at(0.5).scalar.get<double>() == 0.0316228);
   CHECK(loaded.sweep.parameters[2].at(0.25).scalar.get<double>() == 0.25);
+}
+
+TEST_CASE("the values of a range spread over it, however far apart or near its ends are") {
+  const auto values = [](const std::string& range) {
+    const LoadedSweep loaded = sweep_of("[sweep.parameters]\n\"optimizer.momentum\" = " + range);
+    std::vector<double> all;
+    for (const double u : {0.0, 0.25, 0.5, 0.75}) {
+      all.push_back(loaded.sweep.parameters[0].at(u).scalar.get<double>());
+    }
+    return all;
+  };
+  CHECK(values("{ min = 1e-160, max = 1e160, scale = \"log\" }") == std::vector<double>{1e-160, 1e-80, 1, 1e80});
+  CHECK(values("{ min = 1, max = 1.000004 }") == std::vector<double>{1, 1.000001, 1.000002, 1.000003});
+  CHECK(values("{ min = 1000000, max = 1000003, step = 1 }") ==
+        std::vector<double>{1000000, 1000001, 1000002, 1000003});
 }
 
 TEST_CASE("a sweep written as a file has the same trials, also from another folder") {

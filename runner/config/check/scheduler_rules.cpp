@@ -52,6 +52,30 @@ void check_milestones(const Node& root, const Experiment& e, Problems& problems)
   }
 }
 
+// The lower limit of a schedule that falls from lr.
+void check_min_lr(const Node& root, const Experiment& e, Problems& problems) {
+  const Node* given = root.at_path("scheduler.min_lr");
+  const Value min_lr = e.scheduler.options.value("min_lr", Value());
+  const Value lr = e.optimizer.options.value("lr", Value());
+  if (!given || !min_lr.is_number() || !lr.is_number() || min_lr.get<double>() <= lr.get<double>()) return;
+  problems.add(given->place, "\"scheduler.min_lr\" is " + shown(*given) + ", above the optimizer's lr, " + lr.dump(),
+               "give at most " + lr.dump());
+}
+
+// Checks that onecycle neither begins nor ends above its peak.
+void check_peak(const Node& root, const Experiment& e, Problems& problems) {
+  if (e.scheduler.name != "onecycle") return;
+  double divided = 1;
+  for (const char* key : {"div_factor", "final_div_factor"}) {
+    divided *= e.scheduler.options.value(key, 1.0);
+    const Node* given = root.at_path(std::string("scheduler.") + key);
+    if (!given || divided >= 1) continue;
+    problems.add(given->place, in_quotes(std::string("scheduler.") + key) + " " + shown(*given) +
+                                   " puts lr above the peak of the cycle");
+    return;
+  }
+}
+
 // Other schedulers, such as the user's own, may define the option "metric" differently.
 bool follows_metric(const Experiment& e) { return e.scheduler.name == "plateau"; }
 
@@ -93,6 +117,8 @@ bool needs_epochs(const Node& root, const std::string& path, const Experiment& e
 void check_scheduler(const Node& root, const Experiment& e, const Components& components, Problems& problems) {
   check_warmup(root, problems);
   check_milestones(root, e, problems);
+  check_min_lr(root, e, problems);
+  check_peak(root, e, problems);
   if (follows_metric(e)) check_metric(root, components, problems);
 }
 

@@ -24,9 +24,17 @@ struct RangeOptions {
   }
 };
 
-double rounded(double number) {
+// Every whole number up to it is a double.
+constexpr double kMostExact = 9007199254740992.0;
+
+// Returns six significant digits, or more if these do not tell a step from the next one, or less than a hundred values
+// of a range apart. Seventeen digits tell all doubles apart.
+double rounded(double number, const Parameter& p) {
+  const double least = p.step > 0 ? p.step / 10 : (p.max - p.min) / 100;
+  const double largest = std::max(std::abs(p.min), std::abs(p.max));
+  const double needed = std::floor(std::log10(largest)) + 1 - std::floor(std::log10(least));
   char text[32];
-  std::snprintf(text, sizeof text, "%.6g", number);
+  std::snprintf(text, sizeof text, "%.*g", static_cast<int>(std::clamp<double>(needed, 6, 17)), number);
   return std::strtod(text, nullptr);
 }
 
@@ -116,6 +124,14 @@ class ParameterReader {
                            in_quotes(key) + ": with scale = \"log\" min must be above 0");
     }
     const bool integer = takes_integers_only(key);
+    if (integer && std::ceil(r.min) > std::floor(r.max)) {
+      return problems_.add(to_blame(node, node.place), in_quotes(key) + ": no integer lies between min and max");
+    }
+    const double width = r.max - r.min;
+    const bool exact = !integer || std::max(std::abs(r.min), std::abs(r.max)) <= kMostExact;
+    if (!exact || (!log && !std::isfinite(width)) || (r.step && *r.step > 0 && width / *r.step > kMostExact)) {
+      return problems_.add(to_blame(node, node.place), in_quotes(key) + ": the range is too wide");
+    }
     if (r.step) {
       const bool fits = *r.step > 0 && *r.step <= r.max - r.min && (!integer || is_whole(*r.step));
       if (!fits || (integer && !is_whole(r.min))) {
@@ -169,7 +185,10 @@ Node Parameter::at(double u) const {
   // Each integer gets the part of the range from itself to the next integer.
   const double end = integer ? std::floor(max) + 1 : max;
   const double begin = integer ? std::ceil(min) : min;
-  const double drawn = log ? begin * std::pow(end / begin, u) : begin + (end - begin) * u;
+  const double ratio = end / begin;
+  const double drawn = !log                ? begin + (end - begin) * u
+                       : std::isinf(ratio) ? std::exp(std::log(begin) + (std::log(end) - std::log(begin)) * u)
+                                           : begin * std::pow(ratio, u);
   return value(integer ? std::min(std::floor(drawn), std::floor(max)) : drawn);
 }
 
@@ -184,7 +203,7 @@ Node Parameter::value(double number) const {
   if (integer) {
     node.scalar = static_cast<std::int64_t>(number);
   } else {
-    node.scalar = std::clamp(rounded(number), min, max);
+    node.scalar = std::clamp(rounded(number, *this), min, max);
   }
   return node;
 }
