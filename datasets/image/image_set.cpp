@@ -123,7 +123,7 @@ Error ImageSet::with_remedy(const Error& error, const at::Tensor& indices) const
                treatment_.predicts
                    ? "name only files of images"
                    : "replace the file, convert it to PNG if it is an image of another format, or leave "
-                     "such files out with dataset.on_bad = \"skip\"");
+                     "such files out: --set dataset.on_bad=skip");
 }
 
 Batch ImageSet::at_place(Batch batch, const MicroBatchPosition& place) const {

@@ -22,8 +22,13 @@ bool chooses_samples(const std::string& key) {
          std::find(options.begin(), options.end(), option) != options.end();
 }
 
+bool keeps_samples(const std::string& key) { return key.substr(key.rfind('.') + 1) == "on_bad"; }
+
 bool same_data(const config::Experiment& before, const config::Experiment& now) {
-  return before.dataset.name == now.dataset.name && before.dataset.options == now.dataset.options;
+  const config::Value changes = config::differences(before.dataset.options, now.dataset.options);
+  return before.dataset.name == now.dataset.name &&
+         std::all_of(changes.items().begin(), changes.items().end(),
+                     [](const auto& change) { return keeps_samples(change.key()); });
 }
 
 std::string held_out_after_training(const config::Experiment& before, const config::Experiment& now,

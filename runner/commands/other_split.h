@@ -17,6 +17,10 @@ std::string held_out_after_training(const config::Experiment& before, const conf
 // Does this key decide which samples are held out?
 bool chooses_samples(const std::string& key);
 
+// Does this key of a dataset leave its samples and their order as they are? `on_bad` decides about files that do not
+// decode, and while it was "error" there were none.
+bool keeps_samples(const std::string& key);
+
 // Is this the dataset on which the run trained?
 bool same_data(const config::Experiment& before, const config::Experiment& now);
 

@@ -264,13 +264,20 @@ TEST_CASE("a resume with other data or another loss warns that best compares it 
   CHECK(contains(resumed("epochs=8", at("other.csv")), "measured on other data (dataset.path has changed)"));
 }
 
-TEST_CASE("inside an epoch a new option of the dataset is refused at its place") {
+TEST_CASE("inside an epoch a new option of the dataset is refused at its place, and the same data elsewhere are not") {
   const ShapesWorkspace w;
   w.train({"steps=1"});
   check_refused_by_name(w, {"resume", "shapes", "--set", "steps=2", "--set", "dataset.normalise=\"minmax\""},
                         {"--set 2: the checkpoint is inside an epoch, and options of the dataset cannot change before "
                          "its end: dataset.normalise was \"standard\"",
                          "leave this change out, or use the end of an epoch with --from"});
+  fs::rename(w.folder() / "shapes.csv", w.folder() / "moved.csv");
+  w.write("other.csv", shapes_csv(203, 2));
+  check_refused_by_name(w, {"resume", "shapes", "--set", "steps=2"},
+                        {"name the place where it is now: --set dataset.path=…"});
+  check_refused_by_name(w, {"resume", "shapes", "--set", "steps=2", "--set", "dataset.path=other.csv"},
+                        {"options of the dataset cannot change before its end: dataset.path was"});
+  check_goes_on(w, {"resume", "shapes", "--set", "steps=2", "--set", "dataset.path=moved.csv"});
 }
 
 }  // namespace ddp::system_test

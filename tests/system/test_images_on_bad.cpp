@@ -40,6 +40,25 @@ TEST_CASE("files that do not decode are left out, counted and listed, also by a 
   CHECK(contains(resumed.err, "2 images do not decode"));
 }
 
+TEST_CASE("a run that met a damaged file inside an epoch goes on with on_bad, to the bits of a run that had it") {
+  const ImageWorkspace w;
+  w.write_image("images", 2, 17, class_png(2, 17).substr(0, 200));
+  const std::string skip = "dataset.on_bad=skip";
+  const std::string every = "checkpoint.save_every_steps=1";
+  const std::string whole = trained_images(w, {skip, every}).run.model();
+  const Outcome failed = w.run({"run", "images.toml", "--set", every});
+  INFO(failed.err);
+  REQUIRE(failed.code == 1);
+  REQUIRE(contains(failed.err, "last saved after step"));
+  REQUIRE(contains(failed.err, "--set " + skip));
+  const Outcome resumed = w.run({"resume", "images", "--set", skip});
+  INFO(resumed.err);
+  REQUIRE(resumed.code == 0);
+  CHECK(contains(resumed.err, "changed: dataset.on_bad was \"error\", now \"skip\""));
+  CHECK_FALSE(contains(resumed.err, "measured on other data"));
+  CHECK(resumed.run.model() == whole);
+}
+
 TEST_CASE("a batch in which no image decodes is an error") {
   const ImageWorkspace w;
   for (int number = 0; number < 3; ++number) {
@@ -84,6 +103,7 @@ TEST_CASE("a measured batch in which no image decodes counts nothing, and eval w
   REQUIRE(eval.code == 0);
   CHECK(contains(eval.err, "1 image does not decode and was left out: "));
   CHECK(contains(eval.out, whole.run.summary().at("final").at("val_loss").dump()));
+  CHECK(w.run({"eval", "images", "--json", "--set", "dataset.on_bad=skip"}).out == eval.out);
 }
 
 TEST_CASE("an image that does not decode is refused with on_bad, and a format that is not read with PNG") {
@@ -93,7 +113,7 @@ TEST_CASE("an image that does not decode is refused with on_bad, and a format th
   INFO(empty.err);
   CHECK(empty.code != 0);
   CHECK(contains(empty.err, "replace the file, "));
-  CHECK(contains(empty.err, "or leave such files out with dataset.on_bad = \"skip\""));
+  CHECK(contains(empty.err, "or leave such files out: --set dataset.on_bad=skip"));
   for (int number = 0; number < 3; ++number) {
     for (int image = 0; image < kImagesOfClass; ++image) w.write_image("images", number, image, "BM not read");
   }

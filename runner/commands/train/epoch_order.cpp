@@ -1,8 +1,11 @@
 #include "commands/train/epoch_order.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
+#include <tuple>
 
+#include "commands/other_split.h"
 #include "config/length.h"
 
 namespace ddp::commands {
@@ -13,7 +16,6 @@ std::map<std::string, config::Value> order_of(const config::Experiment& e) {
   return {{"dataset.name", e.dataset.name},
           {"loader.shuffle", e.loader.shuffle},
           {"loader.drop_last", e.loader.drop_last},
-          {"loader.drop_last_batch", e.loader.drop_last_batch},
           {"loader.sampler_seed", e.loader.sampler_seed},
           {"validation.split", e.validation.split},
           {"validation.stratify", e.validation.stratify},
@@ -27,14 +29,30 @@ std::map<std::string, config::Value> order_of(const config::Experiment& e) {
 constexpr const char* kWhat = "the checkpoint is inside an epoch, and this would change the epoch's order of samples";
 constexpr const char* kRemedy = ", or use the end of an epoch with --from";
 
-// Throws at the first option of the dataset that differs.
-void require_same_data(const config::Loaded& now, const config::Value& before) {
+// Returns name, size and number of the files of an option, in their order. A single file may have any name.
+std::vector<std::tuple<std::string, std::int64_t, std::int64_t>> files_of(const std::string& key,
+                                                                          const std::vector<record::DataFile>& all) {
+  std::vector<std::tuple<std::string, std::int64_t, std::int64_t>> files;
+  for (const record::DataFile& file : all) {
+    if (file.key == key) {
+      files.emplace_back(std::filesystem::path(file.path).filename().string(), file.bytes, file.files);
+    }
+  }
+  if (files.size() == 1) std::get<0>(files.front()).clear();
+  return files;
+}
+
+// Throws at the first option of the dataset that differs. `then`: the checkpoint's files, which may lie elsewhere now.
+void require_same_data(const config::Loaded& now, const config::Value& before,
+                       const std::vector<record::DataFile>& then, const std::vector<record::DataFile>& files) {
   const config::Value& options = now.experiment.dataset.options;
   config::Value all = before;
   all.update(options);
   for (const auto& [option, value] : all.items()) {
     if (before.contains(option) && options.contains(option) && before.at(option) == value) continue;
     const std::string key = "dataset." + option;
+    const auto same = files_of(key, then);
+    if (keeps_samples(key) || (!same.empty() && same == files_of(key, files))) continue;
     throw now.error(now.given(key) ? key : "dataset",
                     "the checkpoint is inside an epoch, and options of the dataset cannot change before its end: " +
                         key + (before.contains(option) ? " was " + before.at(option).dump() : " was not given"),
@@ -44,13 +62,14 @@ void require_same_data(const config::Loaded& now, const config::Value& before) {
 
 }  // namespace
 
-void require_same_order(const Prepared& now, const config::Experiment& before, const record::Position& position) {
+void require_same_order(const Prepared& now, const config::Experiment& before, const record::Position& position,
+                        const std::vector<record::DataFile>& then) {
   const auto& e = now.plan.experiment;
   const auto old = order_of(before);
   for (const auto& [key, value] : order_of(e)) {
     if (value != old.at(key)) throw now.loaded.error(key, kWhat, "keep it at " + old.at(key).dump() + kRemedy);
   }
-  require_same_data(now.loaded, before.dataset.options);
+  require_same_data(now.loaded, before.dataset.options, then, now.data.files());
   if (*e.batch_size * now.plan.world_size() * e.accumulate == position.global_batch_size) return;
   throw now.loaded.error(
       "batch_size", kWhat,

@@ -41,7 +41,7 @@ std::string best_change(const config::Experiment& before, const config::Experime
   const std::string metric = now.best_metric().name;
   for (const auto& [key, values] : changes.items()) {
     const auto sizes = sizes_of(files, key);
-    if (!sizes.empty() && sizes == sizes_of(then, key)) continue;
+    if (keeps_samples(key) || (!sizes.empty() && sizes == sizes_of(then, key))) continue;
     const bool of_data = key.starts_with("dataset") || key.starts_with("validation.dataset") || chooses_samples(key);
     const bool of_loss = key.starts_with("loss") && metric.ends_with("loss");
     if (!of_data && !of_loss) continue;

@@ -139,7 +139,7 @@ config::Value kept_fit(const launch::Launch& launch, const fs::path& checkpoint,
   if (checkpoint.empty() || launch.one_rank() || launch.nodes > 1) return nullptr;
   const config::Value changes = config::differences(config::write(before), config::write(now));
   const bool refits = std::any_of(changes.items().begin(), changes.items().end(), [](const auto& change) {
-    return change.key().starts_with("dataset") || change.key().starts_with("loss");
+    return (change.key().starts_with("dataset") && !keeps_samples(change.key())) || change.key().starts_with("loss");
   });
   return refits ? config::Value(nullptr) : record::fitted_to_data(checkpoint);
 }
@@ -227,7 +227,7 @@ ResumePoint find_resume_point(const Resumption& r, const launch::Launch& launch)
     throw;
   }
   if (point.position.inside_epoch()) {
-    require_same_order(point.prepared, before, point.position);
+    require_same_order(point.prepared, before, point.position, record::files_of_checkpoint(checkpoint));
     require_batch_left(point.prepared, before, point.position);
   }
   const launch::Plan& plan = point.prepared.plan;

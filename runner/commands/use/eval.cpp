@@ -32,7 +32,9 @@ struct EvalOptions {
 };
 
 bool sets_dataset(const std::vector<std::string>& sets) {
-  return std::any_of(sets.begin(), sets.end(), [](const std::string& set) { return set.starts_with("dataset"); });
+  return std::any_of(sets.begin(), sets.end(), [](const std::string& set) {
+    return set.starts_with("dataset") && !keeps_samples(set.substr(0, set.find_first_of("= ")));
+  });
 }
 
 // Returns the error about a file of the data that is gone; nothing if all are there.
