@@ -8,6 +8,7 @@
 #include "record/file/atomic_file.h"
 #include "record/file/hash.h"
 #include "record/saves/checkpoint_index.h"
+#include "record/saves/checkpoint_settings.h"
 #include "record/saves/retention.h"
 
 namespace ddp::checkpoint {
@@ -60,6 +61,8 @@ fs::path save(const fs::path& checkpoints, const Snapshot& snapshot, const std::
     record::write_atomically(unfinished.path() / name, text);
     state.files[name] = {.bytes = text.size(), .hash = record::hash_hex(text)};
   }
+  // Not among the files of state.json: a fork puts its own name there.
+  if (!state.settings.empty()) record::write_atomically(unfinished.path() / record::kSettings, state.settings);
   const std::string text = to_text(state);
   record::write_atomically(unfinished.path() / "state.json", text);
   record::write_atomically(unfinished.path() / record::kComplete, record::hash_hex(text) + "\n");

@@ -48,6 +48,7 @@ void take_over(checkpoint::State& state, const Task& t, const TrainRequest& requ
   state.batch_size = now.batch_size;
   state.global_batch_size = *e.batch_size * t.world_size * e.accumulate;
   state.config_hash = t.config_hash;
+  state.settings = t.settings;
   state.data = files_of(request);
 }
 

@@ -26,6 +26,7 @@ struct BegunRun {
 struct Task {
   const config::Experiment* experiment = nullptr;  // resolved: threads, batch_size and backend are set
   std::string config_hash = {};
+  std::string settings = {};  // record::settings_of_checkpoint()
   int rank = 0;
   int world_size = 1;
   int ranks_here = 1;                     // on this node, forked by this rank's parent

@@ -4,6 +4,7 @@
 #include "launch/plan/start.h"
 #include "launch/run/run_summary.h"
 #include "launch/run/training.h"
+#include "record/saves/checkpoint_settings.h"
 #include "record/saves/data_files.h"
 #include "record/saves/return_point.h"
 #include "record/saves/whole_checkpoint.h"
@@ -41,13 +42,16 @@ struct Beginning {
 Beginning beginning_of(const SweepPlan& sweep, const record::RunDirectory& directory, int trial,
                        const DeviceLease& lease) {
   const bool begun = directory.begun();
+  const fs::path checkpoint = begun ? record::newest_whole(directory.checkpoints()) : fs::path();
+  // The trial's config.toml may have been edited since.
   Beginning from{.begun = begun,
-                 .loaded = begun ? config::load(directory.config(), {}, sweep.loaded.components())
-                                 : sweep.loaded.trial(sweep.search.point(trial))};
+                 .loaded = checkpoint.empty() ? sweep.loaded.trial(sweep.search.point(trial))
+                                              : config::load(record::settings_file(directory, checkpoint), {},
+                                                             sweep.loaded.components()),
+                 .point = {.checkpoint = checkpoint}};
   // results/<name>/<sweep>
   launch::find_weights(from.loaded, sweep.directory.path().parent_path().parent_path());
   place(from.loaded.experiment, lease);
-  if (begun) from.point.checkpoint = record::newest_whole(directory.checkpoints());
   if (from.point.checkpoint.empty()) return from;
   from.point.position = record::position_of(from.point.checkpoint);
   from.global_batch_size = from.point.position.global_batch_size;

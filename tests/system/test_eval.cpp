@@ -229,6 +229,39 @@ TEST_CASE("eval, resume and fork warn of a split that holds out samples of the t
   CHECK(contains(answer({"resume", "small", "--set", epochs, "--set", "validation.split=0.3"}), warning));
 }
 
+TEST_CASE("a config.toml that was edited changes nothing for eval and fork, and resume lists its changes") {
+  const Workspace w;
+  w.write("small.toml", kSmall);
+  const auto answer = [&](std::vector<std::string> words) {
+    const Outcome outcome = w.run(std::move(words));
+    INFO(outcome.err);
+    REQUIRE(outcome.code == 0);
+    return outcome;
+  };
+  const RunFolder run = answer({"run", "small.toml", "--set", "validation.split=0.2"}).run;
+  const std::string measured = answer({"eval", "small", "--json"}).out;
+  const std::string forked = answer({"fork", "small", "--name", "first", "--set", "epochs=5"}).run.model();
+  std::string config = text_of(run.path() / "config.toml");
+  const auto edit = [&](const std::string& from, const std::string& to) {
+    const std::size_t at = config.find(from);
+    REQUIRE(at != std::string::npos);
+    config.replace(at, from.size(), to);
+  };
+  edit("\nseed = 0\nevery", "\nseed = 7\nevery");
+  edit("\nlr = 0.", "\nlr = 0.0");
+  edit("\nbatch_size = ", "\nbatch_size = 1");
+  const std::filesystem::path file = std::filesystem::relative(run.path() / "config.toml", w.folder());
+  w.write(file, config);
+  CHECK(answer({"eval", "small", "--json"}).out == measured);
+  CHECK(answer({"fork", "small", "--name", "second", "--set", "epochs=5"}).run.model() == forked);
+  const std::string resumed = answer({"resume", "small", "--set", "epochs=5"}).err;
+  for (const char* key : {"validation.seed was 0, now 7", "optimizer.lr was ", "batch_size was "}) {
+    CHECK(contains(resumed, "changed: " + std::string(key)));
+  }
+  CHECK(contains(resumed, "the model has trained on samples that are held out now"));
+  CHECK_FALSE(contains(answer({"resume", "small", "--set", "epochs=6"}).err, "changed: optimizer.lr"));
+}
+
 TEST_CASE("eval shows the matrix of the metric confusion, as lines and as JSON") {
   const ShapesWorkspace w;
   w.train({"epochs=1"});

@@ -26,6 +26,7 @@
 #include "launch/plugin/run_copy.h"
 #include "launch/run/git_state.h"
 #include "record/saves/checkpoint_index.h"
+#include "record/saves/checkpoint_settings.h"
 #include "report/text/run_page.h"
 #include "sweep/trial_loop.h"
 
@@ -66,7 +67,7 @@ void require_same_data(const sweep::SweepPlan& plan, const sweep::Trials& trials
     const record::RunDirectory run(directory.path() / record::RunDirectory::trial_folder(trial.number));
     const fs::path checkpoint = run.begun() ? record::latest_checkpoint(run.checkpoints()) : fs::path();
     if (checkpoint.empty()) continue;
-    plan.require_same_data(checkpoint, launch::load_experiment(run.config()).experiment);
+    plan.require_same_data(checkpoint, launch::load_experiment(record::settings_file(run, checkpoint)).experiment);
   }
 }
 

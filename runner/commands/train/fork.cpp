@@ -50,7 +50,7 @@ std::vector<std::string> fork_sets(const ForkOptions& o, const record::RunDirect
   if (!o.name.empty()) {
     sets.push_back(config::assignment_of_option("--name", "name", o.name));
   } else if (origin.is_trial()) {
-    const auto loaded = launch::load_experiment(origin.config(), o.sets);
+    const auto loaded = launch::load_experiment(record::newest_settings(origin), o.sets);
     sets.push_back("name=" + as_toml(loaded.experiment.name + "-trial-" + origin.path().filename().string()));
   }
   return sets;
@@ -135,11 +135,9 @@ launch::OpenRun NewFork::open(const ResumePoint& point, const launch::Launch& la
                           .launch_id = launch.id},
                          point.prepared.plan, run.directory());
   record::accept_data(copy, point.prepared.data.files());
-  if (!point.changes.empty()) {
-    config::Experiment before = point.before;
-    before.name = name;
-    record::write_settings(copy, before);
-  }
+  config::Experiment before = point.before;
+  before.name = name;
+  record::write_settings(copy, before);
   point.tell_changes();
   log::info("a fork of " + origin_name + " after step " + std::to_string(point.position.step) + ", from " + checkpoint);
   return {.directory = run.directory(), .lock = run.take_lock(), .start = {.resume_from = copy, .init_from = {}}};
@@ -184,7 +182,7 @@ int fork_run(const ForkOptions& o) {
   const auto directory = record::RunDirectory::find(o.results, o.run);
   directory.require_run();
   const std::vector<std::string> sets = fork_sets(o, directory);
-  const auto loaded = launch::load_experiment(directory.config(), sets);
+  const auto loaded = launch::load_experiment(record::newest_settings(directory), sets);
   launch::apply_init_method(loaded, launch);
   const NewFork fork{.options = o,
                      .origin = {.directory = directory,
@@ -192,7 +190,8 @@ int fork_run(const ForkOptions& o) {
                                 .sets = sets,
                                 .from = o.from,
                                 .typed = o.typed,
-                                .data_changed = o.data_changed},
+                                .data_changed = o.data_changed,
+                                .forks = true},
                      .origin_name = name_of_origin(directory.path(), o.results),
                      .name = loaded.experiment.name};
   return as_part(launch, terms, patience_of(loaded.experiment),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/glob.h"
 #include "base/log.h"
 #include "base/own_command.h"
 #include "base/shell_word.h"
@@ -160,6 +161,51 @@ std::string fork_command(const Resumption& r, std::int64_t step) {
 
 }  // namespace
 
+namespace {
+
+// Does a path, which may be a pattern, name an existing file or folder?
+bool is_there(const std::string& path) {
+  const std::vector<std::string> matches = matching_paths(path);
+  std::error_code unreadable;
+  return !matches.empty() && fs::exists(matches.front(), unreadable);
+}
+
+// Data may have moved since the training: returns the settings of the paths that the run's config.toml has now.
+std::vector<std::string> moved_files(const config::Experiment& trained, const config::Experiment& now) {
+  const config::Value changes = config::differences(config::write(trained), config::write(now));
+  std::vector<std::string> sets;
+  for (const config::NamedFile& file : config::named_files(trained, trained.components())) {
+    const auto change = changes.find(file.key);
+    if (change == changes.end() || change->at(1).is_null() || is_there(file.path)) continue;
+    add_once(sets, file.key + "=" + change->at(1).dump());
+  }
+  return sets;
+}
+
+// Was the batch size in the run's config.toml changed by hand? The program changes it only to keep the samples of a
+// step on another number of ranks.
+bool edits_batch_size(const record::RunDirectory& run, const config::Experiment& before, const config::Experiment& now,
+                      const record::Position& at) {
+  if (now.batch_size == before.batch_size) return false;
+  const config::Value ranks = record::last_summary(run).value("world_size", config::Value());
+  return !now.batch_size || !ranks.is_number_integer() ||
+         *now.batch_size * ranks.get<std::int64_t>() * now.accumulate != at.global_batch_size;
+}
+
+}  // namespace
+
+config::Loaded trained_settings(const record::RunDirectory& run, const fs::path& checkpoint,
+                                const std::vector<std::string>& sets) {
+  config::Loaded now = launch::load_experiment(run.config(), sets);
+  const fs::path settings = record::settings_file(run, checkpoint);
+  if (settings == run.config()) return now;
+  config::Loaded trained = launch::load_experiment(settings, sets);
+  std::vector<std::string> moved = moved_files(trained.experiment, now.experiment);
+  if (moved.empty()) return trained;
+  moved.insert(moved.begin(), sets.begin(), sets.end());
+  return launch::load_experiment(settings, moved);
+}
+
 config::Experiment experiment_before(const fs::path& file, const config::Experiment& now) {
   try {
     return config::load(file, {}, now.components()).experiment;
@@ -189,9 +235,10 @@ void tell_what_goes(const Resumption& r, const ResumePoint& point) {
 }
 
 ResumePoint find_resume_point(const Resumption& r, const launch::Launch& launch) {
-  config::Loaded loaded = launch::load_experiment(r.directory.config(), r.sets);
-  if (launch.leads()) launch::tell_changed_sources(loaded.experiment, r.directory);
   const fs::path checkpoint = choose_checkpoint(r.directory, r.from);
+  config::Loaded loaded = r.forks ? trained_settings(r.directory, checkpoint, r.sets)
+                                  : launch::load_experiment(r.directory.config(), r.sets);
+  if (launch.leads()) launch::tell_changed_sources(loaded.experiment, r.directory);
   // Loaded with the new components if they suffice: --set may replace sources because the run's copy no longer
   // compiles.
   const config::Experiment before =
@@ -207,7 +254,9 @@ ResumePoint find_resume_point(const Resumption& r, const launch::Launch& launch)
   std::optional<std::int64_t> global_batch_size;
   if (!checkpoint.empty()) {
     point.position = record::position_of(checkpoint);
-    if (!sets_batch_size(r.sets)) global_batch_size = point.position.global_batch_size;
+    if (!sets_batch_size(r.sets) && !edits_batch_size(r.directory, before, loaded.experiment, point.position)) {
+      global_batch_size = point.position.global_batch_size;
+    }
   }
   if (!checkpoint.empty())
     require_same_target({.run = r.directory, .checkpoint = checkpoint, .sets = r.sets}, before, loaded);

@@ -18,6 +18,7 @@ struct Resumption {
   std::string from = "latest";
   std::string typed = {};     // this command line, if it can take --data-changed
   bool data_changed = false;  // accept changed data
+  bool forks = false;         // begins with the settings of the checkpoint, not with those of the run
 };
 
 // The checkpoint from which the run resumes, and the prepared experiment.
@@ -52,6 +53,11 @@ void tell_what_goes(const Resumption& resumption, const ResumePoint& point);
 // Returns the checkpoint that `--from` names: latest, best or a step; an empty path if there is none yet. Throws
 // ddp::Error (usage) if the run has no such checkpoint, or if it is damaged; latest is the newest whole one.
 std::filesystem::path choose_checkpoint(const record::RunDirectory& directory, const std::string& from);
+
+// Returns the settings that trained a checkpoint, with the --set of this command. Data that have moved since are taken
+// from where the run's config.toml says.
+config::Loaded trained_settings(const record::RunDirectory& run, const std::filesystem::path& checkpoint,
+                                const std::vector<std::string>& sets);
 
 // Returns the experiment of a run's file (record/saves/checkpoint_settings), without --set. `now`: with them.
 config::Experiment experiment_before(const std::filesystem::path& file, const config::Experiment& now);

@@ -6,7 +6,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include "base/glob.h"
 #include "commands/look/looking.h"
 #include "commands/sets.h"
 #include "commands/train/lost_saves.h"
@@ -15,7 +14,6 @@
 #include "commands/typed.h"
 #include "commands/use/no_checkpoint.h"
 #include "config/check/files.h"
-#include "config/difference.h"
 #include "launch/library/obtain.h"
 #include "launch/plugin/experiment.h"
 #include "launch/probe/changed_model.h"
@@ -87,39 +85,12 @@ fs::path checkpoint_of(const record::RunDirectory& directory, const config::Expe
   throw no_checkpoint(directory);
 }
 
-// Does a path, which may be a pattern, name an existing file or folder?
-bool is_there(const std::string& path) {
-  const std::vector<std::string> matches = matching_paths(path);
-  std::error_code unreadable;
-  return !matches.empty() && fs::exists(matches.front(), unreadable);
-}
-
-// Data may have moved since the training: returns the settings of the paths that the run's config.toml has now.
-std::vector<std::string> moved_files(const config::Experiment& trained, const config::Experiment& now) {
-  const config::Value changes = config::differences(config::write(trained), config::write(now));
-  std::vector<std::string> sets;
-  for (const config::NamedFile& file : config::named_files(trained, trained.components())) {
-    const auto change = changes.find(file.key);
-    if (change == changes.end() || change->at(1).is_null() || is_there(file.path)) continue;
-    add_once(sets, file.key + "=" + change->at(1).dump());
-  }
-  return sets;
-}
-
 }  // namespace
 
 ChosenCheckpoint choose_trained(const record::RunDirectory& directory, const TrainedOptions& o) {
-  config::Loaded loaded = launch::load_experiment(directory.config(), o.sets);
-  const fs::path folder = checkpoint_of(directory, loaded.experiment, o.from);
-  const fs::path settings = record::settings_file(directory, folder);
-  if (settings == directory.config()) return {.folder = folder, .loaded = std::move(loaded)};
-  const config::Experiment now = loaded.experiment;
-  loaded = launch::load_experiment(settings, o.sets);
-  const std::vector<std::string> moved = moved_files(loaded.experiment, now);
-  if (moved.empty()) return {.folder = folder, .loaded = std::move(loaded)};
-  std::vector<std::string> sets = o.sets;
-  sets.insert(sets.end(), moved.begin(), moved.end());
-  return {.folder = folder, .loaded = launch::load_experiment(settings, sets)};
+  const config::Loaded newest = launch::load_experiment(record::newest_settings(directory), o.sets);
+  const fs::path folder = checkpoint_of(directory, newest.experiment, o.from);
+  return {.folder = folder, .loaded = trained_settings(directory, folder, o.sets)};
 }
 
 void require_same_model(const TrainedOptions& o, const record::RunDirectory& run, const fs::path& checkpoint,

@@ -1,9 +1,12 @@
 #include "launch/run/job.h"
 
+#include "record/saves/checkpoint_settings.h"
+
 namespace ddp::launch {
 rank::Task task_of(const Plan& plan, int local_rank, record::SharedProgress& shared, rank::Task same) {
   same.experiment = &plan.experiment;
   same.config_hash = plan.config_hash();
+  same.settings = record::settings_of_checkpoint(plan.experiment);
   same.rank = plan.first_rank + local_rank;
   same.world_size = plan.world_size();
   same.ranks_here = plan.ranks_here();

@@ -1,17 +1,27 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "config/experiment.h"
 #include "record/run_directory.h"
 
-// The settings that trained a checkpoint: the run's config.toml, until a resumed run changes that file. Before the
-// change, the checkpoints there receive a config.toml of their own. If the run is then killed before its next save, the
-// checkpoint is still compared with the settings that trained it.
+// The settings that trained a checkpoint: its own config.toml, which is saved with it. A person or a resumed run may
+// change the run's config.toml afterwards. Checkpoints of older versions have none until a resumed run changes that
+// file.
 namespace ddp::record {
+
+// In the folder of a checkpoint.
+inline constexpr const char* kSettings = "config.toml";
 
 // Returns the file with the settings that trained the checkpoint. An empty `checkpoint`: the run's config.toml.
 std::filesystem::path settings_file(const RunDirectory& run, const std::filesystem::path& checkpoint);
+
+// The same for the newest complete checkpoint.
+std::filesystem::path newest_settings(const RunDirectory& run);
+
+// Returns the text of a checkpoint's config.toml.
+std::string settings_of_checkpoint(const config::Experiment& settings);
 
 // Writes the settings into each complete checkpoint that has none of its own. `settings`: of the run's config.toml
 // before it changes. Throws ddp::Error (training).
