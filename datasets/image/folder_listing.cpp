@@ -27,6 +27,7 @@ struct CloseFolder {
   void operator()(DIR* folder) const { closedir(folder); }
 };
 
+// The entries of a folder, without the hidden ones, such as .ipynb_checkpoints and macOS's ._1.jpg.
 struct Entries {
   std::vector<std::string> folders;
   std::vector<std::string> files;
@@ -47,7 +48,7 @@ Entries entries_of(const fs::path& folder) {
   errno = 0;
   while (const dirent* entry = readdir(open.get())) {
     const std::string name = entry->d_name;
-    if (name != "." && name != "..") (is_folder(folder, *entry) ? entries.folders : entries.files).push_back(name);
+    if (!name.starts_with('.')) (is_folder(folder, *entry) ? entries.folders : entries.files).push_back(name);
     errno = 0;
   }
   if (errno != 0) throw usage_error("cannot be listed: " + errno_text(errno), folder.string());

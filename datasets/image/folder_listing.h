@@ -16,8 +16,8 @@ struct FolderListing {
 
 // Lists images in the order of torchvision's ImageFolder (torchvision/datasets/folder.py): classes by name, the folders
 // of a class by path, the files of a folder by name. Images are files whose name ends in .jpg, .jpeg, .png, .ppm, .bmp,
-// .pgm, .tif, .tiff or .webp, in any case. Links are followed. Throws ddp::Error (usage) if the folder has no class, or
-// a class has no image.
+// .pgm, .tif, .tiff or .webp, in any case. Links are followed. Unlike ImageFolder, skips files and folders whose names
+// begin with a dot. Throws ddp::Error (usage) if the folder has no class, or a class has no image.
 FolderListing list_folder(const std::filesystem::path& folder);
 
 // Returns the images of a folder and its subfolders, in the order of their paths, without classes. Throws ddp::Error

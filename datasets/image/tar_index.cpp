@@ -88,11 +88,18 @@ void keep_members(const fs::path& index, const std::string& head, const std::vec
   }
 }
 
+// Does the name of a file or a folder on the path begin with a dot? "./1.jpg" is not hidden.
+bool is_hidden(const fs::path& path) {
+  return std::any_of(path.begin(), path.end(), [](const fs::path& part) {
+    return part.native().starts_with('.') && part != "." && part != "..";
+  });
+}
+
 // Returns the key and the field of a member; nothing if it belongs to no sample.
 std::optional<std::pair<std::string, std::string>> key_and_field(const std::string& name) {
   const std::size_t base = name.rfind('/') == std::string::npos ? 0 : name.rfind('/') + 1;
   const std::size_t dot = name.find('.', base);
-  if (dot == std::string::npos || dot == base) return {};
+  if (dot == std::string::npos || is_hidden(name)) return {};
   if (name.starts_with("__") && name.ends_with("__")) return {};
   std::string field = name.substr(dot + 1);
   for (char& c : field) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));

@@ -28,9 +28,9 @@ struct TarSample {
 
 // Returns the samples of an archive. Consecutive members with the same key form a sample. The key is the name up to the
 // first dot after the last slash; the rest of the name, in lower case, is the member's field. `image`, `target`: names
-// of fields, in the order of preference. Members without a key, and members named __x__, belong to no sample. Throws
-// ddp::Error (usage), which names `archive`, if a sample has no image, has a field twice, or lacks a target although
-// `needs_target` is true.
+// of fields, in the order of preference. Members without a key, members named __x__, and members that are hidden or in
+// a hidden folder, belong to no sample. Throws ddp::Error (usage), which names `archive`, if a sample has no image, has
+// a field twice, or lacks a target although `needs_target` is true.
 std::vector<TarSample> samples_of(const std::vector<format::TarMember>& members, const std::vector<std::string>& image,
                                   const std::vector<std::string>& target, bool needs_target,
                                   const std::string& archive);

@@ -34,18 +34,21 @@ at::Tensor pixels_of(std::uint32_t seed) {
 
 }  // namespace
 
-TEST_CASE("images are listed as torchvision's ImageFolder lists them") {
+TEST_CASE("images are listed as torchvision's ImageFolder lists them, without hidden files and folders") {
   const ArrayFolder folder;
-  for (const char* name : {"b/z.PNG", "b/a.txt", "b/y.jpeg", "b-c/1.webp", "b/sub/2.JPG", "b/sub-b/3.tiff", "b/.h.png",
-                           "B/x.bmp", "loose.png", "b/sub/deep/4.ppm"}) {
+  for (const char* name :
+       {"b/z.PNG", "b/a.txt", "b/y.jpeg", "b-c/1.webp", "b/sub/2.JPG", "b/sub-b/3.tiff", "B/x.bmp", "loose.png",
+        "b/sub/deep/4.ppm", "b/._z.PNG", "b/.ipynb_checkpoints/z.png", ".ipynb_checkpoints/z.png"}) {
     folder.write(name, "x");
   }
   fs::create_directory_symlink(folder.path("B"), folder.path("b/linked"));
   const FolderListing listing = list_folder(folder.path(""));
   CHECK(listing.classes == Names{"B", "b", "b-c"});
-  CHECK(listing.files == Names{"B/x.bmp", "b/.h.png", "b/y.jpeg", "b/z.PNG", "b/linked/x.bmp", "b/sub/2.JPG",
-                               "b/sub-b/3.tiff", "b/sub/deep/4.ppm", "b-c/1.webp"});
-  CHECK(listing.targets == std::vector<std::int64_t>{0, 1, 1, 1, 1, 1, 1, 1, 2});
+  CHECK(listing.files == Names{"B/x.bmp", "b/y.jpeg", "b/z.PNG", "b/linked/x.bmp", "b/sub/2.JPG", "b/sub-b/3.tiff",
+                               "b/sub/deep/4.ppm", "b-c/1.webp"});
+  CHECK(listing.targets == std::vector<std::int64_t>{0, 1, 1, 1, 1, 1, 1, 2});
+  CHECK(list_images(folder.path("B")) == Names{"x.bmp"});
+  CHECK(list_images(folder.path("b/.ipynb_checkpoints")) == Names{"z.png"});
 }
 
 TEST_CASE("a folder without classes, a class without images and a circular link are refused by name") {

@@ -29,8 +29,10 @@ struct ShardFolder : ArrayFolder {
                                {"x/1.json", "{}"},
                                {"x/2.cls", "0"},
                                {"x/2.PNG", shard_png(2)},
-                               {"README", "no sample"}}));
-    write("a-1.tar", tar_file({{"3.left.png", shard_png(9)}, {"3.jpg", shard_png(3)}, {"3.cls", " 1 "}}));
+                               {"README", "no sample"},
+                               {"x/._1.png", "macOS"},
+                               {".hidden/3.png", "no sample"}}));
+    write("a-1.tar", tar_file({{"./3.left.png", shard_png(9)}, {"./3.jpg", shard_png(3)}, {"./3.cls", " 1 "}}));
     setenv("XDG_CACHE_HOME", path("cache").c_str(), 1);
   }
   ~ShardFolder() { before_.empty() ? unsetenv("XDG_CACHE_HOME") : setenv("XDG_CACHE_HOME", before_.c_str(), 1); }
@@ -92,7 +94,7 @@ TEST_CASE("the index of an archive's members is kept in the cache until the arch
   const ShardFolder folder;
   const fs::path archive = folder.path("a-0.tar");
   const auto members = members_of(archive);
-  REQUIRE(members.size() == 6);
+  REQUIRE(members.size() == 8);
   const fs::path index = index_file_of(archive);
   REQUIRE(fs::exists(index));
   CHECK(fs::relative(index, folder.path("cache")).begin()->string() != "..");
@@ -102,7 +104,7 @@ TEST_CASE("the index of an archive's members is kept in the cache until the arch
   const auto size = fs::file_size(archive);
   std::ofstream(archive, std::ios::binary) << std::string(size, 'x');
   fs::last_write_time(archive, time);
-  CHECK(members_of(archive).size() == 6);
+  CHECK(members_of(archive).size() == 8);
   fs::last_write_time(archive, time + std::chrono::nanoseconds(1));
   CHECK(contains(error_of([&] { members_of(archive); }), "a-0.tar"));
 }

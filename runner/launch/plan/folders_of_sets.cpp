@@ -22,7 +22,8 @@ std::vector<std::string> folders_in(const fs::path& folder) {
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     std::error_code gone;
-    if (entry->is_directory(gone)) names.push_back(entry->path().filename().string());
+    std::string name = entry->path().filename().string();
+    if (!name.starts_with('.') && entry->is_directory(gone)) names.push_back(std::move(name));
   }
   std::sort(names.begin(), names.end());
   return names;
