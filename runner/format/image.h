@@ -50,7 +50,7 @@ class ImageFile {
 
 // Opens an image; its bytes determine its format. `bytes` must outlive the result; `name` is for errors. Throws
 // ddp::Error (usage) if the image is not JPEG, PNG or WebP, is damaged, has more than 178,956,970 pixels (Pillow's
-// limit), or has an unsupported kind: CMYK, 16 bits per channel, animation. Thread-safe. Memory is at most 32 MiB plus
+// limit), or has an unsupported kind: 16 bits per channel, animation. Thread-safe. Memory is at most 32 MiB plus
 // 16 bytes per pixel of the header's size (a progressive JPEG's coefficients, libwebp's planes), however small the file
 // is.
 std::unique_ptr<ImageFile> open_image(std::span<const std::byte> bytes, const std::string& name);

@@ -15,7 +15,7 @@ Error damaged(const std::string& name, const std::string& why);
 // Data that end before the image is complete.
 Error truncated(const std::string& name);
 
-// An image of an unsupported kind, such as "a CMYK image".
+// An image of an unsupported kind, such as "an animated WebP".
 Error unsupported(const std::string& name, const std::string& kind, const std::string& remedy);
 
 // Throws if an image of this size is refused without a look at its data: it is empty, or larger than Pillow allows.

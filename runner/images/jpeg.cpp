@@ -11,6 +11,7 @@ namespace ddp::images {
 namespace {
 
 constexpr std::int64_t kChannelsOfJpeg = 3;
+constexpr int kInks = 4;
 constexpr std::int64_t kRowsAtOnce = 16;  // libjpeg usually transforms as many rows at once
 constexpr std::byte kMarker{0xff};
 constexpr std::byte kEndOfImage{0xd9};
@@ -25,9 +26,25 @@ bool has_end_marker(std::span<const std::byte> coded) {
 }
 
 void refuse_kinds(const jpeg_decompress_struct& state, const std::string& name) {
-  if (state.num_components == 4) throw unsupported(name, "a CMYK image", "save it as RGB");
-  if (state.num_components != 1 && state.num_components != 3) {
+  if (state.num_components != 1 && state.num_components != 3 && state.num_components != kInks) {
     throw unsupported(name, "a JPEG of " + std::to_string(state.num_components) + " channels", "save it as RGB");
+  }
+}
+
+// Returns a * b / 255, rounded to the nearest number.
+std::uint8_t share_of(unsigned a, unsigned b) {
+  const unsigned product = a * b + 128;
+  return static_cast<std::uint8_t>((product + (product >> 8)) >> 8);
+}
+
+// Pillow takes every JPEG of four channels as Adobe writes them, with the inks inverted (JpegImagePlugin.py), and
+// subtracts each ink from what black leaves of the light (cmyk2rgb of its Convert.c).
+void inks_to_rgb(const std::vector<std::uint8_t>& inks, std::uint8_t* to) {
+  for (std::size_t i = 0; i < inks.size(); i += kInks) {
+    const std::uint8_t light = inks[i + 3];
+    for (std::size_t ink = 0; ink < 3; ++ink) {
+      *to++ = static_cast<std::uint8_t>(light - share_of(255U - inks[i + ink], light));
+    }
   }
 }
 
@@ -87,10 +104,15 @@ class JpegFile : public format::ImageFile {
     if (part.top > 0) jpeg.skip_rows(static_cast<JDIMENSION>(part.top));
     const std::int64_t row_bytes = columns.width * kChannelsOfJpeg;
     std::vector<std::uint8_t> decoded(static_cast<std::size_t>(kRowsAtOnce * row_bytes));
+    std::vector<std::uint8_t> inks(jpeg.state().output_components == kInks ? columns.width * std::size_t{kInks} : 0);
     const std::uint8_t* const wanted = decoded.data() + (part.left - columns.left) * kChannelsOfJpeg;
     for (std::int64_t done = 0; done < part.height; done += kRowsAtOnce) {
       const std::int64_t rows = std::min(kRowsAtOnce, part.height - done);
-      for (std::int64_t row = 0; row < rows; ++row) jpeg.read_row(decoded.data() + row * row_bytes);
+      for (std::int64_t row = 0; row < rows; ++row) {
+        std::uint8_t* const to = decoded.data() + row * row_bytes;
+        jpeg.read_row(inks.empty() ? to : inks.data());
+        inks_to_rgb(inks, to);
+      }
       use(wanted, rows, row_bytes);
     }
   }

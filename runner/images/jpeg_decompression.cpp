@@ -94,7 +94,7 @@ void JpegDecompression::limit_scans(j_common_ptr state) {
 std::span<const std::byte> JpegDecompression::rest() const { return bytes_.last(source_.bytes_in_buffer); }
 
 void JpegDecompression::start() {
-  state_.out_color_space = JCS_RGB;
+  state_.out_color_space = state_.num_components == 4 ? JCS_CMYK : JCS_RGB;
   run([this] { jpeg_start_decompress(&state_); });
 }
 

@@ -25,7 +25,7 @@ class JpegDecompression {
   // The bytes after the header: the coded pixels.
   std::span<const std::byte> rest() const;
 
-  // Starts decoding to RGB.
+  // Starts decoding to RGB, or to four inks if the file has four channels.
   void start();
   // Chooses the columns from `left` on, before the first row is read. Widens them to the blocks that libjpeg decodes;
   // `left` and `width` return the actual columns of the rows.

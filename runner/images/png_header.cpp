@@ -1,5 +1,6 @@
 #include "images/png_header.h"
 
+#include <bit>
 #include <optional>
 
 #include "images/image_error.h"
@@ -27,6 +28,9 @@ PngHeader read_png_header(std::span<const std::byte> bytes, const std::string& n
                          .color = std::to_integer<int>(first.data[9]),
                          .interlaced = first.data[12] != std::byte{0}};
   check_size(name, header.size);
+  if (std::popcount(static_cast<unsigned>(header.bits)) != 1 || header.bits > 16) {
+    throw damaged(name, "its header says " + std::to_string(header.bits) + " bits per channel");
+  }
   while (take_chunk(left, name).type != "IEND") {
   }
   return header;

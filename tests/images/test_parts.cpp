@@ -53,11 +53,12 @@ TEST_CASE("a part of a JPEG has the pixels that it has in the whole for every su
   }
 }
 
-TEST_CASE("a part of a gray JPEG, or of one with restart markers, has the pixels that it has in the whole") {
+TEST_CASE("a part of a gray or CMYK JPEG, or of one with restart markers, has the pixels that it has in the whole") {
   for (const format::ImageSize& size : kSizes) {
     const Picture picture = make_picture(size.height, size.width);
     for (const bool progressive : {false, true}) {
       CHECK(differing_part(jpeg_of(picture, {.progressive = progressive, .gray = true})) == "");
+      CHECK(differing_part(jpeg_of(picture, {.progressive = progressive, .cmyk = true})) == "");
       CHECK(differing_part(jpeg_of(picture, {.progressive = progressive, .restart_interval = 3})) == "");
     }
   }

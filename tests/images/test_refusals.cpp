@@ -23,8 +23,11 @@ TEST_CASE("a file that is not an image is refused by its name") {
 
 TEST_CASE("unsupported kinds of images are refused with the kind") {
   const Picture picture = make_picture(20, 30);
-  CHECK(contains(refusal_of(jpeg_of(picture, {.cmyk = true})), "a CMYK image"));
   CHECK(contains(refusal_of(png_of(picture, false, 16)), "16 bits"));
+  for (const int bits : {0, 3, 99}) {
+    const std::string says = "its header says " + std::to_string(bits) + " bits per channel";
+    CHECK(contains(refusal_of(with_bytes(png_of(picture), 24, std::string(1, static_cast<char>(bits)))), says));
+  }
   const std::string still = webp_of(picture);
   // A header of the extended format with the animation flag and the canvas size minus one.
   const std::string extended("VP8X\x0a\0\0\0\x02\0\0\0\x1d\0\0\x13\0\0", 18);
@@ -64,7 +67,8 @@ TEST_CASE("damage that a checksum reveals is refused") {
 TEST_CASE("an image that claims more pixels than Pillow accepts is refused before memory is allocated for it") {
   const Picture picture = make_picture(16, 16);
   const std::string jpeg = jpeg_of(picture);
-  CHECK(contains(refusal_of(with_bytes(jpeg, size_in_jpeg(jpeg), "\x7f\x10\x7f\x10")), "the limit is 178956970 pixels"));
+  CHECK(
+      contains(refusal_of(with_bytes(jpeg, size_in_jpeg(jpeg), "\x7f\x10\x7f\x10")), "the limit is 178956970 pixels"));
   CHECK(contains(refusal_of(with_bytes(png_of(picture), 16, std::string("\0\x10\0\0\0\x10\0\0", 8))),
                  "the limit is 178956970 pixels"));
   CHECK(contains(refusal_of(with_bytes(png_of(picture), 16, std::string(8, '\0'))), "no pixels"));

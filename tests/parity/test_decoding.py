@@ -52,6 +52,11 @@ def with_alpha(draw, image):
     return image
 
 
+def with_black(draw, image):
+    noise = Image.frombytes("L", image.size, draw.randbytes(image.width * image.height))
+    return Image.merge("CMYK", (*image.convert("CMYK").split()[:3], noise))
+
+
 def jpegs(draw, image):
     for subsampling in ("4:4:4", "4:2:2", "4:2:0", "4:1:1"):
         for quality in (30, 60, 75, 85, 90, 95):
@@ -63,6 +68,7 @@ def jpegs(draw, image):
     for progressive in (False, True):
         yield "gray", image.convert("L"), {"quality": 80, "progressive": progressive}
         yield "kept as RGB", image, {"quality": 80, "keep_rgb": True, "progressive": progressive}
+        yield "CMYK", with_black(draw, image), {"quality": 80, "progressive": progressive}
 
 
 def pngs(draw, image):
@@ -166,6 +172,24 @@ def check_interlaced(decode, draw, folder):
     return compared
 
 
+def check_four_channels(decode, draw, folder):
+    """YCCK and a CMYK without Adobe's marker, which Pillow does not write: the marker of a CMYK file is changed, or
+    left out."""
+    compared = 0
+    file = os.path.join(folder, "inks.jpg")
+    for height, width in SIZES[3:]:
+        for progressive in (False, True):
+            out = io.BytesIO()
+            with_black(draw, photograph(draw, height, width)).save(out, "JPEG", quality=80, progressive=progressive)
+            marker = out.getvalue().index(b"Adobe") - 4
+            before, adobe, after = out.getvalue()[:marker], out.getvalue()[marker : marker + 16], out.getvalue()[marker + 16 :]
+            for title, marked in (("YCCK", adobe[:-1] + b"\2"), ("CMYK without a marker", b"")):
+                with open(file, "wb") as f:
+                    f.write(before + marked + after)
+                compared += compare(decode, draw, f"{title} {height}x{width}", file)
+    return compared
+
+
 def check_other_files(decode, draw, folder):
     compared = 0
     for name in ("china.jpg", "flower.jpg"):
@@ -237,6 +261,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         compared = check_formats(decode, draw, folder)
         compared += check_interlaced(decode, draw, folder)
+        compared += check_four_channels(decode, draw, folder)
         compared += check_other_files(decode, draw, folder)
         decoded, damaged, accepted = check_flipped_bits(decode, draw, folder)
         assert decoded > 50, f"only {decoded} damaged files were decoded"
