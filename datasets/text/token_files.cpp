@@ -12,17 +12,20 @@
 #include "datasets/files.h"
 #include "datasets/text/blocks.h"
 #include "format/mapped_file.h"
+#include "format/npy.h"
 #include "record/file/input_file.h"
 
 namespace ddp::datasets {
 namespace {
+
+const std::vector<std::string> kTokenTypes = {"uint16", "uint32", "int32", "int64"};
 
 struct TokensOptions : BlockOptions {
   config::Value path;
   std::string dtype = "uint16";
   void fields(config::Fields& f) {
     f(path_option("file of consecutive tokens, such as nanoGPT's train.bin; a glob, or a list of these"), path);
-    f({.name = "dtype", .doc = "type of a token", .choices = {"uint16", "uint32", "int32", "int64"}}, dtype);
+    f({.name = "dtype", .doc = "type of a token", .choices = kTokenTypes}, dtype);
     BlockOptions::fields(f);
   }
 };
@@ -41,16 +44,72 @@ bool looks_like_text(std::string_view bytes) {
   return head.size() == kLooked && std::all_of(head.begin(), head.end(), is_of_text);
 }
 
+// Throws if the file has the header of NumPy's format, which would be read as tokens.
+void refuse_npy(std::string_view bytes, const std::filesystem::path& path) {
+  if (!bytes.starts_with(format::kNpyMagic)) return;
+  const format::NpyHeader header = format::read_npy_header(bytes.substr(0, format::kLargestNpyHeader), path.string());
+  const std::string stored = format::name_of(header.element);
+  const bool is_readable =
+      std::find(kTokenTypes.begin(), kTokenTypes.end(), stored) != kTokenTypes.end() && !header.swapped;
+  const std::string type = is_readable ? stored : "uint32";
+  throw usage_error("is an .npy file of " + stored + " numbers, and tokens have no header", path.string(),
+                    "write them alone: numpy.load(FILE)" + (is_readable ? "" : ".astype(\"" + type + "\")") +
+                        ".tofile(\"tokens.bin\"), and give dataset.dtype = \"" + type + "\"");
+}
+
+// Do the numbers at the beginning of a file look like halves of wider numbers? Every second one, from `first` on, is at
+// most `most`, and of the others some are above `least`.
+template <class Number>
+bool are_halves(std::string_view bytes, std::size_t first, Number most, Number least) {
+  constexpr std::size_t kFewest = 32;
+  constexpr std::size_t kLooked = 1 << 16;
+  const auto* const numbers = reinterpret_cast<const Number*>(bytes.data());
+  const std::size_t count = std::min(bytes.size() / sizeof(Number), kLooked) & ~std::size_t{1};
+  if (count < kFewest) return false;
+  Number other = 0;
+  for (std::size_t i = 0; i < count; i += 2) {
+    if (numbers[i + first] > most) return false;
+    other = std::max(other, numbers[i + 1 - first]);
+  }
+  return other > least;
+}
+
+// Returns the type that the numbers have if they are wider than `dtype`; "": they may have this type.
+std::string wider_type(std::string_view bytes, const std::string& dtype) {
+  const bool has_64_bits = dtype != "int64" && are_halves<std::uint32_t>(bytes, 1, 0, 1);
+  if (has_64_bits) return "int64";
+  // The upper half of a uint32 is at most 3 in vocabularies of up to 2^18 tokens.
+  const bool has_32_bits =
+      dtype == "uint16" && (are_halves<std::uint16_t>(bytes, 1, 0, 1) || are_halves<std::uint16_t>(bytes, 1, 3, 4095));
+  return has_32_bits ? "uint32" : "";
+}
+
+// Throws if every second number would be 0.
+void refuse_halves(std::string_view bytes, const std::string& dtype, const std::filesystem::path& path) {
+  const std::string wrong = "its numbers are not " + dtype;
+  if (const std::string type = wider_type(bytes, dtype); !type.empty()) {
+    throw usage_error(wrong + ": they are twice as wide or wider", path.string(),
+                      "give dataset.dtype = \"" + type + "\"");
+  }
+  // Floats, or integers of the other byte order.
+  if (dtype == "uint16" && are_halves<std::uint16_t>(bytes, 0, 0, 1)) {
+    throw usage_error(wrong + ": every second one would be 0", path.string(),
+                      "write tokens as integers: x.astype(\"uint16\").tofile(FILE) in NumPy");
+  }
+}
+
 at::Tensor map_tokens(const std::filesystem::path& path, const std::string& dtype) {
   const at::ScalarType type = type_of(dtype);
   const auto width = c10::elementSize(type);
   const record::InputFile file(path);
   if (file.size() == 0) throw usage_error("is empty", path.string());
+  const format::MappedFile mapped = format::map_file(file, path);
+  refuse_npy(mapped.bytes, path);
   if (file.size() % width != 0) {
     throw usage_error("has " + std::to_string(file.size()) + " bytes, not a whole number of " + dtype + " tokens",
                       path.string(), "see dataset.dtype");
   }
-  const format::MappedFile mapped = format::map_file(file, path);
+  refuse_halves(mapped.bytes, dtype, path);
   if (looks_like_text(mapped.bytes)) {
     throw usage_error("holds text, not tokens", path.string(), "dataset.name = \"text\" reads it");
   }

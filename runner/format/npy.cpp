@@ -14,7 +14,6 @@
 namespace ddp::format {
 namespace {
 
-constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kMostExtents = 64;  // NumPy's own limit
 constexpr const char* kSaveNumbers = "save numbers: numpy.save(file, array.astype(numpy.float32), allow_pickle=False)";
 
@@ -170,10 +169,11 @@ void set_type(NpyHeader& header, const std::string& type, const std::string& nam
 }
 
 std::string_view header_text(std::string_view start, std::uint64_t& begin) {
-  const std::size_t fixed = kMagic.size() + 2;  // the version is two bytes
-  if (start.size() < fixed || !start.starts_with(kMagic)) throw std::runtime_error("is not an .npy file, or cut off");
-  const int version = static_cast<unsigned char>(start[kMagic.size()]);
-  if (version < 1 || version > 3 || start[kMagic.size() + 1] != 0) {
+  const std::size_t fixed = kNpyMagic.size() + 2;  // the version is two bytes
+  if (start.size() < fixed || !start.starts_with(kNpyMagic))
+    throw std::runtime_error("is not an .npy file, or cut off");
+  const int version = static_cast<unsigned char>(start[kNpyMagic.size()]);
+  if (version < 1 || version > 3 || start[kNpyMagic.size() + 1] != 0) {
     throw std::runtime_error("has an unknown version of the .npy format");
   }
   const std::size_t digits = version == 1 ? 2 : 4;

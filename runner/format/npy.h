@@ -16,6 +16,8 @@
 // runs code from the file.
 namespace ddp::format {
 
+inline constexpr std::string_view kNpyMagic = "\x93NUMPY";  // the first bytes of a file
+
 // The type, shape and offset of the numbers in an .npy file.
 struct NpyHeader {
   Element element = Element::float32;

@@ -10,6 +10,7 @@
 #include <ATen/ops/equal.h>
 #include <ATen/ops/tensor.h>
 
+#include "array_files.h"
 #include "catch.h"
 #include "datasets/dataset.h"
 #include "datasets/text/blocks.h"
@@ -271,6 +272,43 @@ TEST_CASE("files that hold no tokens are refused by their names") {
   CHECK(contains(refusal("none.bin", "uint16"), "none.bin: cannot be read"));
   folder.write_numbers("negative.bin", std::vector<std::int32_t>{3, 4, -5, 6});
   CHECK(contains(refusal("negative.bin", "int32"), "token 2 is -5"));
+}
+
+TEST_CASE("a file whose numbers contradict dtype is refused with the type that fits") {
+  const TextFolder folder;
+  const auto refusal = [&](const char* dtype) {
+    const config::Value options = {{"path", folder.at("a.bin")}, {"dtype", dtype}, {"block_size", 8}};
+    return error_of([&] { registry().build("tokens", options, Context{}); });
+  };
+  const auto write = [&]<class Number>(std::int64_t vocab_size, Number) {
+    std::vector<Number> tokens;
+    for (std::int64_t i = 1; i <= 1000; ++i) tokens.push_back(static_cast<Number>(i * 7919 % vocab_size));
+    folder.write_numbers("a.bin", tokens);
+  };
+  for (const std::int64_t vocab_size : {65, 50'257, 128'000, 200'000}) {
+    INFO(vocab_size);
+    write(vocab_size, std::int64_t{});
+    for (const char* dtype : {"uint16", "uint32", "int32"}) {
+      CHECK(contains(refusal(dtype), "a.bin: its numbers are not " + std::string(dtype)));
+      CHECK(contains(refusal(dtype), "give dataset.dtype = \"int64\""));
+    }
+    CHECK(refusal("int64") == "");
+    write(vocab_size, std::uint32_t{});
+    CHECK(contains(refusal("uint16"), "give dataset.dtype = \"uint32\""));
+    CHECK(refusal("uint32") == "");
+    CHECK(refusal("int32") == "");
+  }
+  write(65, std::uint16_t{});
+  CHECK(refusal("uint16") == "");
+  write(2, std::uint16_t{});  // every second one is 0 indeed
+  CHECK(refusal("uint16") == "");
+  write(65, float{});
+  CHECK(contains(refusal("uint16"), "every second one would be 0"));
+  folder.write("a.bin", npy_of("<i8", "(40,)", std::vector<std::int64_t>(40, 3)));
+  CHECK(contains(refusal("uint16"), "a.bin: is an .npy file of int64 numbers"));
+  CHECK(contains(refusal("uint16"), "give dataset.dtype = \"int64\""));
+  folder.write("a.bin", npy_of("<f4", "(40,)", std::vector<float>(40, 3)));
+  CHECK(contains(refusal("uint16"), "numpy.load(FILE).astype(\"uint32\").tofile("));
 }
 
 }  // namespace ddp::datasets
