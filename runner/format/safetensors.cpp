@@ -69,10 +69,20 @@ struct Entry {
   std::uint64_t bytes;
 };
 
+// A file of other types, such as fp8 or complex numbers, is whole.
+Error unknown_dtype(const std::string& name, const std::string& dtype, const std::string& file) {
+  std::string known;
+  for (const auto& [one, type] : dtypes()) known += (known.empty() ? "" : ", ") + one;
+  return training_error(
+      "tensor " + config::in_quotes(name) + " has the dtype " + config::in_quotes(dtype) + ", which is not supported",
+      file, "supported: " + known);
+}
+
 // `data` is the file offset of the data.
-Entry entry_of(const std::string& name, const nlohmann::json& described, std::uint64_t data) {
-  const auto dtype = dtypes().find(config::text_member(described, "dtype"));
-  if (dtype == dtypes().end()) throw std::runtime_error("its dtype is unknown");
+Entry entry_of(const std::string& name, const nlohmann::json& described, std::uint64_t data, const std::string& file) {
+  const std::string given = config::text_member(described, "dtype");
+  const auto dtype = dtypes().find(given);
+  if (dtype == dtypes().end()) throw unknown_dtype(name, given, file);
   const auto [begin, end] = range_of(described);
   return {.name = name,
           .dtype = dtype->second,
@@ -128,7 +138,7 @@ NamedTensors tensors_of(const record::InputFile& in, const std::string& name_of_
     for (const auto& [name, described] : header.items()) {
       if (name == kMetadata) continue;
       place = "tensor " + config::in_quotes(name);
-      tensors.emplace_back(name, take(entry_of(name, described, begin)));
+      tensors.emplace_back(name, take(entry_of(name, described, begin, name_of_file)));
     }
     return tensors;
   } catch (const Error&) {

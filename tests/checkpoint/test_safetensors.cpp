@@ -13,8 +13,10 @@
 #include "base/error.h"
 #include "catch.h"
 #include "checkpoint/image.h"
+#include "errors.h"
 #include "format/safetensors.h"
 #include "record/file/hash.h"
+#include "words.h"
 
 namespace ddp::checkpoint {
 namespace fs = std::filesystem;
@@ -270,6 +272,17 @@ TEST_CASE("a safetensors file whose tensors overlap or leave gaps is refused") {
   CHECK(is_refused(file, two("[0,8]", "[12,20]", 20)));
   CHECK(is_refused(file, two("[4,12]", "[12,20]", 20)));
   CHECK(is_refused(file, two("[0,8]", "[8,16]", 24)));
+}
+
+TEST_CASE("a tensor of a type that is not supported is named with the types that are, and the file is not damaged") {
+  const ScratchFile file;
+  for (const std::string dtype : {"F8_E4M3", "C64"}) {
+    file.write(bytes_of("{\"w\":{\"dtype\":\"" + dtype + "\",\"shape\":[16],\"data_offsets\":[0,16]}}", 16));
+    const std::string error = error_of([&] { format::read_safetensors(file.path()); });
+    CHECK(contains(error, "tensor \"w\" has the dtype \"" + dtype + "\", which is not supported"));
+    CHECK(contains(error, "supported: BF16, BOOL, F16, F32"));
+    CHECK_FALSE(contains(error, "damaged"));
+  }
 }
 
 }  // namespace ddp::checkpoint
