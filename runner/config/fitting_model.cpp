@@ -1,5 +1,6 @@
 #include "config/fitting_model.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -23,6 +24,26 @@ std::string form_of(const std::string& kind) {
   if (kind == kRows) return "rows of numbers, of the shape [in_features]";
   if (kind == kImages) return "images, of the shape [3, height, width]";
   return "tokens, whole numbers of the shape [block_size]";
+}
+
+// Returns the remedy for images with their channels last; "": they have not. [64, 3, 3] are 64 channels.
+std::string moved_channels(const SampleForm& sample) {
+  const auto& shape = sample.shape;
+  if (shape.size() != 3 || shape[0] == shape[2] || shape[1] == shape[2]) return "";
+  if (shape[2] != 1 && shape[2] != 3 && shape[2] != 4) return "";
+  return "the model wants [n, " + std::to_string(shape[2]) + ", " + std::to_string(shape[0]) + ", " +
+         std::to_string(shape[1]) + "]: move the channels first, as numpy.moveaxis(x, -1, 1) does";
+}
+
+// Returns the remedy for whole numbers where a model takes others; "": the dataset has none.
+std::string to_floats(const SampleForm& sample) {
+  if (!sample.integers || !sample.has_scale) return "";
+  return "give dataset.scale, which makes floats of whole numbers: 0.00392156862745098 for pixels from 0 to 255, else "
+         "1";
+}
+
+std::string joined(const std::string& first, const std::string& second) {
+  return first + (first.empty() || second.empty() ? "" : "; ") + second;
 }
 
 std::string flattened(const SampleForm& sample, std::int64_t outputs) {
@@ -112,6 +133,12 @@ std::int64_t SampleForm::numbers() const {
   return count;
 }
 
+bool has_scale(const Components& components, const std::string& dataset) {
+  const Spec* const spec = components.find("dataset", dataset);
+  return spec != nullptr && std::any_of(spec->options.begin(), spec->options.end(),
+                                        [](const Option& option) { return option.name == "scale"; });
+}
+
 Value to_json(const SampleForm& form) { return {{"shape", form.shape}, {"integers", form.integers}}; }
 
 SampleForm sample_form_of(const Value& facts) {
@@ -132,16 +159,18 @@ std::string misfit(const Spec& model, const std::string& dataset, const SampleFo
 std::string fitting_models(const SampleForm& sample, std::int64_t outputs) {
   const std::string kind = sample.kind();
   if (kind == kRows) return "for rows of numbers: model = { name = \"mlp\", hidden = [64, 64] }";
-  if (kind == kTokens) return "for tokens: model = { name = \"gpt\", n_layer = 2, n_head = 2, n_embd = 64 }";
-  if (sample.integers) return "";
+  if (kind == kTokens) {
+    return joined(to_floats(sample), "for tokens: model = { name = \"gpt\", n_layer = 2, n_head = 2, n_embd = 64 }");
+  }
+  const std::string moved = moved_channels(sample);
+  if (sample.integers) return joined(to_floats(sample), moved);
   if (kind == kImages && sample.shape.front() == 3) {
     return "for images: model = \"resnet18\", another resnet or vit; or a sequential that begins with Flatten: " +
            flattened(sample, outputs);
   }
-  const bool has_channels_last = kind == kImages && sample.shape.back() == 3;
   const std::string channels = kind == kImages ? " (resnets and vit take three channels)" : "";
-  const std::string move = has_channels_last ? "move the channels first, as numpy.moveaxis(x, -1, 1) does, or " : "";
-  return move + "use a sequential that begins with Flatten" + channels + ": " + flattened(sample, outputs);
+  return moved + (moved.empty() ? "" : ", or ") + "use a sequential that begins with Flatten" + channels + ": " +
+         flattened(sample, outputs);
 }
 
 std::string place_of_layer(const Value& layers, const std::string& why) {
@@ -152,8 +181,9 @@ std::string place_of_layer(const Value& layers, const std::string& why) {
 }
 
 std::string remedy_for_layers(const Value& layers, const SampleForm& sample, const std::string& why) {
-  if (sample.integers || sample.shape.empty() || !layers.is_array() || layers.empty()) return "";
+  if (sample.shape.empty() || !layers.is_array() || layers.empty()) return "";
   const std::string first = layers.front().value("type", "");
+  if (sample.integers) return first == "Embedding" ? "" : joined(to_floats(sample), moved_channels(sample));
   const std::string numbers = std::to_string(sample.numbers());
   const auto failed = failed_layer(layers, why);
   const auto wrong = failed ? wrong_size_of(layers[failed->number], why) : std::nullopt;
@@ -166,6 +196,7 @@ std::string remedy_for_layers(const Value& layers, const SampleForm& sample, con
   if (first != "Conv2d") return "";
   const bool fits = layers.front().value("in_channels", Value()) == sample.shape.front();
   if (sample.kind() == kImages && fits) return "";
+  if (const std::string moved = moved_channels(sample); !moved.empty()) return moved;
   if (sample.kind() == kImages) return "give the first Conv2d in_channels = " + std::to_string(sample.shape.front());
   return "Conv2d takes images, of the shape [channels, height, width]; " + fitting_models(sample, /*outputs=*/1);
 }

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "config/option/option.h"
+#include "config/components.h"
 
 namespace ddp::config {
 
@@ -12,11 +12,15 @@ namespace ddp::config {
 struct SampleForm {
   std::vector<std::int64_t> shape = {};
   bool integers = false;
+  bool has_scale = false;  // the dataset has the option `scale`, which makes floats of integers
 
   // "rows" of numbers, "images", "tokens"; "": inputs of another form.
   std::string kind() const;
   std::int64_t numbers() const;  // in a sample
 };
+
+// Has the dataset the option `scale`?
+bool has_scale(const Components& components, const std::string& dataset);
 
 // The key of a sample's form in the facts of the data (data::facts_of). The facts lack it if a sample has several
 // inputs.

@@ -29,7 +29,8 @@ void check_size(const Option& option, const Value& given, const Value& facts, co
 // The error of a size that neither the file nor the data give.
 Error no_size(const Option& option, const Spec& model, const Value& facts, const Loaded& loaded) {
   const std::string& dataset = loaded.experiment.dataset.name;
-  const SampleForm sample = sample_form_of(facts);
+  SampleForm sample = sample_form_of(facts);
+  sample.has_scale = has_scale(loaded.experiment.components(), dataset);
   const std::string fits = fitting_models(sample, facts.value("out_features", std::int64_t{1}));
   if (const std::string what = misfit(model, dataset, sample); !what.empty() && !fits.empty()) {
     return loaded.error("model", what, fits);

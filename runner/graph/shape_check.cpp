@@ -14,20 +14,30 @@ std::string text_of(const Program::Extent& extent) {
   return std::to_string(extent.least) + " to " + std::to_string(extent.most);
 }
 
-// If the given dimensions are the model's in another order, returns the call that exchanges them.
+// If the given dimensions are the model's in another order, returns the call that exchanges them. The extents that the
+// model leaves open take the places that the others leave.
 std::string order_of(const Program::Input& input, const at::Tensor& given) {
   std::vector<std::int64_t> left(static_cast<std::size_t>(given.dim() - 1));
   for (std::size_t i = 0; i < left.size(); ++i) left[i] = static_cast<std::int64_t>(i) + 1;
-  std::string order = "0";
-  for (std::size_t d = 1; d < input.sizes.size(); ++d) {
-    const Program::Extent& extent = input.sizes[d];
-    const auto found = std::find_if(left.begin(), left.end(), [&](std::int64_t place) {
-      return extent.symbol.empty() && given.size(place) == extent.size;
-    });
-    if (found == left.end()) return "";
-    order += ", " + std::to_string(*found);
-    left.erase(found);
+  std::vector<std::int64_t> places(input.sizes.size());
+  bool is_other = false;
+  for (const bool open : {false, true}) {
+    for (std::size_t d = 1; d < input.sizes.size(); ++d) {
+      const Program::Extent& extent = input.sizes[d];
+      if (extent.symbol.empty() == open) continue;
+      const auto found = std::find_if(left.begin(), left.end(), [&](std::int64_t place) {
+        const std::int64_t size = given.size(place);
+        return open ? size >= extent.least && size <= extent.most : size == extent.size;
+      });
+      if (found == left.end()) return "";
+      places[d] = *found;
+      is_other = is_other || (!open && places[d] != static_cast<std::int64_t>(d));
+      left.erase(found);
+    }
   }
+  if (!is_other) return "";
+  std::string order = "0";
+  for (std::size_t d = 1; d < places.size(); ++d) order += ", " + std::to_string(places[d]);
   return "the dimensions are in another order: store the data as x.transpose(" + order +
          ") of NumPy, or export a model whose forward begins with x.permute(" + order + ")";
 }

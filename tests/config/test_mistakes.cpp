@@ -1,4 +1,5 @@
 #include "catch.h"
+#include "config/fitting_model.h"
 #include "scratch.h"
 
 namespace ddp::config {
@@ -143,6 +144,20 @@ TEST_CASE("the error about an expected key that does not exist gives the reason"
   const std::string graphs = mistakes(kModelAndDataset + "cuda_graph = true\n");
   CHECK(contains(graphs, "x.toml:3:1: there is no \"cuda_graph\" yet: CUDA graphs need a GPU"));
   CHECK_FALSE(contains(graphs, "unknown key"));
+}
+
+TEST_CASE("images with their channels last and whole numbers are answered with the form that the model wants") {
+  const Value layers = {{{"type", "Conv2d"}, {"in_channels", 3}, {"out_channels", 4}, {"kernel_size", 3}}};
+  const auto remedy = [&](const std::vector<std::int64_t>& shape, bool integers = false) {
+    return remedy_for_layers(layers, {.shape = shape, .integers = integers, .has_scale = true}, "");
+  };
+  CHECK(remedy({8, 9, 3}) == "the model wants [n, 3, 8, 9]: move the channels first, as numpy.moveaxis(x, -1, 1) does");
+  CHECK(remedy({64, 3, 3}) == "give the first Conv2d in_channels = 64");
+  CHECK(contains(remedy({3, 8, 8}, true), "give dataset.scale"));
+  CHECK(contains(remedy({8, 8, 3}, true), "give dataset.scale"));
+  CHECK(contains(remedy({8, 8, 3}, true), "the model wants [n, 3, 8, 8]"));
+  CHECK(contains(fitting_models({.shape = {784}, .integers = true, .has_scale = true}, 10), "give dataset.scale"));
+  CHECK_FALSE(contains(fitting_models({.shape = {784}, .integers = true}, 10), "scale"));
 }
 
 }  // namespace ddp::config
