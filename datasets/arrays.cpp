@@ -15,14 +15,37 @@ namespace {
 
 // Bytes. Below this size, a gather takes less time than the hand-over from a loader thread.
 constexpr std::int64_t kSmall = 64 << 20;
-// Rows of a block in a pass over all rows.
-constexpr std::int64_t kRowsAtOnce = 1 << 16;
+// Numbers of a block in a pass over all rows.
+constexpr std::int64_t kNumbersAtOnce = 1 << 18;
 
 void require_same_rows(const ArrayRows& first, const ArrayRows& other) {
   if (first.rows() == other.rows()) return;
   throw usage_error(
       "has " + std::to_string(other.rows()) + " rows, but " + first.shown() + " has " + std::to_string(first.rows()),
       other.shown(), "row i of each array belongs to sample i");
+}
+
+// Calls `use` with the rows of a target, some at a time, and the number of the first one.
+template <class Use>
+void each_block(const ArrayRows& target, const Use& use) {
+  const std::int64_t most = std::max<std::int64_t>(kNumbersAtOnce / c10::multiply_integers(target.shape()), 1);
+  for (std::int64_t begin = 0; begin < target.rows(); begin += most) {
+    use(target.range(begin, std::min(begin + most, target.rows())), begin);
+  }
+}
+
+// Throws the error of `check` for the first row that it refuses, with the row's place.
+void require_rows(const ArrayRows& target, const at::Tensor& rows, std::int64_t begin,
+                  const std::function<void(const at::Tensor&)>& check) try {
+  check(rows);
+} catch (const Error& error) {
+  if (rows.size(0) == 1) {
+    throw usage_error("row " + std::to_string(begin) + ": " + error.summary(), target.shown(), error.remedy());
+  }
+  const std::int64_t half = rows.size(0) / 2;
+  require_rows(target, rows.narrow(0, 0, half), begin, check);
+  require_rows(target, rows.narrow(0, half, rows.size(0) - half), begin + half, check);
+  throw;
 }
 
 void refuse_negative(const ArrayRows& target, const at::Tensor& rows, std::int64_t begin, std::int64_t ignored) {
@@ -41,12 +64,12 @@ void refuse_negative(const ArrayRows& target, const at::Tensor& rows, std::int64
 // Returns the number of classes; 0: no target counts.
 std::int64_t count_classes(const ArrayRows& target, std::int64_t ignored) {
   std::int64_t largest = -1;
-  for (std::int64_t begin = 0; begin < target.rows(); begin += kRowsAtOnce) {
-    const at::Tensor rows = target.range(begin, std::min(begin + kRowsAtOnce, target.rows())).unsqueeze(-1);
+  each_block(target, [&](const at::Tensor& block, std::int64_t begin) {
+    const at::Tensor rows = block.unsqueeze(-1);
     refuse_negative(target, rows, begin, ignored);
     const at::Tensor counted = rows.masked_select(rows.ne(ignored));
     if (counted.numel() > 0) largest = std::max(largest, counted.max().item<std::int64_t>());
-  }
+  });
   return largest + 1;
 }
 
@@ -84,6 +107,13 @@ at::Tensor Arrays::classes() const {
   if (targets_.size() > 1 || target.type() != at::kLong || !one_a_row) return {};
   const at::Tensor all = target.range(0, target.rows()).flatten();
   return at::where(all.eq(ignored_), kNoClass, all);
+}
+
+bool Arrays::check_targets(const std::function<void(const at::Tensor&)>& check) const {
+  for (const ArrayRows& target : targets_) {
+    each_block(target, [&](const at::Tensor& rows, std::int64_t begin) { require_rows(target, rows, begin, check); });
+  }
+  return true;
 }
 
 config::Value Arrays::facts() const {

@@ -24,6 +24,7 @@ class Arrays : public MapDataset {
   bool in_memory() const override;
   // Defined if the only target holds integers and has the shape [n] or [n, 1]; -1 marks a target that does not count.
   at::Tensor classes() const override;
+  bool check_targets(const std::function<void(const at::Tensor& targets)>& check) const override;
   // "rows", and, if the only target holds integers, "num_classes": the largest number that counts plus one; absent if
   // no target counts. Throws ddp::Error (usage) if a class that counts is negative.
   config::Value facts() const override;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <string>
@@ -81,6 +82,13 @@ class MapDataset : public Dataset {
   // Returns the class of each sample (int64 [size]), for a stratified split; undefined: the samples have no classes.
   // The class of a sample is kNoClass if its target does not count.
   virtual at::Tensor classes() const { return {}; }
+  // Calls `check` with the targets of all samples, some at a time, without reading their inputs. Adds the place of a
+  // target to an error of `check`. Returns false if classes() has all targets, or the dataset has checked its targets
+  // when it read them.
+  virtual bool check_targets(const std::function<void(const at::Tensor& targets)>& check) const {
+    static_cast<void>(check);
+    return false;
+  }
   // Returns the name of a class, for people.
   virtual std::string class_name(std::int64_t number) const { return std::to_string(number); }
   // Returns the path of a sample that is a file; its prediction begins with it. "": the sample is a row of a file.

@@ -1,5 +1,8 @@
 #include "rank/data.h"
 
+#include <ATen/ops/index_select.h>
+
+#include "base/error.h"
 #include "format/safetensors.h"
 #include "rank/process.h"
 
@@ -19,6 +22,19 @@ data::Sets build_sets(const Task& t, bool whole) {
   const NamedTensors held = t.held_data.empty() ? NamedTensors() : format::map_safetensors(t.held_data);
   if (whole) return data::build_whole(*t.experiment, t.rank, t.world_size, held, t.preprocessing);
   return data::build_sets(*t.experiment, t.rank, t.world_size, held, t.preprocessing);
+}
+
+bool require_targets(const train::CheckTargets& check, const datasets::MapDataset& dataset, const at::Tensor& samples) {
+  if (dataset.check_targets(check)) return true;
+  const at::Tensor all = dataset.classes();
+  if (!all.defined()) return false;
+  const at::Tensor classes = all.index_select(0, samples);
+  try {
+    check(classes.masked_select(classes.ne(datasets::kNoClass)));
+  } catch (const Error& error) {
+    throw usage_error(error.summary(), "model", error.remedy());
+  }
+  return false;
 }
 
 Data build_data(const Task& t) {

@@ -44,7 +44,8 @@ class Evaluation {
     if (measured.nan_samples > 0) measurement.warnings.push_back(measured.warning(prefix));
   }
 
-  // Throws ddp::Error (usage) if the model does not accept the samples of the set. `dataset`, `section`: of the set.
+  // Throws ddp::Error (usage) if the model does not accept the samples of the set, or the loss their targets.
+  // `dataset`, `section`: of the set.
   void require_fit(const std::optional<data::EvaluationSet>& set, const config::Component& dataset,
                    const std::string& section) const {
     if (!set) return;
@@ -56,9 +57,10 @@ class Evaluation {
     const model::Numerics numerics = model::Numerics::of(*t_.experiment);
     const at::NoGradGuard no_grad;
     model_->module().ptr()->eval();
+    at::Tensor output;
     try {
       const model::Autocast casts(numerics.precision, first_device(t_));
-      model::call(model_->module(), numerics.prepared(on_device(batch.inputs, first_device(t_))));
+      output = model::call(model_->module(), numerics.prepared(on_device(batch.inputs, first_device(t_))));
     } catch (const Error& error) {
       throw usage_error(path_of(dataset) + " gives samples of shape " +
                             c10::str(batch.inputs.front().second.sizes().slice(1)) + ": " + error.summary(),
@@ -72,6 +74,8 @@ class Evaluation {
       throw usage_error(unfit.summary(), unfit.where(),
                         are_files(*set) ? remedy_for_image_size(t_, section) : unfit.remedy());
     }
+    if (t_.rank > 0) return;
+    require_targets(loss_.check_targets(output, train::only_target(batch.targets)), *set->dataset, set->samples);
   }
 
  private:
@@ -114,13 +118,13 @@ void evaluate(const EvaluateRequest& request, const Task& t, const TakeReply& re
     if (request.whole) {
       evaluation.require_fit(evaluation_of(t, sets.test, of_test), e.dataset, "dataset");
     } else {
-      const auto require_fit_of_own = [&](const data::Set& set, const auto& held_out, const std::string& section) {
-        if (!held_out.dataset.name.empty()) {
-          evaluation.require_fit(evaluation_of(t, set, held_out), held_out.dataset, section);
-        }
+      const auto require_fit = [&](const data::Set& set, const auto& held_out, const std::string& section) {
+        const bool own = !held_out.dataset.name.empty();
+        evaluation.require_fit(evaluation_of(t, set, held_out), own ? held_out.dataset : e.dataset,
+                               own ? section + ".dataset" : "dataset");
       };
-      require_fit_of_own(sets.validation, e.validation, "validation.dataset");
-      require_fit_of_own(sets.test, e.test, "test.dataset");
+      require_fit(sets.validation, e.validation, "validation");
+      require_fit(sets.test, e.test, "test");
       evaluation.add(evaluation_of(t, sets.validation, e.validation), config::kValidationPrefix, measured);
     }
     evaluation.add(evaluation_of(t, sets.test, of_test), request.whole ? "" : config::kTestPrefix, measured);

@@ -148,8 +148,7 @@ void measure_model(const Task& t, bool timed, Probe& probe) {
   if (std::string doubt = tried.doubt_of_tokens(output, sets.train); !doubt.empty()) {
     probe.warnings.push_back(std::move(doubt));
   }
-  if (batch.targets.size() == 1 && !batch.targets.front().second.is_floating_point())
-    tried.require_classes(output, sets);
+  tried.require_targets(output, batch, sets);
   model.ptr()->eval();
   require_shapes_of_sets(t, tried, sets, batch, std::max<std::int64_t>(probe.least_batch, 1));
   model.ptr()->train();

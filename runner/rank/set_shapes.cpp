@@ -81,20 +81,31 @@ std::string of_file(const OwnSet& own) {
   return path != own.dataset.options.end() && path->is_string() ? " of " + path->get<std::string>() : "";
 }
 
+// Returns the model's output for samples of the set. Throws if the model does not take them.
+at::Tensor output_for(const Task& t, const TriedModel& model, const OwnSet& own, const Shapes& training,
+                      const datasets::Batch& batch) {
+  const Shapes its = shapes_of_sample(batch);
+  try {
+    return model.output_of(batch.inputs);
+  } catch (const Error& error) {
+    if (its == training) throw;
+    const std::string of = own.role;
+    throw usage_error("the " + of + " sample" + of_file(own) + " has the shape " + in_words(its) +
+                          ", and the training samples have " + in_words(training) + ": " + error.summary(),
+                      of + ".dataset", remedy_for_set(*t.experiment, own, training, its));
+  }
+}
+
 void require_shape_of(const Task& t, const TriedModel& model, const OwnSet& own, const Shapes& training,
                       std::int64_t count) {
   if (!own.set.dataset || own.set.of_training || own.set.size() < count || own.dataset.name.empty()) return;
   const datasets::Batch batch = data::first_samples(own.set, count);
   if (batch.samples() < count) return;
-  const Shapes its = shapes_of_sample(batch);
-  if (its == training) return;
+  const at::Tensor output = output_for(t, model, own, training, batch);
   try {
-    model.output_of(batch.inputs);
+    model.loss_of(output, batch);
   } catch (const Error& error) {
-    const std::string of = own.role;
-    throw usage_error("the " + of + " sample" + of_file(own) + " has the shape " + in_words(its) +
-                          ", and the training samples have " + in_words(training) + ": " + error.summary(),
-                      of + ".dataset", remedy_for_set(*t.experiment, own, training, its));
+    throw usage_error(error.summary(), std::string(own.role) + ".dataset", error.remedy());
   }
 }
 

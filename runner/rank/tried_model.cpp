@@ -1,20 +1,17 @@
 #include "rank/tried_model.h"
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/_unique.h>
 #include <ATen/ops/full_like.h>
-#include <ATen/ops/masked_select.h>
-#include <ATen/ops/ne.h>
 
 #include "base/error.h"
 #include "config/fitting_model.h"
 #include "config/length.h"
-#include "data/description.h"
 #include "dist/parallel/parallel.h"
 #include "dist/parallel/unused.h"
 #include "model/call.h"
 #include "model/doubts.h"
 #include "model/numerics.h"
+#include "rank/data.h"
 #include "rank/gradient_paths.h"
 #include "train/loss/loss.h"
 
@@ -49,16 +46,18 @@ at::Tensor under_casts(const model::Numerics& numerics, const Work& work) {
 }
 
 // Returns the form of the only input; an empty shape if there are several.
-config::SampleForm form_of(const NamedTensors& inputs) {
+config::SampleForm form_of(const config::Experiment& e, const NamedTensors& inputs) {
   if (inputs.size() != 1) return {};
   const at::Tensor& input = inputs.front().second;
-  return {.shape = input.sizes().slice(1).vec(), .integers = !input.is_floating_point()};
+  return {.shape = input.sizes().slice(1).vec(),
+          .integers = !input.is_floating_point(),
+          .has_scale = config::has_scale(e.components(), e.dataset.name)};
 }
 
 std::string misfit_of(const Task& t, const NamedTensors& inputs) {
   const config::Experiment& e = *t.experiment;
   const config::Spec* model = e.components().find("model", e.model.name);
-  return model == nullptr ? "" : config::misfit(*model, e.dataset.name, form_of(inputs));
+  return model == nullptr ? "" : config::misfit(*model, e.dataset.name, form_of(e, inputs));
 }
 
 // Returns the error of a model that does not take the inputs. `why`: LibTorch's reason.
@@ -67,7 +66,7 @@ Error unfit_inputs(const Task& t, const NamedTensors& inputs, const std::string&
   const config::Value& options = e.model.options;
   if (const std::string what = misfit_of(t, inputs); !what.empty()) {
     const auto outputs = options.value("num_classes", options.value("out_features", std::int64_t{1}));
-    return usage_error(what, "model", config::fitting_models(form_of(inputs), outputs));
+    return usage_error(what, "model", config::fitting_models(form_of(e, inputs), outputs));
   }
   const config::Value layers = options.value("layers", config::Value());
   return usage_error("the model \"" + e.model.name + "\" does not accept inputs of the dataset \"" + e.dataset.name +
@@ -76,7 +75,7 @@ Error unfit_inputs(const Task& t, const NamedTensors& inputs, const std::string&
                      e.model.name == "linear"
                          ? "give its in_features and out_features; model = { name = \"mlp\", hidden = [] } is linear "
                            "too and takes its sizes from the data"
-                         : config::remedy_for_layers(layers, form_of(inputs), why));
+                         : config::remedy_for_layers(layers, form_of(e, inputs), why));
 }
 
 bool is_of_batch_norm(const std::string& why) {
@@ -148,26 +147,16 @@ void TriedModel::require_gradients(const at::Tensor& loss, const std::function<d
   throw usage_error(error.summary() + (outputs.empty() ? "" : "\n  " + outputs), error.where(), error.remedy());
 }
 
-void TriedModel::require_classes(const at::Tensor& output, const data::Sets& sets) const {
+void TriedModel::require_targets(const at::Tensor& output, const datasets::Batch& batch, const data::Sets& sets) const {
   const config::Experiment& e = *task_.experiment;
-  const config::Spec* spec = e.components().find("loss", e.loss.name);
-  const std::string outputs = spec == nullptr ? "" : spec->traits.value("outputs", "");
-  if (output.dim() != 2 || (outputs != "logits" && outputs != "log_probabilities")) return;
-  const auto loss = train::losses().build(e.loss.name, e.loss.options);
-  for (const data::Set* set : {&sets.train, &sets.validation, &sets.test}) {
-    const at::Tensor all = data::classes_of(*set);
-    if (!all.defined()) continue;
-    const at::Tensor each = std::get<0>(at::_unique(all.masked_select(all.ne(datasets::kNoClass))));
-    if (each.numel() == 0) continue;
-    try {
-      loss(output.slice(0, 0, 1).expand({each.size(0), output.size(1)}), each);
-    } catch (const Error& error) {
-      throw usage_error(error.summary(), "model", error.remedy());
-    } catch (const c10::Error&) {
-      throw usage_error("the data have class " + std::to_string(each.max().item<std::int64_t>()) +
-                            ", counted from 0, and the model gives " + std::to_string(output.size(1)) + " outputs",
-                        "model", "give the model one output for each class");
-    }
+  const auto check =
+      train::losses().build(e.loss.name, e.loss.options).check_targets(output, train::only_target(batch.targets));
+  const auto require = [&](const data::Set& set) {
+    return set.map() != nullptr && rank::require_targets(check, *set.map(), set.samples);
+  };
+  const bool all_of_training = require(sets.train);
+  for (const data::Set* set : {&sets.validation, &sets.test}) {
+    if (!set->of_training || !all_of_training) require(*set);
   }
 }
 

@@ -32,8 +32,9 @@ class TriedModel {
   // reach all parameters, so a whole batch decides.
   void require_gradients(const at::Tensor& loss, const std::function<datasets::Batch()>& whole_batch) const;
 
-  // Throws if the model has no output for a class of the data. The batch of the output has only some of the classes.
-  void require_classes(const at::Tensor& output, const data::Sets& sets) const;
+  // Throws if the loss does not take a target of the data with this output of the model for the batch, which has only
+  // some of the targets: a class without an output, a label that is not from 0 to 1.
+  void require_targets(const at::Tensor& output, const datasets::Batch& batch, const data::Sets& sets) const;
 
   // Throws if a model without an option for the number of tokens does not take all of them. The batch has only some
   // tokens, and a rare one would end the run later.

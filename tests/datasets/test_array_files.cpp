@@ -98,6 +98,35 @@ TEST_CASE("the number of classes follows from the largest one, and a negative on
   CHECK(contains(error_of([&] { negative->facts(); }), "y.npy: row 1 has class -1"));
 }
 
+TEST_CASE("all targets are checked, and the first that is refused is named with its row, in any file format") {
+  const ArrayFolder folder;
+  std::vector<float> labels(700'000, 1);
+  const auto check = [](const at::Tensor& targets) {
+    if (targets.gt(1).any().item<bool>()) throw usage_error("a target is above 1", "loss", "remedy");
+  };
+  const auto error = [&](const std::string& kind) {
+    Value options;
+    if (kind == "npy") {
+      options = {{"inputs", folder.write("y.npy", npy_of("<f4", "(350000, 2)", labels))},
+                 {"targets", folder.path("y.npy")}};
+    } else {
+      format::write_safetensors(folder.path("y.safetensors"), {{"y", at::tensor(labels).view({350'000, 2})}});
+      options = {{"path", folder.path("y.safetensors")}, {"inputs", "y"}, {"targets", "y"}};
+    }
+    return error_of([&] { built(kind, options)->check_targets(check); });
+  };
+  for (const char* kind : {"npy", "safetensors"}) {
+    labels[699'998] = labels[600'001] = 1;
+    CHECK(error(kind) == "");
+    labels[699'998] = 2;
+    CHECK(contains(error(kind), "row 349999: a target is above 1"));
+    labels[600'001] = 2;
+    const std::string first = error(kind);
+    CHECK(contains(first, std::string("y.") + kind));
+    CHECK(contains(first, ": row 300000: a target is above 1"));
+  }
+}
+
 TEST_CASE("targets that the loss ignores are not classes and may be negative, in any file format") {
   const ArrayFolder folder;
   for (const std::int64_t ignored : {255, -1, -100}) {

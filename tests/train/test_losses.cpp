@@ -1,6 +1,8 @@
 #include <cmath>
 
+#include <ATen/ops/full.h>
 #include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
 
 #include "catch.h"
 #include "errors.h"
@@ -78,6 +80,46 @@ TEST_CASE("a class index without an output of the model is an error with the num
   CHECK(contains(refusal("nll", ramp({3, 4}), ramp({3, 4})), "nll needs class indices"));
   CHECK(contains(refusal("nll", ramp({3, 4}), at::tensor({0, 1, 2}, at::kLong).view({3, 1})),
                  "values of shape [3, 4] for targets of shape [3, 1]"));
+}
+
+TEST_CASE("each loss refuses the targets that it cannot take, of any number of samples") {
+  const auto refused = [](const std::string& loss, const at::Tensor& output, const at::Tensor& target,
+                          const at::Tensor& all) {
+    const CheckTargets check = losses().build(loss, Json::object()).check_targets(output, target);
+    return error_of([&] { check(all); });
+  };
+  for (const char* loss : {"mse", "l1", "smooth_l1", "huber", "bce_with_logits"}) {
+    const auto numbers = [&](const at::Tensor& all) { return refused(loss, ramp({2, 1}), ramp({2, 1}), all); };
+    INFO(loss);
+    CHECK(numbers(at::tensor({0.F, 1.F, 0.25F})) == "");
+    CHECK(contains(numbers(at::tensor({0.F, NAN, 1.F})), "a target is nan"));
+    CHECK(contains(numbers(at::tensor({0.F, INFINITY})), "a target is inf"));
+    CHECK(numbers(at::tensor({0, 1}, at::kLong)) != "");
+  }
+  const auto labels = [&](double one) {
+    return refused("bce_with_logits", ramp({2, 1}), ramp({2, 1}), at::tensor({0., 1., one}, at::kFloat));
+  };
+  for (const double wrong : {255., 2., -1.})
+    CHECK(contains(labels(wrong), "bce_with_logits takes numbers from 0 to 1"));
+  CHECK(refused("mse", ramp({2, 1}), ramp({2, 1}), at::tensor({-1.F, 255.F})) == "");
+
+  const auto probabilities = [&](const std::vector<float>& one) {
+    return refused("cross_entropy", ramp({1, 3}), ramp({1, 3}), at::tensor(one).view({1, 3}));
+  };
+  CHECK(probabilities({0.25F, 0.75F, 0}) == "");
+  CHECK(probabilities({0.33F, 0.33F, 0.33F}) == "");
+  CHECK(contains(probabilities({-0.5F, 1, 0.5F}), "a target is -0.5, and cross_entropy takes"));
+  CHECK(contains(probabilities({1, 1, 0}), "add up to 2, not to 1"));
+  CHECK(contains(probabilities({0, 0, 0}), "add up to 0, not to 1"));
+  CHECK(contains(probabilities({NAN, 0, 1}), "a target is nan"));
+
+  const at::Tensor two = at::tensor({0, 1}, at::kLong);
+  for (const char* loss : {"cross_entropy", "nll"}) {
+    CHECK(refused(loss, ramp({2, 4}), two, at::tensor({0, 3, -100}, at::kLong)) == "");
+    CHECK(contains(refused(loss, ramp({2, 4}), two, at::tensor({0, 4}, at::kLong)), "a target is class 4"));
+    CHECK(contains(refused(loss, ramp({2, 3, 4}), at::zeros({2, 3}, at::kLong), at::full({9, 5}, 4)), "is class 4"));
+    CHECK(refused(loss, ramp({2, 4}), two, ramp({5})) != "");
+  }
 }
 
 TEST_CASE("weights of classes and labels must match their number") {

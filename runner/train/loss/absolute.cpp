@@ -27,36 +27,31 @@ struct HuberOptions {
   }
 };
 
-// torch.nn.L1Loss.
-at::Tensor l1(const at::Tensor& output, const at::Tensor& target) {
-  check_numbers("l1", output, target);
-  return at::l1_loss(output, target);
-}
+at::Tensor l1(const at::Tensor& output, const at::Tensor& target) { return at::l1_loss(output, target); }
 
-const bool l1_registered = losses().add<L1Options>("l1", "mean absolute error",
-                                                   [](const L1Options&) { return Loss(l1); }, {{"outputs", "numbers"}});
+// torch.nn.L1Loss.
+const bool l1_registered = losses().add<L1Options>(
+    "l1", "mean absolute error", [](const L1Options&) { return loss_of_numbers("l1", l1); }, {{"outputs", "numbers"}});
 
 // torch.nn.SmoothL1Loss. For beta 0 torch calls L1Loss, with other bits than the formula (torch/nn/functional.py).
 const bool smooth_l1_registered = losses().add<SmoothL1Options>(
     "smooth_l1", "mean error: squared below beta, absolute above",
-    [](const SmoothL1Options& o) -> Loss {
-      return [beta = o.beta](const at::Tensor& output, const at::Tensor& target) {
-        check_numbers("smooth_l1", output, target);
-        return beta == 0 ? at::l1_loss(output, target) : at::smooth_l1_loss(output, target, at::Reduction::Mean, beta);
-      };
+    [](const SmoothL1Options& o) {
+      return loss_of_numbers("smooth_l1", [beta = o.beta](const at::Tensor& output, const at::Tensor& target) {
+        return beta == 0 ? l1(output, target) : at::smooth_l1_loss(output, target, at::Reduction::Mean, beta);
+      });
     },
     {{"outputs", "numbers"}});
 
 // torch.nn.HuberLoss.
-const bool huber_registered =
-    losses().add<HuberOptions>("huber", "mean error: squared below delta, absolute above, times delta",
-                               [](const HuberOptions& o) -> Loss {
-                                 return [delta = o.delta](const at::Tensor& output, const at::Tensor& target) {
-                                   check_numbers("huber", output, target);
-                                   return at::huber_loss(output, target, at::Reduction::Mean, delta);
-                                 };
-                               },
-                               {{"outputs", "numbers"}});
+const bool huber_registered = losses().add<HuberOptions>(
+    "huber", "mean error: squared below delta, absolute above, times delta",
+    [](const HuberOptions& o) {
+      return loss_of_numbers("huber", [delta = o.delta](const at::Tensor& output, const at::Tensor& target) {
+        return at::huber_loss(output, target, at::Reduction::Mean, delta);
+      });
+    },
+    {{"outputs", "numbers"}});
 
 }  // namespace
 }  // namespace ddp::train

@@ -42,16 +42,27 @@ void check_bce(const at::Tensor& output, const at::Tensor& target, const std::op
       "loss.pos_weight", "give one number, or " + std::to_string(labels) + ", one for each label");
 }
 
+void check_labels(const at::Tensor& targets) {
+  check_range("bce_with_logits", targets,
+              {.least = 0,
+               .most = 1,
+               .in_words = "numbers from 0 to 1",
+               .remedy = "store labels as 0 and 1, or use loss = \"cross_entropy\" for class indices"});
+}
+
 // torch.nn.BCEWithLogitsLoss.
 const bool bce_registered = losses().add<BceOptions>(
     "bce_with_logits", "binary cross-entropy of labels from 0 to 1, after a sigmoid",
-    [](const BceOptions& o) -> Loss {
-      return [weight = positive_weight(o.pos_weight)](const at::Tensor& output, const at::Tensor& target) {
-        check_bce(output, target, weight);
-        std::optional<at::Tensor> there;
-        if (weight) there = weight->to(target.options());
-        return at::binary_cross_entropy_with_logits(output, target, {}, there);
-      };
+    [](const BceOptions& o) {
+      return Loss(LossParts{
+          .mean =
+              [weight = positive_weight(o.pos_weight)](const at::Tensor& output, const at::Tensor& target) {
+                check_bce(output, target, weight);
+                std::optional<at::Tensor> there;
+                if (weight) there = weight->to(target.options());
+                return at::binary_cross_entropy_with_logits(output, target, {}, there);
+              },
+          .check_targets = [](const at::Tensor&, const at::Tensor&) -> CheckTargets { return check_labels; }});
     },
     {{"outputs", "label_logits"}});
 

@@ -1,10 +1,12 @@
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/tensor.h>
+#include <c10/util/StringUtil.h>
 
 #include "base/error.h"
 #include "config/experiment.h"
 #include "train/loss/classes.h"
 #include "train/loss/loss.h"
+#include "train/loss/numbers.h"
 
 namespace ddp::train {
 namespace {
@@ -22,6 +24,27 @@ struct CrossEntropyOptions {
     f({.name = "weight", .doc = "weights of the classes, one each", .range = config::at_least(0)}, weight);
   }
 };
+
+[[noreturn]] void refuse_float_indices() {
+  throw usage_error("the targets are float32; class indices must be integers", "loss",
+                    "store labels as int64, or use loss = \"mse\" for numbers");
+}
+
+// Throws if these are no probabilities of classes, [n, classes, …]. They may be rounded, to 16 bits or two digits.
+void check_probabilities(const at::Tensor& targets) {
+  constexpr double kRounding = 0.0101;
+  if (targets.dim() < 2) refuse_float_indices();
+  check_range("cross_entropy", targets,
+              {.least = 0,
+               .most = 1 + kRounding,
+               .in_words = "class indices, which are integers, or probabilities from 0 to 1",
+               .remedy = "store one class index for each sample, or probabilities"});
+  const at::Tensor sums = targets.sum(1);
+  const at::Tensor wrong = sums.masked_select((sums - 1).abs().gt(kRounding));
+  if (wrong.numel() == 0) return;
+  throw usage_error("the probabilities of a target add up to " + c10::str(wrong[0].item<double>()) + ", not to 1",
+                    "loss", "if several classes may be true at once, use loss = \"bce_with_logits\"");
+}
 
 // torch.nn.CrossEntropyLoss.
 class CrossEntropy {
@@ -41,6 +64,13 @@ class CrossEntropy {
   void check(const at::Tensor& outputs, const at::Tensor& targets) const {
     const auto [output, target] = fitting(outputs, targets);
     if (!target.is_floating_point()) check_indices(target, output.size(1), ignored_);
+  }
+
+  CheckTargets check_targets(const at::Tensor& outputs, const at::Tensor& targets) const {
+    const std::int64_t classes = fitting(outputs, targets).output.size(1);
+    return [classes, ignored = ignored_](const at::Tensor& all) {
+      all.is_floating_point() ? check_probabilities(all) : check_indices(all, classes, ignored);
+    };
   }
 
   // Returns the divisor of torch's mean for these targets.
@@ -64,10 +94,7 @@ class CrossEntropy {
         output.size(2) != target.size(1)) {
       refuse_shapes(output, target, "the model answers for one token of each text: return the outputs of all tokens");
     }
-    if (!indices && output.dim() >= 2 && target.dim() == output.dim() - 1) {
-      throw usage_error("the targets are float32; class indices must be integers", "loss",
-                        "store labels as int64, or use loss = \"mse\" for numbers");
-    }
+    if (!indices && output.dim() >= 2 && target.dim() == output.dim() - 1) refuse_float_indices();
     if (indices && target.dim() == output.dim() && target.size(-1) == 1) {
       refuse_shapes(output, target, "class indices have no last extent of 1: y.reshape(-1) in NumPy removes it");
     }
@@ -111,6 +138,8 @@ Loss cross_entropy(const CrossEntropyOptions& o) {
       LossParts{.mean = reduced(at::Reduction::Mean),
                 .check = [loss](const at::Tensor& output, const at::Tensor& target) { loss.check(output, target); },
                 .count = [loss](const at::Tensor& target) { return loss.count(target); },
+                .check_targets = [loss](const at::Tensor& output,
+                                        const at::Tensor& target) { return loss.check_targets(output, target); },
                 .sum = o.ignore_index ? reduced(at::Reduction::Sum) : LossFunction()});
 }
 

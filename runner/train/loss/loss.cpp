@@ -8,6 +8,11 @@ double Loss::count(const at::Tensor& target) const {
   return p_.count ? p_.count(target) : static_cast<double>(target.numel());
 }
 
+CheckTargets Loss::check_targets(const at::Tensor& output, const at::Tensor& target) const {
+  if (p_.check_targets) return p_.check_targets(output, target);
+  return [](const at::Tensor&) {};
+}
+
 LossSum Loss::measure(const at::Tensor& output, const at::Tensor& target, std::int64_t samples) const {
   if (divides_by_count()) {
     const double value = sum(output, target).item<double>();

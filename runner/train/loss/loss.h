@@ -15,6 +15,9 @@ namespace ddp::train {
 // A function of outputs and targets. Outputs are [n, …], or [n, classes, …] as in torch.
 using LossFunction = std::function<at::Tensor(const at::Tensor& output, const at::Tensor& target)>;
 
+// Throws ddp::Error (usage) if a loss does not take one of these targets, whatever their number.
+using CheckTargets = std::function<void(const at::Tensor& targets)>;
+
 // The parts of a loss that is more than a mean over a batch.
 struct LossParts {
   LossFunction mean;
@@ -23,6 +26,9 @@ struct LossParts {
   std::function<void(const at::Tensor& output, const at::Tensor& target)> check = {};
   // Returns the sum of the targets' weights in the mean; an ignored target weighs 0. Empty: each target weighs 1.
   std::function<double(const at::Tensor& target)> count = {};
+  // Returns the check of all targets of the data before a run, for a model that gives such an output for such a target.
+  // Empty: the loss takes any targets.
+  std::function<CheckTargets(const at::Tensor& output, const at::Tensor& target)> check_targets = {};
   // Returns the sum over the targets. If given, a step divides this sum by the weight of all its targets, on all ranks
   // and in all micro-batches, instead of averaging the means of micro-batches.
   LossFunction sum = {};
@@ -50,6 +56,9 @@ class Loss {
   at::Tensor sum(const at::Tensor& output, const at::Tensor& target) const { return call(p_.sum, output, target); }
   // Returns the weight of the targets, which may be on the CPU or on a GPU.
   double count(const at::Tensor& target) const;
+
+  // Returns the check of all targets, for a model that gives such an output for such a target.
+  CheckTargets check_targets(const at::Tensor& output, const at::Tensor& target) const;
 
   // Measures the loss of a batch of `samples` samples, with the weight of its targets.
   LossSum measure(const at::Tensor& output, const at::Tensor& target, std::int64_t samples) const;

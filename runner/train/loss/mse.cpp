@@ -11,13 +11,13 @@ struct MseOptions {
 };
 
 // torch.nn.MSELoss.
-at::Tensor mse(const at::Tensor& output, const at::Tensor& target) {
-  check_numbers("mse", output, target);
-  return at::mse_loss(output, target);
-}
-
 const bool mse_registered = losses().add<MseOptions>(
-    "mse", "mean squared error", [](const MseOptions&) { return Loss(mse); }, {{"outputs", "numbers"}});
+    "mse", "mean squared error",
+    [](const MseOptions&) {
+      return loss_of_numbers(
+          "mse", [](const at::Tensor& output, const at::Tensor& target) { return at::mse_loss(output, target); });
+    },
+    {{"outputs", "numbers"}});
 
 }  // namespace
 }  // namespace ddp::train

@@ -12,12 +12,15 @@ struct NllOptions {
   void fields(config::Fields&) {}
 };
 
+void require_indices(const at::Tensor& target) {
+  if (!target.is_floating_point()) return;
+  throw usage_error("nll needs class indices; the targets of this dataset are numbers", "loss",
+                    "use loss = \"cross_entropy\" for probabilities, or \"mse\"");
+}
+
 ByClass nll_inputs(const at::Tensor& outputs, const at::Tensor& targets) {
   ByClass by = by_class(outputs, targets);
-  if (by.target.is_floating_point()) {
-    throw usage_error("nll needs class indices; the targets of this dataset are numbers", "loss",
-                      "use loss = \"cross_entropy\" for probabilities, or \"mse\"");
-  }
+  require_indices(by.target);
   if (by.output.dim() < 2 || by.target.dim() != by.output.dim() - 1) {
     refuse_shapes(by.output, by.target,
                   "nll needs outputs [n, classes] with class indices [n], or outputs [n, t, classes] with class "
@@ -41,7 +44,13 @@ const bool nll_registered = losses().add<NllOptions>(
                 const auto [output, target] = nll_inputs(outputs, targets);
                 check_indices(target, output.size(1), config::kIgnoredByDefault);
               },
-          .count = [](const at::Tensor& target) { return target.ne(config::kIgnoredByDefault).sum().item<double>(); }});
+          .count = [](const at::Tensor& target) { return target.ne(config::kIgnoredByDefault).sum().item<double>(); },
+          .check_targets = [](const at::Tensor& outputs, const at::Tensor& targets) -> CheckTargets {
+            return [classes = nll_inputs(outputs, targets).output.size(1)](const at::Tensor& all) {
+              require_indices(all);
+              check_indices(all, classes, config::kIgnoredByDefault);
+            };
+          }});
     },
     {{"outputs", "log_probabilities"}});
 
