@@ -15,8 +15,8 @@ namespace {
 
 // Bytes. Below this size, a gather takes less time than the hand-over from a loader thread.
 constexpr std::int64_t kSmall = 64 << 20;
-// Numbers of a block in a pass over all rows.
-constexpr std::int64_t kNumbersAtOnce = 1 << 18;
+// Numbers of a block in a pass over all rows: so few that LibTorch hands none to other threads.
+constexpr std::int64_t kNumbersAtOnce = 1 << 15;
 
 void require_same_rows(const ArrayRows& first, const ArrayRows& other) {
   if (first.rows() == other.rows()) return;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -57,45 +58,60 @@ void refuse_npy(std::string_view bytes, const std::filesystem::path& path) {
                         ".tofile(\"tokens.bin\"), and give dataset.dtype = \"" + type + "\"");
 }
 
-// Do the numbers at the beginning of a file look like halves of wider numbers? Every second one, from `first` on, is at
-// most `most`, and of the others some are above `least`.
+// The numbers at the beginning of a file; none if there are too few to tell their type.
 template <class Number>
-bool are_halves(std::string_view bytes, std::size_t first, Number most, Number least) {
+std::span<const Number> first_numbers(std::string_view bytes) {
   constexpr std::size_t kFewest = 32;
   constexpr std::size_t kLooked = 1 << 16;
-  const auto* const numbers = reinterpret_cast<const Number*>(bytes.data());
   const std::size_t count = std::min(bytes.size() / sizeof(Number), kLooked) & ~std::size_t{1};
-  if (count < kFewest) return false;
+  return {reinterpret_cast<const Number*>(bytes.data()), count < kFewest ? 0 : count};
+}
+
+// Are they halves of wider numbers? Every second one, from `first` on, is then at most `most`, and of the others some
+// are above `least`.
+template <class Number>
+bool are_halves(std::string_view bytes, std::size_t first, Number most, Number least) {
+  const auto numbers = first_numbers<Number>(bytes);
   Number other = 0;
-  for (std::size_t i = 0; i < count; i += 2) {
+  for (std::size_t i = 0; i < numbers.size(); i += 2) {
     if (numbers[i + first] > most) return false;
     other = std::max(other, numbers[i + 1 - first]);
   }
   return other > least;
 }
 
-// Returns the type that the numbers have if they are wider than `dtype`; "": they may have this type.
-std::string wider_type(std::string_view bytes, const std::string& dtype) {
-  const bool has_64_bits = dtype != "int64" && are_halves<std::uint32_t>(bytes, 1, 0, 1);
-  if (has_64_bits) return "int64";
-  // The upper half of a uint32 is at most 3 in vocabularies of up to 2^18 tokens.
-  const bool has_32_bits =
-      dtype == "uint16" && (are_halves<std::uint16_t>(bytes, 1, 0, 1) || are_halves<std::uint16_t>(bytes, 1, 3, 4095));
-  return has_32_bits ? "uint32" : "";
+// Do most of them consist of several narrower numbers? They are then too large, or, in a small vocabulary, large with
+// only zeros between.
+template <class Number>
+bool are_joined(std::string_view bytes) {
+  const auto numbers = first_numbers<Number>(bytes);
+  const auto joined = std::count_if(numbers.begin(), numbers.end(), [](Number number) {
+    return number >= Number{1} << 24 || (number >= Number{1} << 20 && (number & 0xff00) == 0);
+  });
+  return 2 * joined > std::ssize(numbers);
 }
 
-// Throws if every second number would be 0.
-void refuse_halves(std::string_view bytes, const std::string& dtype, const std::filesystem::path& path) {
-  const std::string wrong = "its numbers are not " + dtype;
-  if (const std::string type = wider_type(bytes, dtype); !type.empty()) {
-    throw usage_error(wrong + ": they are twice as wide or wider", path.string(),
-                      "give dataset.dtype = \"" + type + "\"");
+// Returns the type that the numbers have if it is surely not `dtype`, else `dtype`.
+std::string fitting_type(std::string_view bytes, const std::string& dtype) {
+  const bool is_64_wide = dtype == "int64";
+  if (is_64_wide ? are_joined<std::uint64_t>(bytes) : dtype != "uint16" && are_joined<std::uint32_t>(bytes)) {
+    return fitting_type(bytes, "uint16");
   }
-  // Floats, or integers of the other byte order.
-  if (dtype == "uint16" && are_halves<std::uint16_t>(bytes, 0, 0, 1)) {
-    throw usage_error(wrong + ": every second one would be 0", path.string(),
+  if (!is_64_wide && are_halves<std::uint32_t>(bytes, 1, 0, 1)) return "int64";
+  // The upper half of a uint32 is at most 3 in vocabularies of up to 2^18 tokens.
+  const bool is_32_wide = are_halves<std::uint16_t>(bytes, 1, 0, 1) || are_halves<std::uint16_t>(bytes, 1, 3, 4095);
+  return dtype == "uint16" && is_32_wide ? "uint32" : dtype;
+}
+
+void require_type(std::string_view bytes, const std::string& dtype, const std::filesystem::path& path) {
+  if (are_halves<std::uint16_t>(bytes, 0, 0, 1)) {
+    throw usage_error("its numbers are floats, or have another byte order", path.string(),
                       "write tokens as integers: x.astype(\"uint16\").tofile(FILE) in NumPy");
   }
+  const std::string type = fitting_type(bytes, dtype);
+  if (type == dtype) return;
+  throw usage_error("its numbers are not " + dtype + " but " + type, path.string(),
+                    "give dataset.dtype = \"" + type + "\"");
 }
 
 at::Tensor map_tokens(const std::filesystem::path& path, const std::string& dtype) {
@@ -109,7 +125,7 @@ at::Tensor map_tokens(const std::filesystem::path& path, const std::string& dtyp
     throw usage_error("has " + std::to_string(file.size()) + " bytes, not a whole number of " + dtype + " tokens",
                       path.string(), "see dataset.dtype");
   }
-  refuse_halves(mapped.bytes, dtype, path);
+  require_type(mapped.bytes, dtype, path);
   if (looks_like_text(mapped.bytes)) {
     throw usage_error("holds text, not tokens", path.string(), "dataset.name = \"text\" reads it");
   }

@@ -276,7 +276,7 @@ TEST_CASE("files that hold no tokens are refused by their names") {
 
 TEST_CASE("a file whose numbers contradict dtype is refused with the type that fits") {
   const TextFolder folder;
-  const auto refusal = [&](const char* dtype) {
+  const auto refusal = [&](const std::string& dtype) {
     const config::Value options = {{"path", folder.at("a.bin")}, {"dtype", dtype}, {"block_size", 8}};
     return error_of([&] { registry().build("tokens", options, Context{}); });
   };
@@ -285,25 +285,31 @@ TEST_CASE("a file whose numbers contradict dtype is refused with the type that f
     for (std::int64_t i = 1; i <= 1000; ++i) tokens.push_back(static_cast<Number>(i * 7919 % vocab_size));
     folder.write_numbers("a.bin", tokens);
   };
+  const auto check = [&](std::initializer_list<const char*> wrong, const std::string& type) {
+    for (const std::string dtype : wrong) {
+      CHECK(contains(refusal(dtype), "a.bin: its numbers are not " + dtype + " but " + type));
+      CHECK(contains(refusal(dtype), "give dataset.dtype = \"" + type + "\""));
+    }
+    CHECK(refusal(type) == "");
+  };
   for (const std::int64_t vocab_size : {65, 50'257, 128'000, 200'000}) {
     INFO(vocab_size);
     write(vocab_size, std::int64_t{});
-    for (const char* dtype : {"uint16", "uint32", "int32"}) {
-      CHECK(contains(refusal(dtype), "a.bin: its numbers are not " + std::string(dtype)));
-      CHECK(contains(refusal(dtype), "give dataset.dtype = \"int64\""));
-    }
-    CHECK(refusal("int64") == "");
+    check({"uint16", "uint32", "int32"}, "int64");
     write(vocab_size, std::uint32_t{});
-    CHECK(contains(refusal("uint16"), "give dataset.dtype = \"uint32\""));
-    CHECK(refusal("uint32") == "");
+    check({"uint16", "int64"}, "uint32");
     CHECK(refusal("int32") == "");
   }
-  write(65, std::uint16_t{});
-  CHECK(refusal("uint16") == "");
+  for (const std::int64_t vocab_size : {65, 50'257}) {
+    write(vocab_size, std::uint16_t{});
+    check({"uint32", "int32", "int64"}, "uint16");
+  }
   write(2, std::uint16_t{});  // every second one is 0 indeed
   CHECK(refusal("uint16") == "");
+  write(10'000'000, std::uint32_t{});
+  CHECK(refusal("uint32") == "");
   write(65, float{});
-  CHECK(contains(refusal("uint16"), "every second one would be 0"));
+  for (const char* dtype : {"uint16", "uint32", "int64"}) CHECK(contains(refusal(dtype), "its numbers are floats, or"));
   folder.write("a.bin", npy_of("<i8", "(40,)", std::vector<std::int64_t>(40, 3)));
   CHECK(contains(refusal("uint16"), "a.bin: is an .npy file of int64 numbers"));
   CHECK(contains(refusal("uint16"), "give dataset.dtype = \"int64\""));
