@@ -52,6 +52,7 @@ TEST_CASE("a file with another size, another time by a nanosecond, or that is go
         "was modified at 2023-11-14T22:13:20.000000002Z, but at 2023-11-14T22:13:20.000000001Z when the checkpoint was "
         "trained");
   CHECK(data_difference({file("a"), file("b")}, {file("b")}).what == "is missing");
+  CHECK(data_difference({file("a"), file("d/.DS_Store")}, {file("a")}).path.empty());
   const DataDifference two = data_difference({file("a")}, {file("b")});
   CHECK(two.path == "a");
   CHECK(two.what == "is missing\n  b: is new: the checkpoint was trained without it");
@@ -146,7 +147,8 @@ TEST_CASE("data accepted for a checkpoint is accepted again, while other data an
 
 TEST_CASE("the data files are the matches of globs and the files of a folder, with sizes and nanoseconds") {
   const Scratch scratch;
-  for (const char* name : {"b.txt", "a.txt", "tokenizer/vocab.json", "tokenizer/merges.txt", "model.safetensors"}) {
+  for (const char* name : {"b.txt", "a.txt", "tokenizer/vocab.json", "tokenizer/merges.txt", "model.safetensors",
+                           "tokenizer/.DS_Store", "tokenizer/.ipynb_checkpoints/vocab.json"}) {
     scratch.write(name, name);
   }
   const fs::path a = scratch.folder() / "a.txt";

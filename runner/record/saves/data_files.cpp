@@ -61,7 +61,10 @@ std::vector<DataFile> by_folder(const std::vector<DataFile>& files) {
   return states;
 }
 
-// Returns the files of a folder, sorted by name. Follows links to folders, each folder once.
+bool is_hidden(const fs::path& path) { return path.filename().native().starts_with('.'); }
+
+// Returns the files of a folder, sorted by name, without the hidden ones, which are no samples. Follows links to
+// folders, each folder once.
 std::vector<fs::path> files_below(const fs::path& folder) {
   constexpr auto kHow = fs::directory_options::skip_permission_denied | fs::directory_options::follow_directory_symlink;
   std::vector<fs::path> found;
@@ -70,6 +73,10 @@ std::vector<fs::path> files_below(const fs::path& folder) {
   fs::recursive_directory_iterator entry(folder, kHow, error);
   for (const fs::recursive_directory_iterator end; !error && entry != end; entry.increment(error)) {
     std::error_code none;
+    if (is_hidden(entry->path())) {
+      entry.disable_recursion_pending();
+      continue;
+    }
     const bool leads_on = entry->is_symlink(none) && entry->is_directory(none);
     if (leads_on && !followed.insert(fs::canonical(entry->path(), none)).second) entry.disable_recursion_pending();
     found.push_back(entry->path());
@@ -239,6 +246,8 @@ DataDifference data_difference(const std::vector<DataFile>& then, const std::vec
   const auto new_files = by_path(now);
   for (const auto& [path, file] : old_files) {
     const auto found = new_files.find(path);
+    // Former versions recorded the hidden files of folders, such as .DS_Store.
+    if (found == new_files.end() && is_hidden(path)) continue;
     add(path, found == new_files.end() ? "is missing" : change_of(*file, *found->second));
   }
   for (const auto& [path, file] : new_files) {
