@@ -11,8 +11,8 @@
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
-#include "base/cores.h"
 #include "base/error.h"
+#include "base/limits.h"
 #include "dist/attentive_group.h"
 #include "dist/hierarchical_group.h"
 #include "dist/meeting_noise.h"

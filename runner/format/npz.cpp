@@ -6,7 +6,7 @@
 #include <ATen/ops/empty.h>
 
 #include "base/error.h"
-#include "base/memory.h"
+#include "base/limits.h"
 #include "config/text/source.h"
 #include "format/npy.h"
 #include "format/refusal.h"

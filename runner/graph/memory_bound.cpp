@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/memory.h"
+#include "base/limits.h"
 
 namespace ddp::graph {
 namespace {

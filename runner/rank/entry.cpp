@@ -7,10 +7,12 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <system_error>
 
 #include <c10/util/Exception.h>
 
 #include "base/error.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/paths.h"
 #include "dist/peer_error.h"
@@ -74,6 +76,11 @@ std::optional<RequestFailure> failure_of(const Request& request) {
     return RequestFailure{error, dist::peer_trouble(error)};
   } catch (const std::filesystem::filesystem_error& error) {
     return RequestFailure{as_error(error)};
+  } catch (const std::system_error& error) {
+    // Only the start of a thread fails so.
+    const bool no_thread = error.code() == std::errc::resource_unavailable_try_again;
+    return RequestFailure{training_error(no_thread ? "cannot start a thread: " + task_limit() : error.what()),
+                          dist::peer_trouble(error)};
   } catch (const std::bad_alloc& error) {
     return RequestFailure{as_error(error)};
   } catch (const std::exception& error) {

@@ -9,8 +9,8 @@
 
 #include <arrow/util/thread_pool.h>
 
-#include "base/cores.h"
 #include "base/error.h"
+#include "base/limits.h"
 #include "tables/columnar.h"
 #include "tables/csv.h"
 #include "tables/foreign_file.h"

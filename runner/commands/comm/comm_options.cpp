@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "base/memory.h"
+#include "base/limits.h"
 #include "commands/comm/comm_sizes.h"
 #include "commands/sets.h"
 #include "config/check/phrases.h"

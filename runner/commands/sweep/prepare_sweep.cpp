@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "base/cores.h"
+#include "base/limits.h"
 #include "commands/look/looking.h"
 #include "commands/train/prepare.h"
 #include "launch/library/obtain.h"
@@ -149,7 +149,7 @@ void share_machine(PreparedSweep& p, std::optional<int> jobs) {
   const int entries = gpus ? static_cast<int>(p.gpus.size()) : p.cores;
   p.at_once = std::clamp(entries / std::max(1, narrowest), 1, std::max(1, p.search->trials()));
   if (jobs) p.at_once = std::min(p.at_once, *jobs);
-  p.loaded->set_threads(std::max(1, usable_cores() / (p.at_once * narrowest)));
+  p.loaded->set_threads(default_threads(p.at_once * narrowest));
 }
 
 // Tries model and data of the trials. Throws ddp::Error (usage) with the mistakes of all of them.

@@ -10,8 +10,8 @@
 #include <climits>
 #include <ctime>
 
-#include "base/cores.h"
 #include "base/error.h"
+#include "base/limits.h"
 #include "base/pages.h"
 #include "dist/peer_error.h"
 

@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "base/cores.h"
+#include "base/limits.h"
 
 namespace ddp::launch {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/cores.h"
+#include "base/limits.h"
 #include "launch/plan/batch_sizes.h"
 #include "launch/plan/device_pool.h"
 #include "launch/plan/step_samples.h"
@@ -157,7 +157,7 @@ Plan make_plan(const config::Loaded& loaded, std::vector<Gpu> gpus, const Launch
   e.global_batch_size.reset();
   if (e.validation.exists() && !e.validation.batch_size) e.validation.batch_size = e.batch_size;
   if (e.test.exists() && !e.test.batch_size) e.test.batch_size = e.batch_size;
-  if (!e.threads) e.threads = std::max(1, usable_cores() / plan.ranks_here());
+  if (!e.threads) e.threads = default_threads(plan.ranks_here());
   if (!e.epochs && !e.steps) e.epochs = 1;
   return plan;
 }

@@ -10,8 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "base/cores.h"
 #include "base/error.h"
+#include "base/limits.h"
 #include "launch/process/child.h"
 #include "launch/process/stop_signals.h"
 #include "launch/run/stopped.h"

@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/paths.h"
 #include "launch/process/pipe.h"
@@ -85,7 +86,10 @@ Child fork_child(const ChildSetup& setup, const std::function<int()>& body) {
   require_one_thread();
   const pid_t parent = getpid();
   const pid_t pid = fork();
-  if (pid < 0) throw training_error("cannot start a process: " + errno_text(errno));
+  if (pid < 0) {
+    const int error = errno;
+    throw training_error("cannot start a process: " + (error == EAGAIN ? task_limit() : errno_text(error)));
+  }
   if (pid == 0) {
     become_child(setup, parent);
     // _exit, not exit: destructors and atexit handlers belong to the parent's state. No exception may reach its frames,
@@ -127,10 +131,13 @@ std::string ask_child(const std::string& what, std::vector<int> kept, const std:
     answer.append(piece, static_cast<std::size_t>(size));
   }
   int status = 0;
-  waitpid(child.pid, &status, 0);
+  rusage used{};
+  wait4(child.pid, &status, 0, &used);
   if (WIFSIGNALED(status)) {
-    throw training_error(what + " ended by signal " + std::to_string(WTERMSIG(status)) + " (" +
-                         strsignal(WTERMSIG(status)) + ")");
+    const int signal = WTERMSIG(status);
+    const std::string limit = cpu_time_limit(signal, used);
+    throw training_error(what + " ended by signal " + std::to_string(signal) + " (" + strsignal(signal) + ")" +
+                         (limit.empty() ? "" : ": " + limit));
   }
   if (WEXITSTATUS(status) != 0) throw training_error(what + " failed: " + last_words(said.get()));
   return answer;

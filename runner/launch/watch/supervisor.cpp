@@ -130,10 +130,12 @@ void Supervisor::show_console() {
 
 void Supervisor::reap() {
   for (auto& rank : ranks_) {
-    int status = 0;
-    if (rank.process.pid <= 0 || waitpid(rank.process.pid, &status, WNOHANG) != rank.process.pid) continue;
+    EndedRank ended{.rank = rank.rank, .log = rank.log};
+    if (rank.process.pid <= 0 || wait4(rank.process.pid, &ended.status, WNOHANG, &ended.used) != rank.process.pid) {
+      continue;
+    }
     rank.process = Child{};
-    if (status != 0) ended_.push_back({.rank = rank.rank, .log = rank.log, .status = status});
+    if (ended.status != 0) ended_.push_back(std::move(ended));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "base/limits.h"
 #include "launch/process/process_state.h"
 
 namespace ddp::launch {
@@ -59,8 +60,11 @@ std::string Verdict::describe(const EndedRank& ended) const {
   if (WIFSIGNALED(ended.status)) {
     const int signal = WTERMSIG(ended.status);
     const char* name = sigabbrev_np(signal);
-    return "killed by " + (name ? "SIG" + std::string(name) : "signal " + std::to_string(signal)) + place +
-           (signal == SIGKILL ? oom_kills_.verdict() : "");
+    const std::string killed = "killed by " + (name ? "SIG" + std::string(name) : "signal " + std::to_string(signal));
+    if (const std::string limit = cpu_time_limit(signal, ended.used); !limit.empty()) {
+      return killed + place + ": " + limit;
+    }
+    return killed + place + (signal == SIGKILL ? oom_kills_.verdict() : "");
   }
   return "exited with code " + std::to_string(WEXITSTATUS(ended.status)) + place;
 }

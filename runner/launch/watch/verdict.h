@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "launch/watch/late_rank.h"
@@ -20,7 +21,8 @@ namespace ddp::launch {
 struct EndedRank {
   int rank;
   std::string log;  // name for messages
-  int status;       // from waitpid
+  int status = 0;   // from wait4
+  rusage used{};
 };
 
 // The running ranks of this machine.

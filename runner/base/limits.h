@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include <sys/resource.h>
+
+// What this process may use of the machine. The limits of control groups hold for containers and for Slurm's jobs.
+// `root`: where /proc and /sys lie, for tests.
+namespace ddp {
+
+// Returns the number of cores that this process may use at the same time, at least 1. taskset, cpusets and the CPU
+// quota of its control groups limit it; of a quota of 1.5 cores one is usable.
+int usable_cores(const std::filesystem::path& root = "/");
+
+// Returns the number of threads of a rank, if `ranks` share this machine and nobody gives the number: their share of
+// the cores, and at most OMP_NUM_THREADS.
+int default_threads(int ranks);
+
+// Returns the bytes of memory that this process can still use before the machine or its control group runs out of
+// memory.
+std::int64_t available_memory(const std::filesystem::path& root = "/");
+
+// Describes the limit on processes and threads that this process meets first, for a fork or a thread that fails with
+// EAGAIN.
+std::string task_limit(const std::filesystem::path& root = "/");
+
+// Describes the limit on CPU time if it is what ended a child by this signal; "" if it is not.
+std::string cpu_time_limit(int signal, const rusage& used);
+
+}  // namespace ddp

@@ -1,0 +1,103 @@
+#include "base/limits.h"
+
+#include <sched.h>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "catch.h"
+#include "words.h"
+
+namespace ddp {
+namespace fs = std::filesystem;
+namespace {
+
+// A root folder with the files of control groups.
+class Root {
+ public:
+  Root() {
+    std::string name = (fs::temp_directory_path() / "ddp-limits-XXXXXX").string();
+    REQUIRE(mkdtemp(name.data()) != nullptr);
+    folder_ = name;
+  }
+  ~Root() { fs::remove_all(folder_); }
+  Root(const Root&) = delete;
+  Root& operator=(const Root&) = delete;
+
+  const fs::path& folder() const { return folder_; }
+  void write(const fs::path& file, const std::string& text) const {
+    fs::create_directories((folder_ / file).parent_path());
+    std::ofstream(folder_ / file) << text << "\n";
+  }
+
+ private:
+  fs::path folder_;
+};
+
+}  // namespace
+
+TEST_CASE("the CPU quota of a control group, or of a group above it, limits the cores") {
+  const int cores = usable_cores("/none");
+  const Root two;
+  two.write("proc/self/cgroup", "0::/job/step");
+  two.write("sys/fs/cgroup/job/step/cpu.max", "max 100000");
+  CHECK(usable_cores(two.folder()) == cores);
+  two.write("sys/fs/cgroup/job/cpu.max", "150000 100000");
+  CHECK(usable_cores(two.folder()) == 1);
+  two.write("sys/fs/cgroup/job/cpu.max", "20000 100000");
+  CHECK(usable_cores(two.folder()) == 1);
+  two.write("sys/fs/cgroup/job/cpu.max", "900000000 100000");
+  CHECK(usable_cores(two.folder()) == cores);
+
+  // In a container the group is mounted as the root.
+  const Root one;
+  one.write("proc/self/cgroup", "3:memory:/docker/12\n4:cpu,cpuacct:/docker/12");
+  one.write("sys/fs/cgroup/cpu/cpu.cfs_period_us", "50000");
+  one.write("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1");
+  CHECK(usable_cores(one.folder()) == cores);
+  one.write("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "50000");
+  CHECK(usable_cores(one.folder()) == 1);
+}
+
+TEST_CASE("OMP_NUM_THREADS limits the threads that nobody gives, but not torchrun's own value for it") {
+  const int cores = usable_cores();
+  const auto with = [](const char* value) {
+    setenv("OMP_NUM_THREADS", value, 1);
+    return default_threads(1);
+  };
+  CHECK(with("1") == 1);
+  CHECK(with("100000") == cores);
+  for (const char* no_number : {"", "all", "0", "-2"}) CHECK(with(no_number) == cores);
+  setenv("TORCHELASTIC_RUN_ID", "none", 1);
+  setenv("LOCAL_WORLD_SIZE", "2", 1);
+  CHECK(with("1") == cores);
+  for (const char* name : {"OMP_NUM_THREADS", "TORCHELASTIC_RUN_ID", "LOCAL_WORLD_SIZE"}) unsetenv(name);
+  CHECK(default_threads(1) == cores);
+  CHECK(default_threads(1000000) == 1);
+}
+
+TEST_CASE("the limit on processes that is met first is named") {
+  const Root root;
+  root.write("proc/self/cgroup", "7:pids:/job");
+  root.write("sys/fs/cgroup/pids/job/pids.max", "30");
+  CHECK(task_limit(root.folder()) == "the limit is 30 processes and threads (pids.max of its control group)");
+  root.write("sys/fs/cgroup/pids/job/pids.max", "max");
+  CHECK_FALSE(contains(task_limit(root.folder()), "pids.max"));
+}
+
+TEST_CASE("only a child that has used its CPU time was ended by the limit on it") {
+  rlimit before{};
+  getrlimit(RLIMIT_CPU, &before);
+  const rlimit soft{.rlim_cur = 100000, .rlim_max = before.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_CPU, &soft) == 0);
+  rusage used{};
+  used.ru_utime.tv_sec = 99999;
+  CHECK(cpu_time_limit(SIGXCPU, used).empty());
+  used.ru_stime.tv_sec = 1;
+  CHECK(contains(cpu_time_limit(SIGXCPU, used), "100000 s (ulimit -t)"));
+  CHECK(cpu_time_limit(SIGTERM, used).empty());
+  setrlimit(RLIMIT_CPU, &before);
+}
+
+}  // namespace ddp
