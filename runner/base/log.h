@@ -19,6 +19,18 @@ void info(const std::string& line);
 void warn(const std::string& line);
 void error(const std::string& line);
 
+// Prints whole lines as they are.
+void print(const std::string& lines);
+// Prints a picture of the moment on a terminal, such as the live line. It is left out if the terminal takes no more.
+void draw(const std::string& picture);
+
+// From now on, this process does not wait for a reader of stderr: lines that find no place are dropped, and their
+// number is printed when there is place again. For a process that watches others. A reader who has gone is never an
+// error.
+void never_wait();
+// In a forked child: its stderr is another one, for which it waits.
+void forget_dropped();
+
 // From now on, appends every line to that file, too. Throws ddp::Error (training) if the file cannot be opened.
 void also_to(const std::string& file);
 

@@ -56,7 +56,7 @@ int run_command(int argc, char** argv) {
                        "show the versions of the program and of LibTorch");
   app.footer(
       "Exit codes: 0 done; 1 training failed, or other ranks or nodes did not come; 2 a mistake, and nothing was "
-      "started; 130 and 143 stopped by a signal.");
+      "started; 128 + N stopped by signal N, such as 130 and 143.");
   int exit_code = 0;
   for (const auto& [place, add] : verbs()) add(app, exit_code);
   std::string unused_results;

@@ -1,7 +1,6 @@
 #include "sweep/screen.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "base/log.h"
 #include "launch/process/terminal.h"
@@ -90,8 +89,7 @@ void Screen::refresh() {
     ++drawn_;
   }
   text += "\033[J";
-  std::fputs(text.c_str(), stderr);
-  std::fflush(stderr);
+  log::draw(text);
 }
 
 void Screen::print(const std::string& line) {
@@ -102,8 +100,7 @@ void Screen::print(const std::string& line) {
 
 void Screen::clear() {
   if (drawn_ == 0) return;
-  std::fprintf(stderr, "\033[%zuA\r\033[J", drawn_);
-  std::fflush(stderr);
+  log::draw("\033[" + std::to_string(drawn_) + "A\r\033[J");
   drawn_ = 0;
 }
 

@@ -28,7 +28,7 @@ class TrialLoop {
   TrialLoop(const TrialLoop&) = delete;
   TrialLoop& operator=(const TrialLoop&) = delete;
 
-  // Returns the program's exit code: 0 done, 1 every trial failed, 130 or 143 stopped by a signal after saving.
+  // Returns the program's exit code: 0 done, 1 every trial failed, 128 + n stopped by signal n after saving.
   int run();
 
  private:

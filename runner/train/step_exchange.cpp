@@ -109,7 +109,7 @@ class Gathered : public StepExchange {
 
   void post(const LossSum& loss) override {
     // A rank without a parent sends its signal, so that all ranks end with the same exit code.
-    const double stop = shared_.stop_requested() ? std::max(kStop, shared_.stop_signal().load()) : 0;
+    const double stop = shared_.stop_requested() ? kStop + shared_.stop_signal() : 0;
     const double save = rank_ == 0 && save_wanted_ ? 1 : 0;
     const double end = rank_ == 0 && end_wanted_ ? 1 : 0;
     pending_ = dist::start_all_gather(
@@ -169,7 +169,7 @@ class Gathered : public StepExchange {
       end_ = end_ || values[5] != 0;
     }
     stop_ = stop_ || stop != 0;
-    if (stop > kStop) shared_.stop_signal() = stop;
+    if (stop > kStop) shared_.stop_signal() = stop - kStop;
   }
 
   // Finds a gradient that is not finite in the sums of all ranks, and the rank it came from. Collective if there is
@@ -190,7 +190,7 @@ class Gathered : public StepExchange {
     return found;  // no rank's own gradient: only their sum
   }
 
-  static constexpr int kStop = 1;  // a stop without a signal
+  static constexpr int kStop = 1;  // plus the signal; 0: none
   static constexpr double kNone = -1;
 
   record::SharedProgress& shared_;

@@ -189,7 +189,7 @@ def stopped_by_hand(c):
 
 def stopped_alike_by_hand(c):
     """a stop signal to either rank ends both with the exit code of that signal"""
-    for stopped, number, code in ((0, signal.SIGTERM, 143), (1, signal.SIGINT, 130), (0, signal.SIGINT, 130)):
+    for stopped, number, code in ((0, signal.SIGTERM, 143), (1, signal.SIGHUP, 129), (0, signal.SIGINT, 130)):
         ranks, run = long_by_hand(c)
         ranks[stopped].kill(number)
         finish(ranks, code=code)

@@ -30,15 +30,15 @@ struct TestPipe {
   std::array<int, 2> ends{-1, -1};
 };
 
-// Starts the program with that descriptor as its stdout; -1: without a stdout.
-pid_t start_with_stdout(const Workspace& w, int descriptor, std::vector<std::string> arguments) {
+// Starts the program with that descriptor as its stdout; -1: without a stdout. `errors`: its stderr; -1: a file.
+pid_t start_with_stdout(const Workspace& w, int descriptor, std::vector<std::string> arguments, int errors = -1) {
   const std::string program = DDP_EXP;
   std::vector<char*> words{const_cast<char*>(program.c_str())};
   for (std::string& argument : arguments) words.push_back(argument.data());
   words.push_back(nullptr);
   const pid_t child = fork();
   if (child != 0) return child;
-  const int errors = open((w.folder() / "errors").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  if (errors < 0) errors = open((w.folder() / "errors").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
   dup2(errors, STDERR_FILENO);
   if (descriptor < 0) {
     close(STDOUT_FILENO);
@@ -175,6 +175,25 @@ TEST_CASE("a run with a full or closed stdout trains to its end and reports it a
     CHECK(code_of(start_with_stdout(w, -1, kRunOne)) == 0);
     CHECK(run_one(w).summary().at("status") == "completed");
     CHECK_FALSE(contains(run_one(w).log(0), "results/small/one\n"));
+  }
+}
+
+TEST_CASE("a run and a sweep whose stderr has no reader, or one who does not read, train to their end") {
+  for (const bool is_read : {false, true}) {
+    const Workspace w;
+    w.write("small.toml", kSmall);
+    w.write("s.toml", kSweepFile);
+    TestPipe pipe;
+    const int size = fcntl(pipe.ends[1], F_SETPIPE_SZ, 4096);
+    const std::string filling(static_cast<std::size_t>(size), '.');
+    REQUIRE(write(pipe.ends[1], filling.data(), filling.size()) == size);
+    if (!is_read) close(std::exchange(pipe.ends[0], -1));
+    const int out = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    CHECK(code_of(start_with_stdout(w, out, {"run", "small.toml", "--run-id", "one", "-v"}, pipe.ends[1])) == 0);
+    CHECK(run_one(w).summary().at("status") == "completed");
+    CHECK(code_of(start_with_stdout(w, out, {"sweep", "s.toml", "--run-id", "two"}, pipe.ends[1])) == 0);
+    CHECK(RunFolder(w.results() / "s" / "two").summary().at("status") == "completed");
+    close(out);
   }
 }
 

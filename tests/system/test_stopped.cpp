@@ -46,6 +46,19 @@ TEST_CASE("a SIGTERM that a batch system repeats at once is one request: the run
         run.folder().checkpoint(run.folder().last_step()).filename());
 }
 
+TEST_CASE("a terminal that closes, and USR1, stop the run after saving") {
+  for (const auto& [signal, code] : {std::pair(SIGHUP, 129), std::pair(SIGUSR1, 138)}) {
+    LongRun run({});
+    kill(-run.process().pid(), signal);
+    const Outcome stopped = run.finish();
+    INFO(stopped.err);
+    CHECK(stopped.code == code);
+    CHECK_FALSE(stopped.left);
+    CHECK(contains(stopped.err, "stopped; saved after step " + std::to_string(run.folder().last_step())));
+    CHECK(run.folder().summary().at("status") == "interrupted");
+  }
+}
+
 TEST_CASE("control-C on the whole group stops the run after saving with exit 130") {
   LongRun run({"--set", "device_pool=[\"cpu\", \"cpu\", \"cpu\"]"});
   kill(-run.process().pid(), SIGINT);

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iostream>
 #include <memory>
+#include <sstream>
 
 #include <CLI/CLI.hpp>
 
@@ -50,13 +50,15 @@ struct SweepOptions {
 // Prints the ranking and the name of the report on stderr. A full disk does not fail a finished sweep.
 void show_results(const record::RunDirectory& directory) {
   const bool shown = log::verbosity() != log::Verbosity::quiet;
-  if (shown) report::print_page(read_result(directory.path(), {}), std::cerr, report::terminal_of_stderr());
+  std::ostringstream text;
+  if (shown) report::print_page(read_result(directory.path(), {}), text, report::terminal_of_stderr());
   try {
     const fs::path page = write_sweep_report(directory.path());
-    if (shown) std::cerr << "\nreport      " << page.string() << "\n";
+    if (shown) text << "\nreport      " << page.string() << "\n";
   } catch (const Error& error) {
     log::warn(error.what());
   }
+  log::print(text.str());
 }
 
 // Throws if a trial that will resume has another model or other data than its checkpoint.
@@ -270,7 +272,7 @@ void add_sweep(CLI::App& app, int& exit_code) {
                  "write the script of a Slurm job array, one job per trial; --jobs limits how many run at a time");
   o->slurm.job.exclusive = false;
   const auto requests = add_slurm_requests(*verb, o->slurm);
-  add_verbosity(*verb);
+  add_output(*verb);
   verb->add_flag("--dry-run", o->dry_run, "show the plan, train nothing");
   verb->callback([o, requests, &exit_code] {
     if (!o->array) require_array_for(requests);

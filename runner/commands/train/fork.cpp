@@ -208,7 +208,7 @@ void add_fork(CLI::App& app, int& exit_code) {
   add_data_changed(*verb, o->data_changed);
   add_results(*verb, o->results);
   add_run_id(*verb, o->run_id, "id of the new run; an existing fork is resumed");
-  add_verbosity(*verb);
+  add_output(*verb);
   add_launch_flags(*verb, o->flags);
   add_max_restarts(*verb, o->flags);
   verb->callback([o, verb, &exit_code] {

@@ -11,7 +11,8 @@
 
 namespace ddp::commands {
 
-void add_verbosity(CLI::App& verb) {
+void add_output(CLI::App& verb) {
+  verb.preparse_callback([](std::size_t) { log::never_wait(); });
   CLI::Option* verbose = verb.add_flag_callback(
       "-v,--verbose", [] { log::set_verbosity(log::Verbosity::verbose); },
       "also print a line for each epoch and rank, and for each checkpoint");
@@ -21,16 +22,12 @@ void add_verbosity(CLI::App& verb) {
 }
 
 void print_folder(const std::filesystem::path& folder) {
-  // Ignore SIGPIPE: a pipe without a reader must not end this process.
-  struct sigaction ignored {};
-  struct sigaction before {};
-  ignored.sa_handler = SIG_IGN;
-  sigaction(SIGPIPE, &ignored, &before);
+  // A pipe without a reader must not end this process, also when it has trained.
+  std::signal(SIGPIPE, SIG_IGN);
   std::cout << folder.string() << '\n';
   // A full pipe gets the line at the end: training does not wait for the reader.
   pollfd out{.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
   if (poll(&out, 1, 0) > 0) std::cout.flush();
-  sigaction(SIGPIPE, &before, nullptr);
 }
 
 }  // namespace ddp::commands

@@ -182,7 +182,7 @@ void add_resume(CLI::App& app, int& exit_code) {
   add_jobs(*verb, o->jobs);
   add_launch_flags(*verb, o->flags);
   add_max_restarts(*verb, o->flags);
-  add_verbosity(*verb);
+  add_output(*verb);
   verb->callback([o, verb, &exit_code] {
     o->typed = typed_command(*verb);
     exit_code = resume(*o);

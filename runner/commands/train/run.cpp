@@ -125,7 +125,7 @@ void add_run(CLI::App& app, int& exit_code) {
   verb->add_option("--init-from", o->init_from, "initial weights: a checkpoint, a run or a .safetensors file");
   add_launch_flags(*verb, o->flags);
   add_max_restarts(*verb, o->flags);
-  add_verbosity(*verb);
+  add_output(*verb);
   verb->add_flag("--dry-run", o->dry_run, "show the plan, train nothing");
   verb->callback([o, &exit_code] { exit_code = run(*o); });
 }

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <algorithm>
 
+#include "base/log.h"
 #include "config/text/json_text.h"
 
 namespace ddp::launch {
@@ -49,7 +50,7 @@ void note_standing(const Value& ranks, record::SharedProgress& shared, const Pla
 namespace {
 
 void keep_output(const RankOutput& output, const std::string& text) {
-  if (output.log.empty()) return write_all(output.descriptor, text.data(), text.size(), output.name);
+  if (output.log.empty()) return log::print(text);  // the descriptor is stderr
   const FileDescriptor log(open(output.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   if (log) write_all(log.get(), text.data(), text.size(), output.log);
 }

@@ -1,7 +1,6 @@
 #include "launch/plugin/compile.h"
 
 #include <unistd.h>
-#include <cstdio>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -30,7 +29,7 @@ std::vector<std::string> command_for(const Sdk& sdk, const fs::path& header, con
 // Prints the compiler's output unchanged, unless the command succeeded under --quiet.
 void show(const Ended& ended) {
   if (ended.code == 0 && log::verbosity() == log::Verbosity::quiet) return;
-  std::fwrite(ended.output.data(), 1, ended.output.size(), stderr);
+  log::print(ended.output);
 }
 
 void link(const Sdk& sdk, std::size_t count, const fs::path& made) {

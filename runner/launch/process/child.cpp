@@ -43,6 +43,7 @@ void redirect(const ChildSetup& setup) {
   if (in >= 0) dup2(in, STDIN_FILENO);
   dup2(out, STDOUT_FILENO);
   dup2(out, STDERR_FILENO);
+  log::forget_dropped();
 }
 
 // Sets up the child before any code of the rank runs.

@@ -25,10 +25,10 @@ struct ChildSetup {
                             // of its own, so a terminal's signals do not reach it
 };
 
-// Forks a child that runs `body` and exits with its result. The child dies with this process, ignores INT, TERM and
-// USR2 (only its parent receives them) unless it supervises, has an empty stdin, and keeps only the given descriptors.
-// This process must have one thread: a fork copies locks that other threads hold, and nobody would unlock them. Throws
-// ddp::Error (training).
+// Forks a child that runs `body` and exits with its result. The child dies with this process, ignores the stop
+// signals (only its parent receives them) unless it supervises, has an empty stdin, and keeps only the given
+// descriptors. This process must have one thread: a fork copies locks that other threads hold, and nobody would unlock
+// them. Throws ddp::Error (training).
 Child fork_child(const ChildSetup& setup, const std::function<int()>& body);
 
 // Runs `body` in a throw-away child that keeps the descriptors `kept`, and returns what it wrote to the pipe. Throws

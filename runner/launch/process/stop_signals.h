@@ -7,12 +7,20 @@
 namespace ddp::launch {
 
 // The signals that stop a run.
-inline constexpr std::array kStopSignals{SIGINT, SIGTERM, SIGUSR2};
+inline constexpr std::array kStopSignals{SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+
+// nohup ignores HUP, so that a run survives its terminal. A signalfd would receive it all the same.
+inline bool is_heard(int signal) {
+  struct sigaction action {};
+  return signal != SIGHUP || sigaction(signal, nullptr, &action) != 0 || action.sa_handler != SIG_IGN;
+}
 
 inline sigset_t stop_signal_set() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int signal : kStopSignals) sigaddset(&set, signal);
+  for (const int signal : kStopSignals) {
+    if (is_heard(signal)) sigaddset(&set, signal);
+  }
   return set;
 }
 
@@ -34,12 +42,14 @@ class BlockedStopSignals {
 
 // Distinguishes a second stop request, which ends a run at once and without saving, from an echo of the first. Slurm
 // sends TERM to every process of a job, and srun forwards signals: one stop may reach a process several times. INT,
-// which people send, therefore counts at any time; other signals count only after a few seconds.
+// which people send, therefore counts at any time, and TERM and USR2 count only after a few seconds. A terminal that
+// closes sends HUP, and nobody means by it or by USR1 that a save shall end: they never count as the second.
 class StopSignals {
  public:
+  explicit StopSignals(std::time_t echo_seconds = 3) : echo_seconds_(echo_seconds) {}
+
   // Call it for each signal received. Returns whether the signal ends the run at once. Async-signal-safe.
   bool at_once(int signal) {
-    constexpr std::time_t kEchoSeconds = 3;
     timespec now{};
     clock_gettime(CLOCK_MONOTONIC, &now);
     if (!heard_) {
@@ -47,10 +57,12 @@ class StopSignals {
       first_ = now.tv_sec;
       return false;
     }
-    return signal == SIGINT || now.tv_sec - first_ > kEchoSeconds;
+    if (signal == SIGHUP || signal == SIGUSR1) return false;
+    return signal == SIGINT || now.tv_sec - first_ > echo_seconds_;
   }
 
  private:
+  std::time_t echo_seconds_;
   bool heard_ = false;
   std::time_t first_ = 0;
 };

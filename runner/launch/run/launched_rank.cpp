@@ -1,5 +1,6 @@
 #include "launch/run/launched_rank.h"
 
+#include <poll.h>
 #include <unistd.h>
 #include <cmath>
 #include <csignal>
@@ -33,7 +34,10 @@ void hear(int signal) {
 
 void end_after_grace(int) {
   constexpr char kWord[] = "error: the rank did not save and end within `grace` seconds: ending at once\n";
-  [[maybe_unused]] const auto written = write(STDERR_FILENO, kWord, sizeof kWord - 1);
+  pollfd err{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
+  if (poll(&err, 1, 0) > 0) {
+    [[maybe_unused]] const auto written = write(STDERR_FILENO, kWord, sizeof kWord - 1);
+  }
   _exit(exit_code_of(*stop_signal));
 }
 
@@ -45,7 +49,9 @@ void hear_signals(record::SharedProgress& shared, double seconds_to_end) {
   struct sigaction action {};
   action.sa_handler = hear;
   action.sa_flags = SA_RESTART;
-  for (const int signal : kStopSignals) sigaction(signal, &action, nullptr);
+  for (const int signal : kStopSignals) {
+    if (is_heard(signal)) sigaction(signal, &action, nullptr);
+  }
 }
 
 // The run directory that rank 0 writes, with its summary.

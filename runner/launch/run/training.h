@@ -52,8 +52,8 @@ struct Training {
 };
 
 // Trains in this role, and writes config.toml and summary.json. Node 0 forks its ranks, watches all ranks to their end,
-// and restarts them after a failure if the launch allows it. Returns the program's exit code: 0 done, 1 failed, 130 or
-// 143 stopped by a signal after saving.
+// and restarts them after a failure if the launch allows it. Returns the program's exit code: 0 done, 1 failed,
+// 128 + n stopped by signal n after saving.
 int train(Training training, const LaunchRole& role);
 
 // Returns whether a run at this position has ended. A run that did all of its steps continues if its settings now give

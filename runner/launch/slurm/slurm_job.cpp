@@ -148,8 +148,8 @@ while ((${#launches[@]} > 0)); do
     if ((status == 0 || code != 0)); then continue; fi
     code=$status
     echo "job $SLURM_JOB_ID: the launch on ${nodes[i]} ended with exit code $code"
-    # 130 and 143: all launches stop together; the others are still saving.
-    if ((!stopping && code != 130 && code != 143 && ${#launches[@]} > 0)); then
+    # A signal stopped it: all launches stop together, and the others are still saving.
+    if ((!stopping && code != 129 && code != 130 && code != 138 && code != 143 && ${#launches[@]} > 0)); then
       kill -TERM "${launches[@]}" 2>/dev/null
     fi
   done

@@ -1,6 +1,5 @@
 #include "launch/watch/live_line.h"
 
-#include <unistd.h>
 #include <cmath>
 #include <cstdio>
 #include <utility>
@@ -60,21 +59,20 @@ void LiveLine::refresh() {
   }
   update_rate();
   const std::string line = "\r\033[K" + text().substr(0, terminal_width() - 1);
-  [[maybe_unused]] const auto written = write(STDERR_FILENO, line.data(), line.size());
+  log::draw(line);
   drawn_ = true;
 }
 
 void LiveLine::print(const std::string& line) {
   if (log::verbosity() == log::Verbosity::quiet) return;
   clear();
-  const std::string whole = line + "\n";
-  [[maybe_unused]] const auto written = write(STDERR_FILENO, whole.data(), whole.size());
+  log::print(line + "\n");
   refresh();
 }
 
 void LiveLine::clear() {
   if (!std::exchange(drawn_, false)) return;
-  [[maybe_unused]] const auto written = write(STDERR_FILENO, "\r\033[K", 4);
+  log::draw("\r\033[K");
 }
 
 }  // namespace ddp::launch

@@ -32,6 +32,8 @@ Supervisor::Supervisor(record::SharedProgress& shared, const config::Experiment&
   signals_ = FileDescriptor(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signals_) throw training_error("cannot watch the ranks: " + errno_text(errno));
   print_ = [](const std::string& line) { log::info(line); };
+  // A blocked write would leave signals unheard, and ranks without a parent that watches them.
+  log::never_wait();
 }
 
 Supervisor::~Supervisor() { end_all(); }

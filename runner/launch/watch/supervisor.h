@@ -31,7 +31,7 @@ struct RankOutput {
 };
 
 // Starts the ranks of this machine and watches them until all have ended. It shows their messages, requests an agreed
-// stop at the first INT, TERM or USR2, kills them at the second, and kills all if one fails.
+// stop at the first stop signal, kills them at the second, and kills all if one fails.
 class Supervisor {
  public:
   // `saves`: the ranks train and have something to save; otherwise the first signal kills them at once.
