@@ -75,7 +75,8 @@ fs::path own_folder(const fs::path& named) {
   return relative == "." || *relative.begin() == ".." ? whole : relative;
 }
 
-// Returns the newest run or sweep under the results folder: the target of the youngest `latest` link.
+// Returns the newest run or sweep under the results folder: the target of the youngest `latest` link, or of a name
+// without this link the newest run.
 fs::path newest(const fs::path& results) {
   fs::path found;
   std::optional<fs::file_time_type> youngest;
@@ -83,11 +84,17 @@ fs::path newest(const fs::path& results) {
   for (fs::directory_iterator name(results, ignored), end; !ignored && name != end; name.increment(ignored)) {
     const fs::path link = name->path() / "latest";
     std::error_code no_link;
-    const fs::path target = fs::read_symlink(link, no_link);
-    if (target.empty()) continue;
-    const auto began = begin_of(link);
+    fs::path run = name->path() / fs::read_symlink(link, no_link);
+    auto began = begin_of(link);
+    if (no_link) {
+      // Results that were copied have new times: their summaries tell.
+      const auto copied = newest_inside(name->path());
+      if (!copied) continue;
+      run = copied->folder;
+      began = std::chrono::file_clock::from_sys(std::chrono::system_clock::from_time_t(copied->began));
+    }
     if (began && (!youngest || *began > *youngest)) {
-      found = name->path() / target;
+      found = run;
       youngest = began;
     }
   }
@@ -97,7 +104,10 @@ fs::path newest(const fs::path& results) {
 // Returns the folder of a run or sweep, given its folder or its whole name.
 std::optional<fs::path> find_exactly(const fs::path& results, const std::string& run) {
   for (const fs::path& candidate : {fs::path(run), results / run, results / run / "latest"}) {
-    if (is_run(candidate) || is_sweep_folder(candidate)) return candidate;
+    if (!is_run(candidate) && !is_sweep_folder(candidate)) continue;
+    const fs::path folder = (candidate / "").parent_path();
+    const auto newest = is_copied_link(folder) ? newest_inside(folder.parent_path()) : std::nullopt;
+    return newest ? newest->folder : candidate;
   }
   return {};
 }
@@ -176,6 +186,11 @@ bool RunDirectory::make_folder(const fs::path& folder) {
   if (is_new) made_.push_back(folder);
   if (!error) return is_new;
   remove_what_was_made();
+  std::error_code no_link;
+  if (const fs::path target = fs::read_symlink(folder, no_link); !no_link) {
+    throw usage_error("is a link to " + target.string() + ", which is not there", folder.string(),
+                      "make that folder, or name another one; for results: --results DIR");
+  }
   throw usage_error("cannot make the folder: " + error.message(), folder.string(), remedy_for_write(error.value()));
 }
 
@@ -200,7 +215,10 @@ void RunDirectory::begin(const fs::path& file, const std::function<std::string()
   try {
     write_atomically(file, write());
     std::error_code none;
-    if (!is_trial() && (is_new || !fs::is_symlink(latest, none))) link_atomically(latest, path_.filename().string());
+    if (!is_trial() && (is_new || !fs::is_symlink(latest, none))) {
+      const auto newest = is_new ? std::nullopt : newest_inside(path_.parent_path());
+      link_atomically(latest, (newest ? newest->folder : path_).filename().string());
+    }
   } catch (const Error& error) {
     if (!is_new) throw;
     discard();

@@ -11,6 +11,8 @@
 #include "config/text/source.h"
 #include "record/run_directory.h"
 #include "record/saves/checkpoint_index.h"
+#include "record/summary.h"
+#include "record/timestamp.h"
 
 namespace ddp::record {
 namespace fs = std::filesystem;
@@ -29,7 +31,7 @@ std::vector<std::string> folders_inside(const fs::path& folder) {
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     std::error_code gone;
-    if (entry->is_symlink(gone) || !entry->is_directory(gone)) continue;
+    if (entry->is_symlink(gone) || !entry->is_directory(gone) || is_copied_link(entry->path())) continue;
     std::string name = entry->path().filename().string();
     if (!name.starts_with(".")) names.push_back(std::move(name));
   }
@@ -133,7 +135,7 @@ std::optional<Error> inside_a_run(const std::string& named) {
     if (!holds_results(above)) continue;
     const std::string run = path_word(above.string());
     const fs::path within = path.lexically_relative(above);
-    const bool is_checkpoint = within.parent_path() == "checkpoints" && within.filename().string().starts_with("step-");
+    const bool is_checkpoint = within.parent_path() == "checkpoints" && is_checkpoint_name(within.filename().string());
     if (!is_checkpoint) return usage_error("is inside the folder of a run", named, "name the run: " + run);
     return usage_error(
         "is a checkpoint, not a run", named,
@@ -168,7 +170,7 @@ std::optional<Error> without_newest(const fs::path& folder) {
 
 bool has_latest(const fs::path& folder) {
   std::error_code none;
-  return fs::is_symlink(folder / "latest", none);
+  return fs::is_symlink(folder / "latest", none) || holds_results(folder / "latest");
 }
 
 // The error for a folder of runs: of all runs of a name, as "results/basic", or of all results.
@@ -229,6 +231,30 @@ bool is_results_folder(const fs::path& folder, const std::string& named) {
 }
 
 }  // namespace
+
+bool is_copied_link(const fs::path& folder) {
+  std::error_code error;
+  if (folder.filename() != "latest" || fs::is_symlink(folder, error)) return false;
+  for (fs::directory_iterator entry(folder.parent_path(), error), end; !error && entry != end; entry.increment(error)) {
+    if (entry->path().filename() != "latest" && holds_results(entry->path())) return true;
+  }
+  return false;
+}
+
+std::optional<NewestRun> newest_inside(const fs::path& folder) {
+  std::optional<NewestRun> newest;
+  for (const std::string& id : folders_inside(folder)) {
+    if (!holds_results(folder / id)) continue;
+    NewestRun run{.folder = folder / id};
+    try {
+      const auto started = last_summary(RunDirectory(run.folder)).value("started", config::Value());
+      if (started.is_string()) run.began = read_timestamp(started.get<std::string>()).value_or(0);
+    } catch (const Error&) {  // its summary cannot be read: any other run is newer
+    }
+    if (!newest || run.began >= newest->began) newest = std::move(run);  // of one second: the greater id
+  }
+  return newest;
+}
 
 std::optional<fs::path> folder_by_part(const fs::path& results, const std::string& named) {
   const auto wanted = split_name(named);

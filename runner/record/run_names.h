@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <ctime>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -17,6 +18,19 @@ inline constexpr std::size_t kShortestPart = 4;
 // if no id matches. If several match, throws ddp::Error (usage) that lists them. Opens only the folders of matching
 // runs.
 std::optional<std::filesystem::path> folder_by_part(const std::filesystem::path& results, const std::string& named);
+
+// Is it a folder `latest` beside the folders of runs? A tool that follows links made it of the link: its run stands
+// beside it.
+bool is_copied_link(const std::filesystem::path& folder);
+
+// The newest run or sweep of a name.
+struct NewestRun {
+  std::filesystem::path folder;
+  std::time_t began = 0;
+};
+// Returns it by what the summaries in the name's folder say; nothing if there is none. Where `latest` is a link, the
+// link says it.
+std::optional<NewestRun> newest_inside(const std::filesystem::path& folder);
 
 // Returns the folder of trial `number` ("007" or "7") of the sweep in the folder `sweep`; nothing if the sweep has no
 // such trial.

@@ -51,6 +51,30 @@ TEST_CASE("the newest regular checkpoints, the best one, and the newest timed on
   CHECK(steps_in(scratch) == std::set<std::int64_t>{35, 50});
 }
 
+TEST_CASE("folders that a user put among the checkpoints are never listed or removed") {
+  const Scratch scratch;
+  const fs::path checkpoint = saved(scratch, 96, "0.5");
+  const std::vector<std::string> of_user{
+      "step-00000096-keep", "step-00000096.bak", "step-best",         "step-",
+      "mine.tmp",           ".step-best.tmp",    "step-00000096.tmp", "step-99999999999999999999"};
+  for (const std::string& name : of_user) fs::copy(checkpoint, scratch.folder() / name);
+  const std::vector<std::string> unfinished{".step-00000096.tmp/state.json", ".step-00000048.removed.tmp/COMPLETE",
+                                            "step-00000100/config.toml.tmp"};
+  for (const std::string& name : unfinished) scratch.write(name, "");
+  fs::create_symlink("step-00000096", scratch.folder() / "latest.tmp");
+  const fs::path newest = saved(scratch, 100, "0.5");
+  CHECK(checkpoint_folders(scratch.folder()) == std::vector{newest, checkpoint});
+  CHECK(latest_checkpoint(scratch.folder()) == newest);
+  scratch.write("step-00000100/mine.tmp", "");
+  retain(scratch.folder(), 1, 0);
+  remove_unfinished(scratch.folder());
+  CHECK(fs::exists(scratch.folder() / "step-00000100/mine.tmp"));
+  for (const std::string& name : of_user) CHECK(fs::exists(scratch.folder() / name / "COMPLETE"));
+  for (const std::string& name : unfinished) CHECK_FALSE(fs::exists(scratch.folder() / name));
+  CHECK_FALSE(fs::is_symlink(scratch.folder() / "latest.tmp"));
+  CHECK_FALSE(fs::exists(checkpoint));
+}
+
 TEST_CASE("the newest checkpoint stays for any reason of its save") {
   for (const char* reason : {"best", "time"}) {
     const Scratch scratch;

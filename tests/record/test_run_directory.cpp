@@ -118,6 +118,15 @@ TEST_CASE("a results folder below a file is refused with the option that names a
   CHECK(contains(error, "--results DIR"));
 }
 
+TEST_CASE("a results folder that is a link to nowhere is refused with the link's target") {
+  const Scratch scratch;
+  fs::create_symlink("gone/away", scratch.folder() / "results");
+  const std::string error = error_of([&] { RunDirectory::create(scratch.folder() / "results", "a", "1"); });
+  INFO(error);
+  CHECK(contains(error, (scratch.folder() / "results").string() + ": is a link to gone/away, which is not there\n"));
+  CHECK(fs::is_symlink(scratch.folder() / "results"));
+}
+
 TEST_CASE("a second writer of a locked run is refused until the first one lets go") {
   const Scratch scratch;
   const RunDirectory run = RunDirectory::create(scratch.folder(), "a", "1");

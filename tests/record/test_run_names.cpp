@@ -1,16 +1,38 @@
+#include <chrono>
 #include <fstream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "catch.h"
 #include "errors.h"
+#include "record/file/atomic_file.h"
+#include "record/file/hash.h"
 #include "record/run_directory.h"
+#include "record/run_names.h"
+#include "record/saves/checkpoint_index.h"
 #include "scratch.h"
 #include "started_run.h"
 #include "words.h"
 
 namespace ddp::record {
 namespace fs = std::filesystem;
+namespace {
+
+// A complete checkpoint, as the index sees it.
+void save(const RunDirectory& run, int step) {
+  const std::string name = step < 10 ? "step-0000000" : "step-000000";
+  const fs::path folder = run.checkpoints() / (name + std::to_string(step));
+  const std::string state = "{\"step\":" + std::to_string(step) +
+                            ",\"epoch\":0,\"position\":0,\"offset\":0,\"world_size\":2,\"global_batch_size\":64,"
+                            "\"seconds\":1.5,\"metric\":{\"name\":\"val_loss\",\"value\":null}}";
+  fs::create_directories(folder);
+  write_atomically(folder / "state.json", state);
+  write_atomically(folder / kComplete, hash_hex(state) + "\n");
+}
+
+}  // namespace
+
 TEST_CASE("a run that has lost its config.toml is named with its missing file") {
   const Scratch scratch;
   const fs::path run = scratch.folder() / "kg" / "1";
@@ -165,6 +187,39 @@ TEST_CASE("a name whose newest run, or all of its runs, were removed is told so,
   CHECK_FALSE(contains(asked("acc"), "did you mean"));
   fs::remove_all(results / "other" / "1");
   CHECK(contains(asked("acc"), "has no runs\n  start one: "));
+}
+
+TEST_CASE("in results whose links were copied as folders the newest run is found, and none is there twice") {
+  const Scratch scratch;
+  const fs::path results = scratch.folder() / "results";
+  for (const auto& [name, id, day] :
+       {std::tuple("a", "z", "1"), std::tuple("a", "b", "2"), std::tuple("c", "d", "3")}) {
+    const RunDirectory run = started(results, name, id);
+    write_atomically(run.summary(), std::string("{\"started\":\"2026-01-0") + day + "T00:00:00Z\"}\n");
+    save(run, 8);
+    save(run, 16);
+    link_atomically(run.checkpoints() / "latest", "step-00000008");
+  }
+  const fs::path copy = scratch.folder() / "copy";
+  fs::copy(results, copy, fs::copy_options::recursive);  // follows links
+  // A copy has new times: the first run was copied last.
+  for (const char* name : {"a", "c"}) REQUIRE_FALSE(fs::is_symlink(copy / name / "latest"));
+  fs::last_write_time(copy / "a/z/config.toml", fs::file_time_type::clock::now() + std::chrono::hours(1));
+  const auto found = [&](const std::string& named) { return RunDirectory::find(copy, named).path(); };
+  CHECK(found("a") == copy / "a/b");
+  CHECK(found("a/latest") == copy / "a/b");
+  CHECK(found((copy / "a/latest/").string()) == copy / "a/b");
+  CHECK(found("latest") == copy / "c/d");
+  CHECK(folder_by_part(copy, "late") == std::nullopt);
+  // The run went back to step 8.
+  CHECK(step_of(latest_checkpoint(copy / "a/b/checkpoints")) == 8);
+  // A resumed run makes the links again, and removes no folder.
+  RunDirectory(copy / "a/z").begin([] { return std::string(); });
+  CHECK(fs::read_symlink(copy / "a/latest") == "b");
+  CHECK(RunDirectory(copy / "a/.latest-copy").begun());
+  const RunDirectory next = started(copy, "c", "e");
+  CHECK(fs::read_symlink(copy / "c/latest") == "e");
+  CHECK(fs::exists(copy / "c/.latest-copy/config.toml"));
 }
 
 TEST_CASE("links that lead nowhere or to themselves are not the latest run") {

@@ -31,12 +31,9 @@ std::string ResumePoint::ended_by_rule() const {
 }
 
 std::string ResumePoint::weaker_rule() const {
-  const auto& stop = prepared.plan.experiment.stop;
   const std::string rule = ended_by_rule();
-  const std::string twice = rule == record::kPatience
-                                ? std::to_string(2 * stop.patience)
-                                : std::to_string(2 * static_cast<std::int64_t>(stop.seconds().value_or(1))) + "s";
-  return "--set stop." + rule + "=" + twice;
+  return "--set stop." + rule + "=" +
+         record::longer_rule(prepared.plan.experiment, rule, position.stop, position.seconds);
 }
 
 std::string ResumePoint::longer_run() const {

@@ -55,7 +55,7 @@ fs::path choose_checkpoint(const record::RunDirectory& directory, const std::str
     steps = step + (steps.empty() ? "" : ", ") + steps;
   }
   const std::string folder = fs::path(from).filename().string();
-  if (folder.starts_with("step-")) {
+  if (record::is_checkpoint_name(folder)) {
     throw usage_error("takes a step, not " + config::in_quotes(folder), "--from",
                       "give the number: --from " + std::to_string(record::step_of(folder)));
   }

@@ -13,6 +13,7 @@
 #include "launch/run/run_summary.h"
 #include "rank/train.h"
 #include "record/file/atomic_file.h"
+#include "record/run_names.h"
 
 namespace ddp::launch {
 namespace fs = std::filesystem;
@@ -135,7 +136,7 @@ std::optional<record::RunDirectory> find_launched(const fs::path& runs, const st
   for (fs::directory_iterator entry(runs, ignored), end; !ignored && entry != end; entry.increment(ignored)) {
     std::error_code error;
     const record::RunDirectory run(entry->path());
-    if (entry->is_symlink(error) || !run.begun()) continue;
+    if (entry->is_symlink(error) || record::is_copied_link(entry->path()) || !run.begun()) continue;
     if (record::last_summary(run).value("launch", config::Value()) != launch_id) continue;
     const auto begun = fs::last_write_time(run.config(), error);
     if (error || (found && begun <= youngest)) continue;

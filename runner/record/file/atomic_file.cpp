@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/file_descriptor.h"
+#include "base/log.h"
 #include "record/file/input_file.h"
 
 namespace ddp::record {
@@ -18,6 +19,19 @@ namespace {
 Error unwritten(const std::string& what, const fs::path& file) {
   const int error = errno;
   return training_error(what + ": " + errno_text(error), file.string(), remedy_for_write(error));
+}
+
+// A tool that follows links has made a folder of a link. The folder is the user's: it stays, under another name.
+bool put_folder_aside(const fs::path& link) {
+  std::error_code error;
+  if (fs::symlink_status(link, error).type() != fs::file_type::directory) return false;
+  fs::path aside = link.parent_path() / ("." + link.filename().string() + "-copy");
+  while (fs::exists(aside, error)) aside += "+";
+  fs::rename(link, aside, error);
+  if (error) return false;
+  log::warn(link.string() + " was a folder, as tools make of a link when they copy it. It is " + aside.string() +
+            " now: nothing reads it");
+  return true;
 }
 
 }  // namespace
@@ -49,7 +63,10 @@ void link_atomically(const fs::path& link, const std::string& target) {
   fs::path temporary = link;
   temporary += ".tmp";
   unlink(temporary.c_str());
-  if (symlink(target.c_str(), temporary.c_str()) == 0 && rename(temporary.c_str(), link.c_str()) == 0) return;
+  if (symlink(target.c_str(), temporary.c_str()) == 0) {
+    if (rename(temporary.c_str(), link.c_str()) == 0) return;
+    if (put_folder_aside(link) && rename(temporary.c_str(), link.c_str()) == 0) return;
+  }
   const Error error = unwritten("cannot link", link);
   unlink(temporary.c_str());
   throw error;

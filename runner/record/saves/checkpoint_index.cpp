@@ -19,6 +19,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::uint64_t kLargestComplete = 64;
+constexpr std::string_view kStep = "step-";
 
 // Returns the damage of one of a checkpoint's files; "" if the file matches state.json.
 std::string damage_of_file(const fs::path& folder, const std::string& name, const nlohmann::json& digest) {
@@ -73,6 +74,12 @@ config::Metric metric_member(const nlohmann::json& state) {
   return {.name = name, .direction = name == "val_accuracy" ? config::Direction::greater : config::Direction::less};
 }
 
+bool is_checkpoint_name(const std::string& name) {
+  constexpr std::size_t kMostDigits = 18;  // of an int64_t
+  const std::string digits = name.starts_with(kStep) ? name.substr(kStep.size()) : "";
+  return !digits.empty() && digits.size() <= kMostDigits && digits.find_first_not_of("0123456789") == std::string::npos;
+}
+
 bool is_complete(const fs::path& folder) {
   std::error_code ignored;
   if (!fs::exists(folder / kComplete, ignored) || !fs::exists(folder / "state.json", ignored)) return false;
@@ -107,7 +114,7 @@ std::vector<fs::path> checkpoint_folders(const fs::path& checkpoints) {
   for (fs::directory_iterator entry(checkpoints, error), end; !error && entry != end; entry.increment(error)) {
     std::error_code ignored;
     const fs::path& path = entry->path();
-    if (!path.filename().string().starts_with("step-") || entry->is_symlink(ignored)) continue;
+    if (!is_checkpoint_name(path.filename().string()) || entry->is_symlink(ignored)) continue;
     if (entry->is_directory(ignored)) list.push_back(path);
   }
   // An unreadable folder is an error: taken for an empty one, it would make the run start over.
@@ -134,20 +141,24 @@ std::vector<fs::path> complete_checkpoints(const fs::path& checkpoints) {
 
 std::int64_t step_of(const fs::path& folder) {
   const std::string name = folder.filename().string();
-  return name.starts_with("step-") ? std::strtoll(name.c_str() + 5, nullptr, 10) : 0;
+  return is_checkpoint_name(name) ? std::stoll(name.substr(kStep.size())) : 0;
 }
 
 std::vector<fs::path> up_to_latest(const fs::path& checkpoints) {
   std::error_code no_link;
-  const fs::path named = fs::read_symlink(checkpoints / "latest", no_link);
+  const fs::path latest = checkpoints / "latest";
+  const fs::path named = fs::read_symlink(latest, no_link);
   const std::vector<fs::path> all = checkpoint_folders(checkpoints);
-  if (no_link) return all;
+  if (no_link && !is_complete(latest)) return all;
+  // A tool that follows links has copied the checkpoint to `latest`.
+  const std::int64_t last = no_link ? position_of(latest).step : step_of(named);
   std::vector<fs::path> list = all;
-  std::erase_if(list, [&](const fs::path& folder) { return step_of(folder) > step_of(named); });
+  std::erase_if(list, [&](const fs::path& folder) { return step_of(folder) > last; });
   // The link is not ours. Without this fallback the run would silently start over and lose its saves.
   if (list.empty() && !all.empty()) {
-    if (fs::read_symlink(checkpoints / "latest", no_link) != named) return up_to_latest(checkpoints);
-    log::warn((checkpoints / "latest").string() + " names no checkpoint: " + config::in_quotes(named.string()));
+    if (no_link) return all;
+    if (fs::read_symlink(latest, no_link) != named) return up_to_latest(checkpoints);
+    log::warn(latest.string() + " names no checkpoint: " + config::in_quotes(named.string()));
     return all;
   }
   return list;

@@ -29,6 +29,10 @@ config::Metric metric_member(const nlohmann::json& state);
 // The file whose presence says that all other files are there and complete.
 inline constexpr const char* kComplete = "COMPLETE";
 
+// Is it a checkpoint's name, "step-" and digits? Other names in the folder, such as step-00000096-keep, are the user's:
+// they are never listed, read or removed.
+bool is_checkpoint_name(const std::string& name);
+
 // Does the folder have COMPLETE, and a state.json that matches it?
 bool is_complete(const std::filesystem::path& folder);
 
@@ -42,7 +46,7 @@ std::vector<std::filesystem::path> checkpoint_folders(const std::filesystem::pat
 // Returns the complete checkpoints of a run, newest first.
 std::vector<std::filesystem::path> complete_checkpoints(const std::filesystem::path& checkpoints);
 
-// Returns the step in a checkpoint's name.
+// Returns the step in a checkpoint's name; 0 for another name.
 std::int64_t step_of(const std::filesystem::path& folder);
 
 // Returns the checkpoints from which a run may resume, newest first: all up to the one that the link `latest` names.

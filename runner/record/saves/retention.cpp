@@ -11,10 +11,25 @@
 
 namespace ddp::record {
 namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kRemoved = ".removed";
+
+// Is it one of the temporary names of this program: of a new checkpoint, of one that is removed, of the link?
+bool is_unfinished(const std::string& name) {
+  const fs::path file = name;
+  if (file.extension() != kUnfinished) return false;
+  const fs::path stem = file.stem();
+  if (stem == "latest") return true;
+  const std::string hidden = (stem.extension() == kRemoved ? stem.stem() : stem).string();
+  return hidden.starts_with('.') && is_checkpoint_name(hidden.substr(1));
+}
+
+}  // namespace
 
 void remove_checkpoint(const fs::path& folder) {
   // Renamed first: if a kill interrupts the removal, the rest is not taken for a checkpoint, and is found.
-  const fs::path doomed = folder.parent_path() / ("." + folder.filename().string() + ".removed" + kUnfinished);
+  const fs::path doomed = folder.parent_path() / ("." + folder.filename().string() + kRemoved + kUnfinished);
   std::error_code error;
   fs::rename(folder, doomed, error);
   if (!error) fs::remove_all(doomed, error);
@@ -25,10 +40,11 @@ void remove_unfinished(const fs::path& checkpoints) {
   std::error_code error;
   for (fs::directory_iterator entry(checkpoints, error), end; !error && entry != end; entry.increment(error)) {
     std::error_code stays;
-    if (entry->path().extension() == kUnfinished) {
+    const std::string name = entry->path().filename().string();
+    if (is_unfinished(name)) {
       fs::remove_all(entry->path(), stays);
-    } else if (entry->is_directory(stays) && !entry->is_symlink(stays)) {
-      remove_unfinished(entry->path());  // a checkpoint, which a resume gives its own settings
+    } else if (is_checkpoint_name(name) && !entry->is_symlink(stays)) {
+      fs::remove(entry->path() / (std::string("config.toml") + kUnfinished), stays);  // a resume writes it there
     }
   }
 }

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "config/text/source.h"
 #include "record/run_directory.h"
+#include "record/run_names.h"
 
 namespace ddp::report {
 namespace fs = std::filesystem;
@@ -30,7 +31,7 @@ std::vector<fs::path> folders_in(Catalog& catalog, const fs::path& folder) {
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     std::error_code gone;
-    if (entry->is_symlink(gone) || !entry->is_directory(gone)) continue;
+    if (entry->is_symlink(gone) || !entry->is_directory(gone) || record::is_copied_link(entry->path())) continue;
     if (!entry->path().filename().string().starts_with(".")) all.push_back(entry->path());
   }
   if (error) note(catalog, folder.string(), "cannot be read: " + error.message());
