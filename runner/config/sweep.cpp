@@ -156,6 +156,9 @@ class SweepReader {
     }
     make_paths_absolute(found, loaded.base_, loaded.sweep.parameters, components_);
     loaded.section_["parameters"] = to_value(found);
+    // The journal names the values that sweep.toml has: a resumed sweep compares them.
+    Problems reported;
+    loaded.sweep.parameters = read_parameters(found, options, components_, reported);
   }
 
   // Finds two varied keys that exclude each other: a trial can have only one of them.
