@@ -3,7 +3,11 @@
 #include <thread>
 
 #include "catch.h"
+#include "errors.h"
+#include "launch/cluster/address.h"
+#include "launch/cluster/endpoint.h"
 #include "launch/cluster/node_link.h"
+#include "words.h"
 
 namespace ddp::launch {
 namespace {
@@ -101,6 +105,18 @@ TEST_CASE("a sender that never stops gives each receive only a bounded part") {
   stop = true;
   pair.link.reset();
   sender.join();
+}
+
+TEST_CASE("nodes meet at an address of IPv6 with or without brackets, and not at all addresses of a machine") {
+  for (const char* host : {"[::1]", "::1"}) {
+    CHECK(resolve(without_brackets(host), 1).ip == "::1");
+    CHECK_FALSE(port_behind_host(host));
+  }
+  CHECK(port_behind_host("[::1]:29500")->host == "::1");
+  CHECK(port_behind_host("10.0.0.1:29500")->port == 29500);
+  for (const char* host : {"0.0.0.0", "::", "0"}) {
+    CHECK(contains(error_of([&] { resolve(host, 1); }), "stands for all addresses of a machine"));
+  }
 }
 
 }  // namespace ddp::launch

@@ -85,6 +85,10 @@ Address resolve(const std::string& host, std::uint16_t port) {
     throw usage_error("cannot find this host: " + why, host, "give its address, such as 10.0.0.1");
   }
   std::string ip = found.ip();
+  if (ip == "0.0.0.0" || ip == "::") {
+    throw usage_error("stands for all addresses of a machine, and is none to meet at", host,
+                      "give one that the other machines reach, such as 10.0.0.1, or 127.0.0.1 on one machine");
+  }
   if (ip == kDebiansOwnName) ip = outward_ip();
   return {.ip = ip, .port = port};
 }

@@ -12,6 +12,12 @@ struct Endpoint {
   std::uint16_t port = 0;
 };
 
+// Returns a host without the brackets of an IPv6 address: "[::1]" is "::1".
+std::string without_brackets(const std::string& host);
+
+// Returns the endpoint of a text that shall be a host alone; nothing if it is one. An IPv6 address has colons, too.
+std::optional<Endpoint> port_behind_host(const std::string& text);
+
 // Returns nothing if the text is no endpoint.
 std::optional<Endpoint> parse_endpoint(const std::string& text);
 

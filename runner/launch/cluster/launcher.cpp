@@ -46,9 +46,9 @@ std::uint16_t port_in_environment(std::uint16_t otherwise = 0) {
 
 // Returns the host of MASTER_ADDR.
 std::string host_in_environment(const std::string& otherwise = "") {
-  std::string host = environment("MASTER_ADDR").value_or(otherwise);
-  const auto endpoint = parse_endpoint(host);
-  if (!endpoint || endpoint->host.find(':') != std::string::npos) return host;  // an IPv6 address has colons
+  const std::string host = environment("MASTER_ADDR").value_or(otherwise);
+  const auto endpoint = port_behind_host(host);
+  if (!endpoint) return without_brackets(host);
   throw usage_error(
       "MASTER_ADDR is \"" + host + "\": it has a port", "environment",
       "give the port apart: MASTER_ADDR=" + endpoint->host + " MASTER_PORT=" + std::to_string(endpoint->port));
@@ -153,7 +153,7 @@ Endpoint rendezvous_of(const LaunchFlags& f) {
     throw usage_error("\"" + f.rdzv_endpoint + "\" " + wrong_endpoint(f.rdzv_endpoint), "--rdzv-endpoint",
                       "write it as 10.0.0.1:29500");
   }
-  const bool other_host = !f.master_addr.empty() && f.master_addr != endpoint->host;
+  const bool other_host = !f.master_addr.empty() && without_brackets(f.master_addr) != endpoint->host;
   if (other_host || f.master_port.value_or(endpoint->port) != endpoint->port) {
     throw usage_error(
         "--rdzv-endpoint and " + std::string(other_host ? "--master-addr" : "--master-port") + " name different places",
@@ -163,8 +163,8 @@ Endpoint rendezvous_of(const LaunchFlags& f) {
 }
 
 void require_no_port_in(const std::string& master_addr) {
-  const auto endpoint = parse_endpoint(master_addr);
-  if (!endpoint || endpoint->host.find(':') != std::string::npos) return;  // an IPv6 address has colons
+  const auto endpoint = port_behind_host(master_addr);
+  if (!endpoint) return;
   throw usage_error(
       "\"" + master_addr + "\" has a port", "--master-addr",
       "give the port apart: --master-addr " + endpoint->host + " --master-port " + std::to_string(endpoint->port));
@@ -213,7 +213,7 @@ Launch by_flags(const LaunchFlags& f) {
     l.master_port = endpoint.port;
   } else {
     require_no_port_in(f.master_addr);
-    l.master_host = f.master_addr;
+    l.master_host = without_brackets(f.master_addr);
     l.master_port = f.master_port.value_or(f.master_addr.empty() ? 0 : kTorchrunsPort);
   }
   return l;
