@@ -103,10 +103,13 @@ fs::path newest(const fs::path& results) {
 
 // Returns the folder of a run or sweep, given its folder or its whole name.
 std::optional<fs::path> find_exactly(const fs::path& results, const std::string& run) {
-  for (const fs::path& candidate : {fs::path(run), results / run, results / run / "latest"}) {
+  const fs::path latest = results / run / "latest";
+  for (const fs::path& candidate : {fs::path(run), results / run, latest}) {
     if (!is_run(candidate) && !is_sweep_folder(candidate)) continue;
+    std::error_code none;
     const fs::path folder = (candidate / "").parent_path();
-    const auto newest = is_copied_link(folder) ? newest_inside(folder.parent_path()) : std::nullopt;
+    const bool of_name = candidate == latest && !fs::is_symlink(latest, none);
+    const auto newest = of_name || is_copied_link(folder) ? newest_inside(folder.parent_path()) : std::nullopt;
     return newest ? newest->folder : candidate;
   }
   return {};
@@ -215,9 +218,11 @@ void RunDirectory::begin(const fs::path& file, const std::function<std::string()
   try {
     write_atomically(file, write());
     std::error_code none;
-    if (!is_trial() && (is_new || !fs::is_symlink(latest, none))) {
+    // A folder `latest` may itself be a run, which was copied alone.
+    if (!is_trial() && path_ != latest && (is_new || !fs::is_symlink(latest, none))) {
       const auto newest = is_new ? std::nullopt : newest_inside(path_.parent_path());
-      link_atomically(latest, (newest ? newest->folder : path_).filename().string());
+      link_atomically(latest, (newest ? newest->folder : path_).filename().string(),
+                      is_copied_link(latest) ? kCopyOfLatest : "latest-copy");
     }
   } catch (const Error& error) {
     if (!is_new) throw;

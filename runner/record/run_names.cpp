@@ -25,6 +25,14 @@ bool holds_results(const fs::path& folder) {
   return directory.begun() || directory.is_sweep();
 }
 
+// Returns when the run or sweep in a folder began first, as its summary says; 0 if none says it.
+std::time_t began_at(const fs::path& folder) try {
+  const auto started = last_summary(RunDirectory(folder)).value("started", config::Value());
+  return started.is_string() ? read_timestamp(started.get<std::string>()).value_or(0) : 0;
+} catch (const Error&) {  // it cannot be read
+  return 0;
+}
+
 // Returns the sorted names of the folders in a folder, without links and hidden folders. An unreadable folder has none.
 std::vector<std::string> folders_inside(const fs::path& folder) {
   std::vector<std::string> names;
@@ -235,8 +243,10 @@ bool is_results_folder(const fs::path& folder, const std::string& named) {
 bool is_copied_link(const fs::path& folder) {
   std::error_code error;
   if (folder.filename() != "latest" || fs::is_symlink(folder, error)) return false;
+  const std::time_t began = began_at(folder);
+  if (began == 0) return false;
   for (fs::directory_iterator entry(folder.parent_path(), error), end; !error && entry != end; entry.increment(error)) {
-    if (entry->path().filename() != "latest" && holds_results(entry->path())) return true;
+    if (entry->path().filename() != "latest" && began_at(entry->path()) == began) return true;
   }
   return false;
 }
@@ -245,13 +255,9 @@ std::optional<NewestRun> newest_inside(const fs::path& folder) {
   std::optional<NewestRun> newest;
   for (const std::string& id : folders_inside(folder)) {
     if (!holds_results(folder / id)) continue;
-    NewestRun run{.folder = folder / id};
-    try {
-      const auto started = last_summary(RunDirectory(run.folder)).value("started", config::Value());
-      if (started.is_string()) run.began = read_timestamp(started.get<std::string>()).value_or(0);
-    } catch (const Error&) {  // its summary cannot be read: any other run is newer
-    }
-    if (!newest || run.began >= newest->began) newest = std::move(run);  // of one second: the greater id
+    const std::time_t began = began_at(folder / id);
+    // Of runs that began in one second, the one with the greater id.
+    if (!newest || began >= newest->began) newest = {.folder = folder / id, .began = began};
   }
   return newest;
 }

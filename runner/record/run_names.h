@@ -19,8 +19,7 @@ inline constexpr std::size_t kShortestPart = 4;
 // runs.
 std::optional<std::filesystem::path> folder_by_part(const std::filesystem::path& results, const std::string& named);
 
-// Is it a folder `latest` beside the folders of runs? A tool that follows links made it of the link: its run stands
-// beside it.
+// Is it a folder `latest` beside the folder of the same run? A tool that follows links made it of the link.
 bool is_copied_link(const std::filesystem::path& folder);
 
 // The newest run or sweep of a name.

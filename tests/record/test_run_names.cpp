@@ -220,6 +220,16 @@ TEST_CASE("in results whose links were copied as folders the newest run is found
   const RunDirectory next = started(copy, "c", "e");
   CHECK(fs::read_symlink(copy / "c/latest") == "e");
   CHECK(fs::exists(copy / "c/.latest-copy/config.toml"));
+  // A run that was copied alone is a run like any other.
+  const fs::path alone = scratch.folder() / "alone";
+  fs::create_directories(alone / "a");
+  fs::copy(results / "a/latest", alone / "a/latest", fs::copy_options::recursive);
+  CHECK(RunDirectory::find(alone, "a").path() == alone / "a/latest");
+  RunDirectory(alone / "a/latest").begin([] { return std::string(); });
+  CHECK(RunDirectory::find(alone, "a").begun());
+  started(alone, "a", "1");
+  CHECK(fs::read_symlink(alone / "a/latest") == "1");
+  CHECK(RunDirectory::find(alone, "a/latest-copy").begun());
 }
 
 TEST_CASE("links that lead nowhere or to themselves are not the latest run") {

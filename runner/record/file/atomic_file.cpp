@@ -21,16 +21,15 @@ Error unwritten(const std::string& what, const fs::path& file) {
   return training_error(what + ": " + errno_text(error), file.string(), remedy_for_write(error));
 }
 
-// A tool that follows links has made a folder of a link. The folder is the user's: it stays, under another name.
-bool put_folder_aside(const fs::path& link) {
+// A tool that follows links has made a folder of a link. The folder is the user's: it gets another name, and stays.
+bool put_folder_aside(const fs::path& link, const std::string& name) {
   std::error_code error;
   if (fs::symlink_status(link, error).type() != fs::file_type::directory) return false;
-  fs::path aside = link.parent_path() / ("." + link.filename().string() + "-copy");
-  while (fs::exists(aside, error)) aside += "+";
+  fs::path aside = link.parent_path() / name;
+  while (fs::exists(aside, error)) aside += "-copy";
   fs::rename(link, aside, error);
   if (error) return false;
-  log::warn(link.string() + " was a folder, as tools make of a link when they copy it. It is " + aside.string() +
-            " now: nothing reads it");
+  log::warn(link.string() + " was a folder, as tools make of a link when they copy it; it is now " + aside.string());
   return true;
 }
 
@@ -52,7 +51,7 @@ void write_atomically(const fs::path& file, const std::string& text) {
   }
 }
 
-void link_atomically(const fs::path& link, const std::string& target) {
+void link_atomically(const fs::path& link, const std::string& target, const std::string& folder_aside) {
   const fs::path folder = link.has_parent_path() ? link.parent_path() : ".";
   // A fixed temporary name: the next process replaces the file that a killed process left. Runs that start at the same
   // moment link the same name; they wait for each other if the file system has locks.
@@ -65,7 +64,7 @@ void link_atomically(const fs::path& link, const std::string& target) {
   unlink(temporary.c_str());
   if (symlink(target.c_str(), temporary.c_str()) == 0) {
     if (rename(temporary.c_str(), link.c_str()) == 0) return;
-    if (put_folder_aside(link) && rename(temporary.c_str(), link.c_str()) == 0) return;
+    if (put_folder_aside(link, folder_aside) && rename(temporary.c_str(), link.c_str()) == 0) return;
   }
   const Error error = unwritten("cannot link", link);
   unlink(temporary.c_str());

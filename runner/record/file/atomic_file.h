@@ -10,8 +10,11 @@ namespace ddp::record {
 // Throws ddp::Error (training).
 void write_atomically(const std::filesystem::path& file, const std::string& text);
 
-// Points a symbolic link at `target` (relative to the link's folder). Replaces the old link at once.
-void link_atomically(const std::filesystem::path& link, const std::string& target);
+// Points a symbolic link at `target` (relative to the link's folder). Replaces the old link at once. A folder in its
+// place gets the name `folder_aside`, with a warning; hidden, it is not taken for a run.
+inline constexpr const char* kCopyOfLatest = ".latest-copy";
+void link_atomically(const std::filesystem::path& link, const std::string& target,
+                     const std::string& folder_aside = kCopyOfLatest);
 
 // Makes the folder's entries (created and renamed files) survive a power cut.
 void sync_folder(const std::filesystem::path& folder);
