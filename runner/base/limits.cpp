@@ -125,6 +125,10 @@ std::string task_limit(const fs::path& root) {
   return "the limit is " + std::to_string(most) + " processes and threads (" + where + ")";
 }
 
+std::string task_limit_behind(const std::string& words) {
+  return words.find("libgomp: Thread creation failed") == std::string::npos ? "" : "; " + task_limit();
+}
+
 std::string cpu_time_limit(int signal, const rusage& used) {
   rlimit limit{};
   if (getrlimit(RLIMIT_CPU, &limit) != 0 || (signal != SIGXCPU && signal != SIGKILL)) return "";

@@ -26,6 +26,9 @@ std::int64_t available_memory(const std::filesystem::path& root = "/");
 // EAGAIN.
 std::string task_limit(const std::filesystem::path& root = "/");
 
+// The same with "; " before it if these last words of a process are those of OpenMP without a thread; else "".
+std::string task_limit_behind(const std::string& words);
+
 // Describes the limit on CPU time if it is what ended a child by this signal; "" if it is not.
 std::string cpu_time_limit(int signal, const rusage& used);
 

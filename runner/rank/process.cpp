@@ -1,6 +1,9 @@
 #include "rank/process.h"
 
 #include <malloc.h>
+#include <future>
+#include <thread>
+#include <vector>
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
@@ -36,13 +39,30 @@ dist::PeerLost lost_rank(const Task& t, const dist::Groups& groups) {
   return dist::PeerLost("waited for " + collective_in_words(t) + ": " + lost.what, "", lost.remedy);
 }
 
+// LibTorch's pool of threads waits for ever for a thread that a limit keeps from starting. Here its start fails with an
+// exception.
+void require_threads(int count) {
+  std::promise<void> all_started;
+  const std::shared_future<void> end = all_started.get_future().share();
+  std::vector<std::jthread> threads;
+  try {
+    for (int i = 0; i < count; ++i) threads.emplace_back([end] { end.wait(); });
+  } catch (...) {
+    all_started.set_value();
+    throw;
+  }
+  all_started.set_value();
+}
+
 }  // namespace
 
 c10::Device first_device(const Task& t) { return c10::Device(t.devices.front()); }
 
 void prepare_process(const Task& t) {
   const auto& e = *t.experiment;
-  at::set_num_threads(static_cast<int>(*e.threads));
+  const int threads = static_cast<int>(*e.threads);
+  require_threads(threads - 1);
+  at::set_num_threads(threads);
   at::globalContext().setDeterministicCuDNN(e.deterministic);
   at::globalContext().setBenchmarkCuDNN(!e.deterministic);
   if (e.tf32) {

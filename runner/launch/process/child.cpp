@@ -140,7 +140,10 @@ std::string ask_child(const std::string& what, std::vector<int> kept, const std:
     throw training_error(what + " ended by signal " + std::to_string(signal) + " (" + strsignal(signal) + ")" +
                          (limit.empty() ? "" : ": " + limit));
   }
-  if (WEXITSTATUS(status) != 0) throw training_error(what + " failed: " + last_words(said.get()));
+  if (WEXITSTATUS(status) != 0) {
+    const std::string words = last_words(said.get());
+    throw training_error(what + " failed: " + words + task_limit_behind(words));
+  }
   return answer;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/own_command.h"
 #include "base/shell_word.h"
@@ -139,8 +140,9 @@ std::string in_words(record::Failure failure, const record::RunDirectory& direct
   // A rank of another machine has no log name yet; its log is here.
   if (failure.log.empty()) failure.log = directory.log(failure.rank).string();
   const std::string rank = "rank " + std::to_string(failure.rank);
-  std::string text = rank + " (" + s.devices[failure.rank] + "): " + failure.what;
   const auto before = lines_before(last_lines(failure.log, kLastLines), failure.what);
+  std::string text = rank + " (" + s.devices[failure.rank] + "): " + failure.what;
+  if (!before.empty()) text += task_limit_behind(before.back());
   if (!before.empty()) text += "\n  the last lines of " + rank + ":";
   for (const auto& line : before) text += "\n    | " + line;
   return text + "\n  the log of " + rank + ": " + failure.log;
