@@ -74,7 +74,7 @@ class TableEncoder {
     for (const Table::Piece& piece : table_.pieces) encode(piece);
     mistakes_.require_none(table_);
   }
-  // Returns the unknown values and those that count as missing, with the first ones of each column in the order of the
+  // Returns unknown values, and names that count as missing, with the first ones of each column in the order of the
   // rows.
   std::vector<UnknownNames> unknown_names() const {
     std::vector<UnknownNames> all;

@@ -8,7 +8,7 @@
 
 namespace ddp::datasets {
 
-// Which values of a column are one.
+// The rule by which two values of a column are one.
 enum class Equal {
   bytes,                 // texts with the same bytes, such as categories
   numbers,               // the same number, such as 1 and 1.0, if every value is one; 007 is text, not a number

@@ -39,7 +39,7 @@ class TextLines {
 // not have.
 std::string standard_json(std::string_view line);
 
-// What a file of JSON lines holds, from a pass over all its lines.
+// The content of a file of JSON lines, from a pass over all its lines.
 struct JsonlContent {
   // All keys in the order of their first lines, each with the type of its first cell that is not null. A column of
   // whole numbers that also has others is one of doubles.

@@ -139,7 +139,7 @@ TEST_CASE("A float as text has the shortest digits that give the same double") {
   CHECK(columnar_rows(*content, {{"a", CellType::text}}) == Rows{{"0.1"}, {"1e+300"}, {"100000"}, {"-2.5"}, {"3"}});
 }
 
-TEST_CASE("Only null is missing in columns, and NaN in those of numbers; no text is") {
+TEST_CASE("Only null is missing in columns, and NaN in columns of numbers; no text is missing") {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   arrow::DoubleBuilder numbers;
   for (const double value : {1.0, nan, 3.0}) REQUIRE(numbers.Append(value).ok());
