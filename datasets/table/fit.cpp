@@ -103,6 +103,7 @@ void fit(Encoder& e, const Table& table, const at::Tensor& rows, const TableSect
       }
     }
   });
+  if (e.width() == 0) throw usage_error("have no value in the training rows: no input is left", "dataset.categories");
   fit_targets(e, table, mask, options);
 }
 

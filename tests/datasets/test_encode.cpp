@@ -4,6 +4,7 @@
 
 #include <ATen/ops/equal.h>
 #include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
 
 #include "catch.h"
 #include "datasets/table/encoder.h"
@@ -123,6 +124,17 @@ TEST_CASE("a category that counts as missing by the default is named, and so is 
                  "column \"y\": is \"NA\", which counts as missing, but it is the target"));
   table.how->missing_values = {"", "NA"};
   CHECK(warnings().empty());
+}
+
+TEST_CASE("categories without a value in the training rows are refused if no other feature is left") {
+  const std::vector<std::int32_t> offsets = {0, 0};
+  const std::uint8_t none = 0;
+  Table table{.files = {{.path = "table.jsonl"}}, .rows = 1};
+  table.pieces.push_back({.chunk = {.rows = 1, .columns = {{.offsets = offsets.data(), .text = "", .valid = &none}}}});
+  Encoder encoder;
+  encoder.features.push_back({"colour", /*is_category=*/true, {}, 0, {}});
+  CHECK(contains(error_of([&] { fit(encoder, table, at::zeros({1}, at::kLong), TableSection()); }),
+                 "dataset.categories: have no value in the training rows"));
 }
 
 TEST_CASE("a preprocessing.json of version 1 compares numbers by value, and stays one of version 1") {
