@@ -91,13 +91,6 @@ bool all_finite(const at::Tensor& numbers) {
   return finite;
 }
 
-std::optional<std::size_t> first_not_finite(const std::vector<at::Tensor>& gradients) {
-  for (std::size_t i = 0; i < gradients.size(); ++i) {
-    if (gradients[i].defined() && !all_finite(gradients[i])) return i;
-  }
-  return {};
-}
-
 GradientWatch::GradientWatch(const NamedTensors& parameters, std::function<void(std::size_t)> found)
     : found_(std::move(found)) {
   for (std::size_t i = 0; i < parameters.size(); ++i) {

@@ -22,9 +22,6 @@ std::vector<std::vector<at::Tensor>> by_device_and_type(const std::vector<at::Te
 // Tells whether no number of a tensor is NaN or infinite. On a GPU this waits for the device.
 bool all_finite(const at::Tensor& numbers);
 
-// Returns the index of the first gradient that is not finite; nothing if all are, or are undefined.
-std::optional<std::size_t> first_not_finite(const std::vector<at::Tensor>& gradients);
-
 // Looks at each gradient as backward makes it, before it is added to those of other micro-batches and ranks: a number
 // that is not finite stays so in every sum. On a CPU the gradient is then still in the cache.
 class GradientWatch {
