@@ -196,11 +196,12 @@ bool edits_batch_size(const record::RunDirectory& run, const config::Experiment&
 
 config::Loaded trained_settings(const record::RunDirectory& run, const fs::path& checkpoint,
                                 const std::vector<std::string>& sets) {
-  config::Loaded now = launch::load_experiment(run.config(), sets);
   const fs::path settings = record::settings_file(run, checkpoint);
-  if (settings == run.config()) return now;
   config::Loaded trained = launch::load_experiment(settings, sets);
-  std::vector<std::string> moved = moved_files(trained.experiment, now.experiment);
+  const auto files = config::named_files(trained.experiment, trained.experiment.components());
+  if (std::all_of(files.begin(), files.end(), [](const auto& file) { return is_there(file.path); })) return trained;
+  std::vector<std::string> moved =
+      moved_files(trained.experiment, launch::load_experiment(run.config(), sets).experiment);
   if (moved.empty()) return trained;
   moved.insert(moved.begin(), sets.begin(), sets.end());
   return launch::load_experiment(settings, moved);
