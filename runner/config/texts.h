@@ -8,8 +8,8 @@
 // vary: only some datasets have files as `inputs`.
 namespace ddp::config {
 
-// TOML takes a value of the command line such as 1e5, 007.50, true or 2026-01-01 for no text. Where an option takes
-// only texts, makes it the text that was typed. `node`: the value of `key`; with the key "", the whole file.
+// TOML takes a value of the command line such as 1e5, 1.50, true or 2026-01-01 for no text. Makes it the text that was
+// typed if its option takes only texts. `node`: the value of `key`; with the key "", the whole file.
 void keep_texts_as_typed(Node& node, const std::string& key, const Node& base, const std::vector<Parameter>& parameters,
                          const Components& components);
 

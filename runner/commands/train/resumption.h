@@ -18,7 +18,7 @@ struct Resumption {
   std::string from = "latest";
   std::string typed = {};     // this command line, if it can take --data-changed
   bool data_changed = false;  // accept changed data
-  bool forks = false;         // begins with the settings of the checkpoint, not with those of the run
+  bool forks = false;         // begins with the settings of the checkpoint, and not of the run
 };
 
 // The checkpoint from which the run resumes, and the prepared experiment.

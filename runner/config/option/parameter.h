@@ -26,7 +26,7 @@ struct Parameter {
 
   bool is_range() const { return choices.empty(); }
   // The value at 0 <= u < 1. Each choice, or each part of the range, gets an equal share. Numbers of a range have six
-  // significant digits, which people can read and type; those of a narrow range or with a small step have more.
+  // significant digits, which people can read and type; in a narrow range or with a small step they have more.
   Node at(double u) const;
   // The values of a list, or the ends of a range.
   std::vector<Node> samples() const;
