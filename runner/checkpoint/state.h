@@ -41,7 +41,7 @@ struct State {
   std::string ended_by;  // why the run ended here: record::kAllSteps or a rule's name; empty: not ended
   std::map<std::string, config::Value> rules = {};  // the state of each rule (train/rules), by its name
   std::string config_hash;
-  std::string settings = {};  // the text of the checkpoint's config.toml, a file of its own
+  std::string settings = {};  // the text of the checkpoint's settings.toml, a file of its own
   std::map<std::string, record::Digest> files;
   // The files of the data, recorded before they were read; nullopt: an older version wrote the state.
   std::optional<std::vector<record::DataFile>> data = std::vector<record::DataFile>{};

@@ -12,17 +12,20 @@ namespace ddp::record {
 namespace fs = std::filesystem;
 namespace {
 
-fs::path own_settings(const fs::path& checkpoint) { return checkpoint / kSettings; }
-
-bool has_own(const fs::path& checkpoint) {
-  std::error_code unreadable;
-  return fs::exists(own_settings(checkpoint), unreadable);
+// Returns a checkpoint's own settings; an empty path if it has none.
+fs::path own_settings(const fs::path& checkpoint) {
+  for (const char* name : {kSettings, "config.toml"}) {
+    std::error_code unreadable;
+    if (fs::exists(checkpoint / name, unreadable)) return checkpoint / name;
+  }
+  return {};
 }
 
 }  // namespace
 
 fs::path settings_file(const RunDirectory& run, const fs::path& checkpoint) {
-  return !checkpoint.empty() && has_own(checkpoint) ? own_settings(checkpoint) : run.config();
+  const fs::path own = checkpoint.empty() ? fs::path() : own_settings(checkpoint);
+  return own.empty() ? run.config() : own;
 }
 
 fs::path newest_settings(const RunDirectory& run) { return settings_file(run, latest_checkpoint(run.checkpoints())); }
@@ -36,12 +39,12 @@ std::string settings_of_checkpoint(const config::Experiment& settings) {
 
 void keep_settings(const RunDirectory& run, const config::Experiment& settings) {
   for (const fs::path& checkpoint : complete_checkpoints(run.checkpoints())) {
-    if (!has_own(checkpoint)) write_settings(checkpoint, settings);
+    if (own_settings(checkpoint).empty()) write_settings(checkpoint, settings);
   }
 }
 
 void write_settings(const fs::path& checkpoint, const config::Experiment& settings) {
-  write_atomically(own_settings(checkpoint), settings_of_checkpoint(settings));
+  write_atomically(checkpoint / kSettings, settings_of_checkpoint(settings));
 }
 
 }  // namespace ddp::record

@@ -6,13 +6,12 @@
 #include "config/experiment.h"
 #include "record/run_directory.h"
 
-// The settings that trained a checkpoint: its own config.toml, which is saved with it. A person or a resumed run may
-// change the run's config.toml afterwards. Checkpoints of older versions have none until a resumed run changes that
-// file.
+// The settings that trained a checkpoint: its settings.toml, which is saved with it. A person or a resumed run may
+// change the run's config.toml afterwards. Checkpoints of older versions have no such file, or it is named config.toml.
 namespace ddp::record {
 
-// In the folder of a checkpoint.
-inline constexpr const char* kSettings = "config.toml";
+// In the folder of a checkpoint. A config.toml would make it look like the folder of a run.
+inline constexpr const char* kSettings = "settings.toml";
 
 // Returns the file with the settings that trained the checkpoint. An empty `checkpoint`: the run's config.toml.
 std::filesystem::path settings_file(const RunDirectory& run, const std::filesystem::path& checkpoint);
@@ -20,7 +19,7 @@ std::filesystem::path settings_file(const RunDirectory& run, const std::filesyst
 // The same for the newest complete checkpoint.
 std::filesystem::path newest_settings(const RunDirectory& run);
 
-// Returns the text of a checkpoint's config.toml.
+// Returns the text of a checkpoint's settings.toml.
 std::string settings_of_checkpoint(const config::Experiment& settings);
 
 // Writes the settings into each complete checkpoint that has none of its own. `settings`: of the run's config.toml
