@@ -54,7 +54,8 @@ Source::Source(std::string label, std::filesystem::path folder, std::string text
       text_(std::move(text)),
       kind_(kind),
       rank_(rank),
-      line_starts_(find_lines(text_)) {}
+      line_starts_(find_lines(text_)),
+      is_ascii_(std::all_of(text_.begin(), text_.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; })) {}
 
 std::shared_ptr<const Source> Source::file(const std::filesystem::path& path, std::string text, int rank) {
   const std::string label = path.empty() ? "\"\"" : printable(path.string());
@@ -81,6 +82,8 @@ std::string_view Source::line(std::uint32_t number) const {
 
 std::string_view text_at(const SourceRange& place) {
   std::string_view rest = place.source->line(place.line);
+  // A long line of many values would else be read from its begin for each of them.
+  if (place.source->is_ascii()) return rest.substr(std::min<std::size_t>(place.column - 1, rest.size()), place.width);
   for (std::uint32_t i = 1; i < place.column && !rest.empty(); ++i) take_character(rest);
   const std::string_view from = rest;
   for (std::uint32_t i = 0; i < place.width && !rest.empty(); ++i) take_character(rest);

@@ -29,6 +29,8 @@ class Source {
   int rank() const { return rank_; }
   // Line `number`, from 1, without its line end; empty if no such line exists.
   std::string_view line(std::uint32_t number) const;
+  // Is each character one byte?
+  bool is_ascii() const { return is_ascii_; }
 
  private:
   enum class Kind { file, assignment, option };
@@ -40,6 +42,7 @@ class Source {
   Kind kind_;
   int rank_;
   std::vector<std::size_t> line_starts_;
+  bool is_ascii_;
 };
 
 // A range of characters of a source. Line and column count from 1, columns in code points. Line 0 stands for the whole

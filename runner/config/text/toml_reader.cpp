@@ -50,9 +50,10 @@ class Converter {
 
  private:
   void require_quotes(const toml::key& key) const {
+    if (is_bare_key(key.str())) return;
     const SourceRange at = place(key.source());
     const std::string_view written = text_at(at);
-    if (is_bare_key(key.str()) || written.starts_with('"') || written.starts_with('\'')) return;
+    if (written.starts_with('"') || written.starts_with('\'')) return;
     throw Draft{at,
                 "not TOML: a key consists of the letters A to Z and a to z, digits, \"_\" and \"-\", or has quotes"};
   }
