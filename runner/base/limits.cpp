@@ -121,8 +121,12 @@ std::string task_limit(const fs::path& root) {
     most = of_group;
     where = "pids.max of its control group";
   });
-  if (most == kNoLimit) return "the machine has no room for more processes and threads";
-  return "the limit is " + std::to_string(most) + " processes and threads (" + where + ")";
+  // A thread whose stack finds no address space fails with EAGAIN, too.
+  rlimit space{};
+  const bool limited = getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY;
+  const std::string memory = limited ? "not enough memory (ulimit -v), or " : "";
+  if (most == kNoLimit) return memory + "the machine has no room for more processes and threads";
+  return memory + "the limit is " + std::to_string(most) + " processes and threads (" + where + ")";
 }
 
 std::string task_limit_behind(const std::string& words) {

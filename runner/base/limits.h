@@ -6,7 +6,7 @@
 
 #include <sys/resource.h>
 
-// What this process may use of the machine. The limits of control groups hold for containers and for Slurm's jobs.
+// The part of the machine that this process may use. Control groups limit containers and Slurm's jobs.
 // `root`: where /proc and /sys lie, for tests.
 namespace ddp {
 
@@ -26,7 +26,7 @@ std::int64_t available_memory(const std::filesystem::path& root = "/");
 // EAGAIN.
 std::string task_limit(const std::filesystem::path& root = "/");
 
-// The same with "; " before it if these last words of a process are those of OpenMP without a thread; else "".
+// The same with "; " before it if a process ended with these words because OpenMP had no thread; else "".
 std::string task_limit_behind(const std::string& words);
 
 // Describes the limit on CPU time if it is what ended a child by this signal; "" if it is not.

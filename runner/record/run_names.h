@@ -27,8 +27,7 @@ struct NewestRun {
   std::filesystem::path folder;
   std::time_t began = 0;
 };
-// Returns it by what the summaries in the name's folder say; nothing if there is none. Where `latest` is a link, the
-// link says it.
+// Finds it by the summaries in the name's folder, for a name without a link `latest`; nothing if there is none.
 std::optional<NewestRun> newest_inside(const std::filesystem::path& folder);
 
 // Returns the folder of trial `number` ("007" or "7") of the sweep in the folder `sweep`; nothing if the sweep has no

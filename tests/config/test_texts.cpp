@@ -28,7 +28,7 @@ struct TwoSweeps {
   void check_same_options() const {
     for (const std::size_t n : {0, 1}) {
       CHECK(options_of(second, n) == options_of(first, n));
-      // A resumed sweep compares the values in its journal, which the first sweep wrote, with those of sweep.toml.
+      // A resumed sweep compares the values in its journal, which the first sweep wrote, with the values of sweep.toml.
       const auto values = [n](const LoadedSweep& sweep) {
         return sweep.sweep.named({sweep.sweep.parameters[0].choices.at(n)});
       };

@@ -29,10 +29,10 @@ void* load(const std::filesystem::path& file, const std::string& remedy) {
                                      : remedy);
 }
 
-// By default a thread of OpenMP that waits for the next operation spins for about 3 ms. Where others need the cores, or
-// a container has a CPU quota, two runs of two threads on two cores then took 20 times as long as with this number
-// (about 30 us), which costs nothing on a quiet machine; 1000 spins cost 20 % there, and no spin twice the time.
-// libgomp reads the variable when it is loaded. What the user sets stays.
+// By default a thread of OpenMP that waits for the next operation spins for about 3 ms, and takes the core from other
+// processes, or uses up the CPU quota of a container: two runs of two threads on two cores took 20 times as long as
+// with this number (about 30 us). It costs nothing on a quiet machine; 1000 spins cost 20 % there, and no spin twice
+// the time. libgomp reads the variable when it is loaded. The user's own value stays.
 void limit_spinning() {
   if (std::getenv("OMP_WAIT_POLICY") == nullptr) setenv("GOMP_SPINCOUNT", "3000", /*overwrite=*/0);
 }
