@@ -21,7 +21,6 @@ namespace ddp::record {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* kAccepted = "accepted-data.json";
 constexpr std::int64_t kNanoseconds = 1'000'000'000;
 constexpr int kMostDifferences = 20;
 

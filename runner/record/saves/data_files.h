@@ -13,6 +13,9 @@
 
 namespace ddp::record {
 
+// The file beside the checkpoints with the data that a resume accepted.
+inline constexpr const char* kAccepted = "accepted-data.json";
+
 // The state of one file of a run's data or model, which shows a change of its content. If an option names a folder with
 // more than kFilesByName files, the state is for all files of one folder.
 struct DataFile {

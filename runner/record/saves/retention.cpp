@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "record/saves/checkpoint_index.h"
+#include "record/saves/data_files.h"
 
 namespace ddp::record {
 namespace fs = std::filesystem;
@@ -15,12 +16,12 @@ namespace {
 
 constexpr const char* kRemoved = ".removed";
 
-// Is it one of the temporary names of this program: of a new checkpoint, of one that is removed, of the link?
+// Is it one of the temporary names of this program: of the link, of accepted data, of a new or removed checkpoint?
 bool is_unfinished(const std::string& name) {
   const fs::path file = name;
   if (file.extension() != kUnfinished) return false;
   const fs::path stem = file.stem();
-  if (stem == "latest") return true;
+  if (stem == "latest" || stem == kAccepted) return true;
   const std::string hidden = (stem.extension() == kRemoved ? stem.stem() : stem).string();
   return hidden.starts_with('.') && is_checkpoint_name(hidden.substr(1));
 }
