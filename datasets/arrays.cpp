@@ -40,7 +40,10 @@ void require_rows(const ArrayRows& target, const at::Tensor& rows, std::int64_t 
   check(rows);
 } catch (const Error& error) {
   if (rows.size(0) == 1) {
-    throw usage_error("row " + std::to_string(begin) + ": " + error.summary(), target.shown(), error.remedy());
+    const std::string row = "row " + std::to_string(begin) + ": " + error.summary();
+    // A class without an output: the model is the likelier mistake.
+    if (error.where() == "model") throw usage_error(target.shown() + ": " + row, "model", error.remedy());
+    throw usage_error(row, target.shown(), error.remedy());
   }
   const std::int64_t half = rows.size(0) / 2;
   require_rows(target, rows.narrow(0, 0, half), begin, check);

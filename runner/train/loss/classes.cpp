@@ -18,7 +18,7 @@ void check_indices(const at::Tensor& target, std::int64_t classes, std::int64_t 
   const std::string wrong = std::to_string(low < 0 ? low : high);
   throw usage_error("a target is class " + wrong + ", and the model gives " + std::to_string(classes) +
                         (classes == 1 ? " class" : " classes"),
-                    "loss",
+                    "model",
                     "classes are counted from 0: give the model one output for each class, or set "
                     "loss.ignore_index of cross_entropy to ignore such targets");
 }
