@@ -22,8 +22,8 @@ std::vector<std::vector<at::Tensor>> by_device_and_type(const std::vector<at::Te
 // Tells whether no number of a tensor is NaN or infinite. On a GPU this waits for the device.
 bool all_finite(const at::Tensor& numbers);
 
-// Looks at each gradient as backward makes it, before it is added to those of other micro-batches and ranks: a number
-// that is not finite stays so in every sum. On a CPU the gradient is then still in the cache.
+// Looks at each gradient as backward makes it, before micro-batches and ranks add up their gradients: a number that is
+// not finite stays so in every sum. On a CPU the gradient is then still in the cache.
 class GradientWatch {
  public:
   // Calls `found` during backward with the index of a parameter whose gradient is not finite. Only on a CPU: a GPU's
