@@ -56,6 +56,16 @@ void make_folders(const fs::path& folder) {
   require_change(error, "make the folder", folder);
 }
 
+void refuse_dangling_link(const fs::path& folder) {
+  for (fs::path part = folder; part.has_relative_path(); part = part.parent_path()) {
+    std::error_code no_link;
+    const fs::path target = fs::read_symlink(part, no_link);
+    if (no_link || fs::status(part, no_link).type() != fs::file_type::not_found) continue;
+    throw usage_error("is a link to " + target.string() + ", which is not there", part.string(),
+                      "make that folder, or name another one; for results: --results DIR");
+  }
+}
+
 void remove_all(const fs::path& path) {
   std::error_code error;
   fs::remove_all(path, error);

@@ -24,6 +24,9 @@ std::filesystem::path without_links(const std::filesystem::path& path);
 // Creates the folder and its missing parents.
 void make_folders(const std::filesystem::path& folder);
 
+// Throws ddp::Error (usage) if the folder, or one above it, is a link to nothing.
+void refuse_dangling_link(const std::filesystem::path& folder);
+
 // Removes a file, or a folder with its content. A missing path is no error.
 void remove_all(const std::filesystem::path& path);
 

@@ -189,11 +189,7 @@ bool RunDirectory::make_folder(const fs::path& folder) {
   if (is_new) made_.push_back(folder);
   if (!error) return is_new;
   remove_what_was_made();
-  std::error_code no_link;
-  if (const fs::path target = fs::read_symlink(folder, no_link); !no_link) {
-    throw usage_error("is a link to " + target.string() + ", which is not there", folder.string(),
-                      "make that folder, or name another one; for results: --results DIR");
-  }
+  paths::refuse_dangling_link(folder);
   throw usage_error("cannot make the folder: " + error.message(), folder.string(), remedy_for_write(error.value()));
 }
 

@@ -11,7 +11,7 @@ LONG = "x" * 300
 BAD_ROOTS = {
     "a file": ("file", "Not a directory"),
     "below a file": ("file/below", "Not a directory"),
-    "a link that leads nowhere": ("nowhere", "File exists"),
+    "a link that leads nowhere": ("nowhere", "is a link to gone, which is not there"),
     "links in a circle": ("circle", "Too many levels of symbolic links"),
     "a name that is too long": (LONG, "File name too long"),
 }

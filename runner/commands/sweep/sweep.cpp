@@ -117,6 +117,7 @@ void begin_once(const PreparedSweep& p, const record::RunDirectory& directory) {
   try {
     paths::make_folders(directory.trials());
   } catch (const Error& error) {
+    paths::refuse_dangling_link(directory.trials());
     throw usage_error(error.summary(), error.where());
   }
   const auto until = std::chrono::steady_clock::now() + kPatience;
