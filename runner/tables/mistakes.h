@@ -24,8 +24,7 @@ std::string shown(std::string_view text);
 class Mistakes {
  public:
   // `if_mark`: remedy for a cell such as "?", which may mark a missing value. `unit` precedes the number of each
-  // mistake:
-  // "" for the lines of a text file, "row " for a file without lines.
+  // mistake: "" for the lines of a text file, "row " for a file without lines.
   Mistakes(const std::filesystem::path& file, std::string if_mark, std::string unit = "")
       : file_(file), if_mark_(std::move(if_mark)), unit_(std::move(unit)) {}
 

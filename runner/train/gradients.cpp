@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 
 #include <ATen/Parallel.h>
@@ -117,10 +116,12 @@ void GradientWatch::look(std::size_t parameter, const at::Tensor& gradient) {
 
 void GradientWatch::note(std::size_t parameter) { first_ = std::min(first_.value_or(parameter), parameter); }
 
-std::optional<std::size_t> GradientWatch::first() {
+std::optional<std::size_t> GradientWatch::take_first() {
   if (!largest_.empty()) {
+    // A model may lie on several GPUs.
+    const c10::Device device = largest_.front().second.device();
     std::vector<at::Tensor> values;
-    for (const auto& [parameter, value] : largest_) values.push_back(value);
+    for (const auto& [parameter, value] : largest_) values.push_back(value.to(device, /*non_blocking=*/true));
     const at::Tensor largest = at::stack(values).cpu();  // waits once for all
     for (std::size_t i = 0; i < largest_.size(); ++i) {
       if (!std::isfinite(largest.const_data_ptr<double>()[i])) note(largest_[i].first);

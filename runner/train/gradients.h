@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -27,14 +26,14 @@ bool all_finite(const at::Tensor& numbers);
 class GradientWatch {
  public:
   // Calls `found` during backward with the index of a parameter whose gradient is not finite. Only on a CPU: a GPU's
-  // answer is not known until first() waits for it.
+  // answer is not known until take_first() waits for it.
   GradientWatch(const NamedTensors& parameters, std::function<void(std::size_t)> found);
   ~GradientWatch();
   GradientWatch(const GradientWatch&) = delete;
   GradientWatch& operator=(const GradientWatch&) = delete;
 
-  // Returns the index of the first parameter whose gradient was not finite since the last call. Waits for a GPU.
-  std::optional<std::size_t> first();
+  // Returns the index of the first parameter whose gradient was not finite, and forgets it. Waits for a GPU.
+  std::optional<std::size_t> take_first();
 
  private:
   void look(std::size_t parameter, const at::Tensor& gradient);

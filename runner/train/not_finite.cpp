@@ -1,6 +1,5 @@
 #include "train/not_finite.h"
 
-#include <algorithm>
 #include <cmath>
 #include <sstream>
 
@@ -11,7 +10,7 @@
 #include <ATen/ops/nonzero.h>
 
 #include "base/own_command.h"
-#include "config/components.h"
+#include "config/fitting_model.h"
 #include "record/summary.h"
 
 namespace ddp::train {
@@ -62,10 +61,8 @@ std::string scaling(const config::Experiment& e, const LargestNumbers& largest) 
     sets += " --set dataset.normalise_targets=true";
   if (largest.input <= kSmallScale) return sets;
   if (has_option(e, "normalise", "none")) sets += " --set dataset.normalise=standard";
-  const config::Spec* dataset = e.components().find("dataset", e.dataset.name);
-  const bool scales = dataset != nullptr && std::any_of(dataset->options.begin(), dataset->options.end(),
-                                                        [](const config::Option& o) { return o.name == "scale"; });
-  if (scales && !e.dataset.options.contains("scale")) sets += " --set dataset.scale=" + printed(1 / largest.input);
+  if (config::has_scale(e.components(), e.dataset.name) && !e.dataset.options.contains("scale"))
+    sets += " --set dataset.scale=" + printed(1 / largest.input);
   return sets;
 }
 
@@ -76,34 +73,23 @@ std::string remedy_for_data(const config::Experiment& e) {
   return e.on_nan == "skip" ? correct : correct + "; or give --set on_nan=skip, which skips such steps";
 }
 
-// Returns "give a smaller lr, such as …"; "": a smaller one is no remedy.
-std::string remedy_for_lr(const config::Experiment& e) {
-  const auto lr = e.optimizer.options.find("lr");
-  if (lr == e.optimizer.options.end() || !lr->is_number() || lr->get<double>() <= kLeastLr) return "";
-  return "give a smaller lr, such as --set optimizer.lr=" + printed(smaller(lr->get<double>()));
-}
-
-void add_choice(std::string& text, const std::string& choice) { text += (text.empty() ? "" : ", or ") + choice; }
-
-std::string remedy_for_steps(const config::Experiment& e, const LargestNumbers& largest) {
+// `may_skip`: a step could be left out instead.
+std::string remedy_for_steps(const config::Experiment& e, const LargestNumbers& largest, bool may_skip) {
   std::string text;
-  const auto add = [&](const std::string& choice) { add_choice(text, choice); };
+  const auto add = [&](const std::string& choice) { text += (text.empty() ? "" : ", or ") + choice; };
   const std::string sets = scaling(e, largest);
   if (!sets.empty()) add("start a new run on a small scale:" + sets);
-  const std::string lr = remedy_for_lr(e);
-  if (!lr.empty()) {
-    add(lr);
+  const auto lr = e.optimizer.options.find("lr");
+  const bool has_lr = lr != e.optimizer.options.end() && lr->is_number();
+  if (has_lr && lr->get<double>() > kLeastLr) {
+    add("give a smaller lr, such as --set optimizer.lr=" + printed(smaller(lr->get<double>())));
   } else if (sets.empty()) {
     add("look at the data and the model, for lr is small already: " + plan_command() +
         " shows the range of the first batch");
   }
   if (e.precision == "fp16") add("--set precision=fp32");
+  if (may_skip && e.on_nan != "skip") add("--set on_nan=skip, which skips such steps");
   return text;
-}
-
-std::string with_skip(const config::Experiment& e, std::string remedy) {
-  if (e.on_nan != "skip") add_choice(remedy, "--set on_nan=skip, which skips such steps");
-  return remedy;
 }
 
 std::string what_is_large(const LargestNumbers& largest) {
@@ -134,13 +120,12 @@ Error step_not_finite(const config::Experiment& e, std::int64_t step, const NotF
   const std::string on_rank = " (first on rank " + std::to_string(found.rank) + ")";
   const std::string unchanged = "; the weights were not changed";
   if (found.parameter) {
-    return training_error("the gradient" + of_step + record::kLossNotFinite + on_rank + ", first in the parameter \"" +
-                              parameters[*found.parameter].first + "\", while the loss was finite" + unchanged,
-                          "",
-                          with_skip(e,
-                                    "change an operation of the model that has no finite derivative there, such as "
-                                    "sqrt at 0, or " +
-                                        remedy_for_steps(e, largest)));
+    return training_error(
+        "the gradient" + of_step + record::kLossNotFinite + on_rank + ", first in the parameter \"" +
+            parameters[*found.parameter].first + "\", while the loss was finite" + unchanged,
+        "",
+        "change an operation of the model that has no finite derivative there, such as sqrt at 0, or " +
+            remedy_for_steps(e, largest, /*may_skip=*/true));
   }
   const std::string what = "the loss" + of_step + record::kLossNotFinite + on_rank;
   if (!std::isfinite(largest.input) || !std::isfinite(largest.target)) {
@@ -149,14 +134,14 @@ Error step_not_finite(const config::Experiment& e, std::int64_t step, const NotF
   }
   const std::string large = what_is_large(largest);
   return training_error(what + (large.empty() ? "" : ", with " + large) + unchanged, "",
-                        with_skip(e, remedy_for_steps(e, largest)));
+                        remedy_for_steps(e, largest, /*may_skip=*/true));
 }
 
 Error state_not_finite(const config::Experiment& e, std::int64_t step, const std::string& name,
                        const LargestNumbers& largest) {
   return training_error(
       "after step " + std::to_string(step) + ", " + name + record::kLossNotFinite + ": the updates were too large", "",
-      remedy_for_steps(e, largest));
+      remedy_for_steps(e, largest, /*may_skip=*/false));
 }
 
 Error steps_skipped(const config::Experiment& e, std::int64_t steps, std::int64_t skipped) {

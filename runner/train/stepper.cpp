@@ -11,7 +11,7 @@ using record::Phase;
 StepOutcome Stepper::take(std::int64_t step, double lr, std::int64_t micro_batches) {
   p_.model.zero_grad();
   p_.exchange.begin(step + 1);
-  if (watch_) watch_->first();  // forgets the step before
+  if (watch_) watch_->take_first();  // of a step before
   if (p_.experiment.on_nan == "skip") keep_buffers();
   enter(Phase::loading);
   batches_.start(step, micro_batches);
@@ -79,7 +79,7 @@ void Stepper::run_micro_batch(bool last) {
 void Stepper::post_losses(const at::Tensor& loss, const std::vector<at::Tensor>& inputs, const datasets::Batch& batch) {
   const LossSum losses = batches_.read_losses();
   if (watch_ && !p_.device.is_cpu()) {
-    if (const auto bad = watch_->first()) p_.exchange.gradient_not_finite(*bad);
+    if (const auto bad = watch_->take_first()) p_.exchange.gradient_not_finite(*bad);
   }
   p_.exchange.post(losses);
   if (!losses.finite() && !std::isfinite(loss.item<double>())) largest_ = largest_of(inputs, batch);

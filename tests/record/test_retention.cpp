@@ -59,7 +59,8 @@ TEST_CASE("folders that a user put among the checkpoints are never listed or rem
       "mine.tmp",           ".step-best.tmp",    "step-00000096.tmp", "step-99999999999999999999"};
   for (const std::string& name : of_user) fs::copy(checkpoint, scratch.folder() / name);
   const std::vector<std::string> unfinished{".step-00000096.tmp/state.json", ".step-00000048.removed.tmp/COMPLETE",
-                                            "step-00000100/config.toml.tmp", "accepted-data.json.tmp"};
+                                            "step-00000100/config.toml.tmp", "step-00000100/settings.toml.tmp",
+                                            "accepted-data.json.tmp"};
   for (const std::string& name : unfinished) scratch.write(name, "");
   fs::create_symlink("step-00000096", scratch.folder() / "latest.tmp");
   const fs::path newest = saved(scratch, 100, "0.5");

@@ -51,12 +51,12 @@ TEST_CASE("a gradient is found during backward by the first parameter that has i
   GradientWatch watch(parameters, [&](std::size_t bad) { found.push_back(bad); });
   norm_of(0).backward();
   CHECK(found.empty());
-  CHECK_FALSE(watch.first().has_value());
+  CHECK_FALSE(watch.take_first().has_value());
   (norm_of(0) + norm_of(2) + norm_of(1)).backward();
   REQUIRE(found.size() == 2);
   CHECK(found.back() == 1);
-  CHECK(watch.first() == std::optional<std::size_t>(1));
-  CHECK_FALSE(watch.first().has_value());
+  CHECK(watch.take_first() == std::optional<std::size_t>(1));
+  CHECK_FALSE(watch.take_first().has_value());
 }
 
 TEST_CASE("ranks without shared progress find a gradient in the sum of all, and the rank it came from") {

@@ -159,10 +159,6 @@ std::string fork_command(const Resumption& r, std::int64_t step) {
   return with_sets(own_command("fork " + path_word(r.directory.path()) + " --from " + std::to_string(step)), r.sets);
 }
 
-}  // namespace
-
-namespace {
-
 // Does a path, which may be a pattern, name an existing file or folder?
 bool is_there(const std::string& path) {
   const std::vector<std::string> matches = matching_paths(path);

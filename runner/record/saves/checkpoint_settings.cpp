@@ -14,7 +14,7 @@ namespace {
 
 // Returns a checkpoint's own settings; an empty path if it has none.
 fs::path own_settings(const fs::path& checkpoint) {
-  for (const char* name : {kSettings, "config.toml"}) {
+  for (const char* name : kSettingsNames) {
     std::error_code unreadable;
     if (fs::exists(checkpoint / name, unreadable)) return checkpoint / name;
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <string>
 
@@ -7,11 +8,13 @@
 #include "record/run_directory.h"
 
 // The settings that trained a checkpoint: its settings.toml, which is saved with it. A person or a resumed run may
-// change the run's config.toml afterwards. Checkpoints of older versions have no such file, or it is named config.toml.
+// change the run's config.toml afterwards.
 namespace ddp::record {
 
 // In the folder of a checkpoint. A config.toml would make it look like the folder of a run.
 inline constexpr const char* kSettings = "settings.toml";
+// The names that the file may have. Checkpoints of older versions have none, or a config.toml.
+inline constexpr std::array kSettingsNames{kSettings, "config.toml"};
 
 // Returns the file with the settings that trained the checkpoint. An empty `checkpoint`: the run's config.toml.
 std::filesystem::path settings_file(const RunDirectory& run, const std::filesystem::path& checkpoint);

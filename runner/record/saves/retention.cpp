@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "record/saves/checkpoint_index.h"
+#include "record/saves/checkpoint_settings.h"
 #include "record/saves/data_files.h"
 
 namespace ddp::record {
@@ -45,7 +46,10 @@ void remove_unfinished(const fs::path& checkpoints) {
     if (is_unfinished(name)) {
       fs::remove_all(entry->path(), stays);
     } else if (is_checkpoint_name(name) && !entry->is_symlink(stays)) {
-      fs::remove(entry->path() / (std::string("config.toml") + kUnfinished), stays);  // a resume writes it there
+      // A resume gives the checkpoint its settings.
+      for (const char* settings : kSettingsNames) {
+        fs::remove(entry->path() / (std::string(settings) + kUnfinished), stays);
+      }
     }
   }
 }
