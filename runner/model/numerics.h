@@ -59,4 +59,13 @@ class CastsOfThread {
   at::ScalarType type_;
 };
 
+// Tells whether a CPU float32 tensor has no gaps in memory, in any order of dimensions.
+bool is_plain(const at::Tensor& tensor);
+
+// Tells whether no number of a tensor is NaN or infinite. On a GPU this waits for the device.
+bool all_finite(const at::Tensor& numbers);
+// Returns the largest absolute value of at least one number, as float64: NaN if a number is NaN, else infinite if a
+// number is. Does not wait for a GPU.
+at::Tensor largest_value(const at::Tensor& numbers);
+
 }  // namespace ddp::model

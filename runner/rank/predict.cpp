@@ -18,7 +18,6 @@
 #include "rank/process.h"
 #include "rank/trained_images.h"
 #include "rank/verb.h"
-#include "train/gradients.h"
 
 namespace ddp::rank {
 namespace {
@@ -120,10 +119,10 @@ class Answering {
     try {
       at::Tensor output = answer(batch);
       if (output.sizes() != with_rows(count, row_shape_)) {
-        throw usage_error("gives outputs of shape " + c10::str(output.sizes()) + " for " + std::to_string(count) +
-                              " rows, but of shape " + c10::str(at::IntArrayRef(with_rows(1, row_shape_))) + " for one row",
-                          "the model",
-                          "the first dimension of outputs must be the rows, and no other may depend on them");
+        throw usage_error(
+            "gives outputs of shape " + c10::str(output.sizes()) + " for " + std::to_string(count) +
+                " rows, but of shape " + c10::str(at::IntArrayRef(with_rows(1, row_shape_))) + " for one row",
+            "the model", "the first dimension of outputs must be the rows, and no other may depend on them");
       }
       return output;
     } catch (const c10::IndexError& error) {
@@ -164,7 +163,7 @@ void predict(const PredictRequest& request, const Task& t, const TakeReply&) {
   for (std::string answers; more; more = answering.next()) {
     answers.clear();
     const at::Tensor outputs = answering.outputs();
-    if (!train::all_finite(outputs)) {
+    if (!model::all_finite(outputs)) {
       const at::Tensor sound = outputs.flatten(1).isfinite().all(1);
       t.progress->rank(t.rank).not_finite_rows += outputs.size(0) - sound.sum().item<std::int64_t>();
     }

@@ -17,8 +17,8 @@
 #include "base/shell_word.h"
 #include "checkpoint/everywhere.h"
 #include "checkpoint/rng.h"
+#include "model/numerics.h"
 #include "record/saves/retention.h"
-#include "train/gradients.h"
 
 namespace ddp::train {
 namespace fs = std::filesystem;
@@ -44,7 +44,7 @@ Checkpointer::Checkpointer(CheckpointerParts parts)
 
 void Checkpointer::begin_with(const std::string& state, const NamedTensors& tensors) {
   for (const auto& [name, tensor] : tensors) {
-    if (!all_finite(tensor)) begun_with_.insert(state + "/" + name);
+    if (!model::all_finite(tensor)) begun_with_.insert(state + "/" + name);
   }
 }
 
@@ -52,7 +52,7 @@ std::string Checkpointer::not_finite_in(const std::string& state) const {
   const checkpoint::StateTensors tensors = p_.states.at(state)->tensors();
   for (const NamedTensors* part : {&tensors.steady, &tensors.changing}) {
     for (const auto& [name, tensor] : *part) {
-      if (!all_finite(tensor) && !begun_with_.contains(state + "/" + name)) {
+      if (!model::all_finite(tensor) && !begun_with_.contains(state + "/" + name)) {
         return "\"" + name + "\" of the " + (state == checkpoint::kOptimizer ? "optimizer's state" : state);
       }
     }

@@ -17,6 +17,7 @@
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
 
+#include "model/numerics.h"
 #include "train/gradients.h"
 
 namespace ddp::train {
@@ -69,13 +70,9 @@ bool torch_sums_in_lanes() {
   return true;
 }
 
-// Tells whether a CPU float32 tensor has no gaps in memory, in any order of dimensions.
-bool is_plain(const at::Tensor& tensor) {
-  return tensor.device().is_cpu() && tensor.scalar_type() == at::kFloat && tensor.layout() == at::kStrided &&
-         tensor.is_non_overlapping_and_dense();
+bool are_plain(const std::vector<at::Tensor>& tensors) {
+  return std::all_of(tensors.begin(), tensors.end(), model::is_plain);
 }
-
-bool are_plain(const std::vector<at::Tensor>& tensors) { return std::all_of(tensors.begin(), tensors.end(), is_plain); }
 
 // Calls work(i) for each tensor, on several threads if they are large.
 template <class Work>

@@ -10,7 +10,6 @@
 #include "config/metric.h"
 #include "model/call.h"
 #include "train/batch_rows.h"
-#include "train/gradients.h"
 #include "train/metrics/merge.h"
 
 namespace ddp::train {
@@ -29,7 +28,7 @@ Answer answer(const EvaluationParts& e, const datasets::Batch& batch) {
 }
 
 std::int64_t count_nan(const at::Tensor& output) {
-  if (all_finite(output)) return 0;
+  if (model::all_finite(output)) return 0;
   return output.flatten(1).isnan().any(1).sum().item<std::int64_t>();
 }
 

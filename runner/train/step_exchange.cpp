@@ -7,7 +7,7 @@
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/tensor.h>
 
-#include "train/gradients.h"
+#include "model/numerics.h"
 
 namespace ddp::train {
 namespace {
@@ -178,7 +178,7 @@ class Gathered : public StepExchange {
     std::optional<NotFinite> found;
     for (std::size_t i = 0; i < watched_.size() && !found; ++i) {
       const at::Tensor& gradient = watched_[i].second.grad();
-      if (gradient.defined() && !all_finite(gradient)) found = NotFinite{.rank = 0, .parameter = i};
+      if (gradient.defined() && !model::all_finite(gradient)) found = NotFinite{.rank = 0, .parameter = i};
     }
     if (!found) return {};
     int r = 0;

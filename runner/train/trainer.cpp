@@ -7,6 +7,7 @@
 #include <ATen/ops/scalar_tensor.h>
 
 #include "base/error.h"
+#include "model/numerics.h"
 #include "record/saves/ended_by.h"
 #include "train/not_finite.h"
 
@@ -190,7 +191,7 @@ void Trainer::require_finite(const std::string& name) {
 
 std::string Trainer::broken_parameter() const {
   for (const auto& [name, parameter] : p_.model.parameters()) {
-    if (parameter.requires_grad() && !all_finite(parameter)) return "the parameter \"" + name + "\"";
+    if (parameter.requires_grad() && !model::all_finite(parameter)) return "the parameter \"" + name + "\"";
   }
   return "";
 }

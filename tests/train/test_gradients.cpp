@@ -9,12 +9,15 @@
 #include <torch/csrc/autograd/variable.h>
 
 #include "catch.h"
+#include "model/numerics.h"
 #include "train/gradients.h"
 #include "train/step_exchange.h"
 #include "train/thread_group.h"
 
 namespace ddp::train {
 namespace {
+
+using model::all_finite;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinite = std::numeric_limits<double>::infinity();

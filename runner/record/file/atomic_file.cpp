@@ -24,7 +24,6 @@ Error unwritten(const std::string& what, const fs::path& file) {
 // A tool that follows links has made a folder of a link. The folder is the user's: it gets another name, and stays.
 bool put_folder_aside(const fs::path& link, const std::string& name) {
   std::error_code error;
-  if (fs::symlink_status(link, error).type() != fs::file_type::directory) return false;
   fs::path aside = link.parent_path() / name;
   while (fs::exists(aside, error)) aside += "-copy";
   fs::rename(link, aside, error);
@@ -64,7 +63,7 @@ void link_atomically(const fs::path& link, const std::string& target, const std:
   unlink(temporary.c_str());
   if (symlink(target.c_str(), temporary.c_str()) == 0) {
     if (rename(temporary.c_str(), link.c_str()) == 0) return;
-    if (put_folder_aside(link, folder_aside) && rename(temporary.c_str(), link.c_str()) == 0) return;
+    if (errno == EISDIR && put_folder_aside(link, folder_aside) && rename(temporary.c_str(), link.c_str()) == 0) return;
   }
   const Error error = unwritten("cannot link", link);
   unlink(temporary.c_str());
