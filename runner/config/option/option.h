@@ -45,6 +45,7 @@ struct Spec {
 struct Option {
   std::string name = {};
   std::string doc = {};
+  std::vector<std::string> aliases = {};   // other programs' names of this key: never taken, only hinted at
   Range range = {};                        // of a number, or of each number of a list
   std::vector<std::string> choices = {};   // of a text: the only allowed values
   std::string form = {};                   // of a text: the name of its form, for text_form()

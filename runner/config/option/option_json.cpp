@@ -40,6 +40,7 @@ Value option_to_json(const Option& option) {
   Value json = Value::object();
   json["name"] = option.name;
   if (!option.doc.empty()) json["doc"] = option.doc;
+  if (!option.aliases.empty()) json["aliases"] = option.aliases;
   for (Type type : option.types) json["types"].push_back(type_name(type));
   if (option.item) json["item"] = type_name(*option.item);
   if (const Value range = range_to_json(option.range); !range.empty()) json["range"] = range;
@@ -64,6 +65,7 @@ Option option_from_json(const Value& json) {
   for (const Value& type : json.value("types", Value::array())) {
     option.types.push_back(type_from(type.get<std::string>()));
   }
+  option.aliases = json.value("aliases", std::vector<std::string>());
   if (json.contains("item")) option.item = type_from(json["item"].get<std::string>());
   option.range = range_from_json(json.value("range", Value::object()));
   option.choices = json.value("choices", std::vector<std::string>());
