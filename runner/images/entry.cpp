@@ -4,15 +4,14 @@
 #include <new>
 #include <utility>
 
-#include "base/error.h"
-#include "images/image_error.h"
-#include "images/jpeg.h"
-#include "images/png.h"
-#include "images/tar.h"
-#include "images/webp.h"
+#include "config/text/source.h"
+#include "images/decoders.h"
 
 namespace ddp::images {
 namespace {
+
+// Twice Image.MAX_IMAGE_PIXELS: above this, Pillow raises DecompressionBombError.
+constexpr std::int64_t kMostPixels = 178'956'970;
 
 // Reports exceptions of the standard library, which a damaged file may cause, as errors of the file.
 template <class Call>
@@ -55,6 +54,26 @@ std::unique_ptr<format::ImageFile> open(std::span<const std::byte> bytes, const 
 }
 
 }  // namespace
+
+Error damaged(const std::string& name, const std::string& why) {
+  return usage_error("is damaged: " + config::printable(why), name);
+}
+
+Error truncated(const std::string& name) { return usage_error("is truncated: it ends before the image does", name); }
+
+Error unsupported(const std::string& name, const std::string& kind, const std::string& remedy) {
+  return usage_error("is " + kind + ", which is not supported", name, remedy);
+}
+
+void check_size(const std::string& name, const format::ImageSize& size) {
+  if (size.height < 1 || size.width < 1) throw damaged(name, "it has no pixels");
+  if (size.width > kMostPixels / size.height) {
+    throw usage_error("claims " + std::to_string(size.width) + "x" + std::to_string(size.height) +
+                          " pixels; the limit is " + std::to_string(kMostPixels) + " pixels",
+                      name, "make it smaller");
+  }
+}
+
 }  // namespace ddp::images
 
 ddp::format::ImageFile* ddp_open_image(const std::span<const std::byte>* bytes, const std::string* name) {

@@ -1,5 +1,3 @@
-#include "images/tar.h"
-
 #include <array>
 #include <fstream>
 #include <memory>
@@ -8,8 +6,8 @@
 #include <archive.h>
 #include <archive_entry.h>
 
-#include "base/error.h"
 #include "config/text/source.h"
+#include "images/decoders.h"
 
 namespace ddp::images {
 namespace {

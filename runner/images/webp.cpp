@@ -1,5 +1,3 @@
-#include "images/webp.h"
-
 #include <algorithm>
 #include <cstring>
 #include <string_view>
@@ -7,7 +5,7 @@
 
 #include <webp/decode.h>
 
-#include "images/image_error.h"
+#include "images/decoders.h"
 
 namespace ddp::images {
 namespace {

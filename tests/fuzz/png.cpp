@@ -10,9 +10,8 @@
 
 #include "base/error.h"
 #include "image.h"
+#include "images/decoders.h"
 #include "images/png.h"
-#include "images/png_decompression.h"
-#include "images/png_stream.h"
 #include "target.h"
 
 namespace {

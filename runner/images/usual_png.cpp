@@ -1,15 +1,12 @@
-#include "images/png_stream.h"
+#include <libdeflate.h>
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <memory>
-#include <optional>
 #include <vector>
 
-#include <libdeflate.h>
-
-#include "images/png_chunks.h"
-#include "images/png_filters.h"
+#include "images/png.h"
 
 namespace ddp::images {
 namespace {
@@ -41,10 +38,10 @@ int channels_of(int color) {
   }
 }
 
-bool is_usual(const PngHeader& header, const PngChunk& chunk) {
-  const bool is_of_one_method = chunk.data[10] == std::byte{0} && chunk.data[11] == std::byte{0};
-  return header.bits == 8 && !header.interlaced && channels_of(header.color) > 0 && is_of_one_method &&
-         chunk.is_intact();
+// Does the checksum match the name and the data?
+bool is_intact(const PngChunk& chunk) {
+  const std::byte* const end = chunk.data.data() + chunk.data.size();
+  return libdeflate_crc32(0, chunk.type.data(), chunk.type.size() + chunk.data.size()) == big_endian({end, 4});
 }
 
 // Is this an ancillary chunk, which does not affect the pixels?
@@ -69,22 +66,20 @@ bool take_palette(const PngChunk& chunk, Content& content) {
     content.palette[i / kRgbBytes][i % kRgbBytes] = std::to_integer<std::uint8_t>(chunk.data[i]);
   }
   content.colors = colors;
-  return chunk.is_intact();
+  return is_intact(chunk);
 }
 
 // Takes the chunks of pixels, which are consecutive.
 bool take_packed(PngChunk chunk, std::span<const std::byte> left, Content& content) {
   content.packed = chunk.data;
-  bool is_first = true;
-  while (chunk.type == "IDAT") {
-    if (chunk.data.size() > kLongestChunk || !chunk.is_intact()) return false;
+  for (bool is_first = true; chunk.type == "IDAT"; is_first = false) {
+    if (chunk.data.size() > kLongestChunk || !is_intact(chunk)) return false;
     if (!is_first) {
       if (content.joined.empty()) content.joined.assign(content.packed.begin(), content.packed.end());
       content.joined.insert(content.joined.end(), chunk.data.begin(), chunk.data.end());
       content.packed = content.joined;
     }
-    is_first = false;
-    const std::optional<PngChunk> next = take_png_chunk(left);
+    const auto next = take_png_chunk(left);
     if (!next) return false;
     chunk = *next;
   }
@@ -93,11 +88,13 @@ bool take_packed(PngChunk chunk, std::span<const std::byte> left, Content& conte
 
 bool take_content(std::span<const std::byte> bytes, const PngHeader& header, Content& content) {
   std::span<const std::byte> left = bytes.subspan(kPngSignatureBytes);
-  std::optional<PngChunk> chunk = take_png_chunk(left);
-  if (!chunk || !is_usual(header, *chunk)) return false;
+  auto chunk = take_png_chunk(left);
+  const bool has_known_methods = chunk && chunk->data[10] == std::byte{0} && chunk->data[11] == std::byte{0};
+  if (!has_known_methods || !is_intact(*chunk)) return false;
   while ((chunk = take_png_chunk(left))) {
-    if (chunk->type == "IDAT")
+    if (chunk->type == "IDAT") {
       return (header.color != kPalette || content.colors > 0) && take_packed(*chunk, left, content);
+    }
     if (chunk->type == "PLTE" && header.color == kPalette) {
       if (!take_palette(*chunk, content)) return false;
     } else if (!may_be_passed_over(*chunk)) {
@@ -107,15 +104,11 @@ bool take_content(std::span<const std::byte> bytes, const PngHeader& header, Con
   return false;
 }
 
-// zlib rejects distances beyond the window that the stream's first byte declares; libdeflate does not. The window must
-// therefore be large enough for every distance.
-bool has_window_for(std::span<const std::byte> packed, std::size_t size) {
-  const std::size_t window = std::size_t{256} << (std::to_integer<unsigned>(packed[0]) >> 4);
-  return window >= std::min(size, kLargestWindow);
-}
-
-// Decompresses a stream that must contain exactly the bytes of the pixels.
+// Decompresses a stream that must contain exactly the bytes of the pixels. zlib rejects distances beyond the window
+// that the stream's first byte declares; libdeflate does not. The window must be large enough for every distance.
 bool inflate_all(std::span<const std::byte> packed, std::uint8_t* to, std::size_t size) {
+  const std::size_t window = std::size_t{256} << (std::to_integer<unsigned>(packed[0]) >> 4);
+  if (window < std::min(size, kLargestWindow)) return false;
   const std::unique_ptr<libdeflate_decompressor, decltype(&libdeflate_free_decompressor)> inflater(
       libdeflate_alloc_decompressor(), libdeflate_free_decompressor);
   std::size_t read = 0, written = 0;
@@ -125,13 +118,67 @@ bool inflate_all(std::span<const std::byte> packed, std::uint8_t* to, std::size_
          read == packed.size() && written == size;
 }
 
+// Returns the byte (left, above, or corner, which is above to the left) that is nearest to left + above - corner.
+constexpr auto kNearest = [](int left, int above, int corner) {
+  const int to_left = std::abs(above - corner), to_above = std::abs(left - corner);
+  const int to_corner = std::abs(above + left - 2 * corner);
+  const int of_two = to_above <= to_corner ? above : corner;
+  return to_left <= to_above && to_left <= to_corner ? left : of_two;
+};
+constexpr auto kAverage = [](int left, int above, int) { return (left + above) / 2; };
+
+// Adds to each byte of a row what `predict` makes of the bytes to the left, above, and above to the left.
+template <int channels, class Predict>
+void add_predicted(std::uint8_t* row, const std::uint8_t* above, std::int64_t bytes, const Predict& predict) {
+  int left[channels] = {}, corner[channels] = {};
+  for (std::int64_t i = 0; i < bytes; i += channels) {
+    for (int c = 0; c < channels; ++c) {
+      const int up = above[i + c];
+      left[c] = (row[i + c] + predict(left[c], up, corner[c])) & 0xff;
+      corner[c] = up;
+      row[i + c] = static_cast<std::uint8_t>(left[c]);
+    }
+  }
+}
+
+// Reverses the filters of PNG: "PNG (Portable Network Graphics) Specification", chapter 9. Each row is the number of
+// its filter, then `bytes` bytes, which become the bytes of its pixels. Pixels outside of the image count as 0. Returns
+// false for an unknown filter.
+template <int channels>
+bool undo_filters(std::uint8_t* rows, std::int64_t count, std::int64_t bytes) {
+  const std::vector<std::uint8_t> zeros(static_cast<std::size_t>(bytes));
+  const std::uint8_t* above = zeros.data();
+  for (std::int64_t y = 0; y < count; ++y, rows += 1 + bytes) {
+    std::uint8_t* const row = rows + 1;
+    switch (rows[0]) {
+      case 0:
+        break;
+      case 1:
+        for (std::int64_t i = channels; i < bytes; ++i) row[i] = static_cast<std::uint8_t>(row[i] + row[i - channels]);
+        break;
+      case 2:
+        for (std::int64_t i = 0; i < bytes; ++i) row[i] = static_cast<std::uint8_t>(row[i] + above[i]);
+        break;
+      case 3:
+        add_predicted<channels>(row, above, bytes, kAverage);
+        break;
+      case 4:
+        add_predicted<channels>(row, above, bytes, kNearest);
+        break;
+      default:
+        return false;
+    }
+    above = row;
+  }
+  return true;
+}
+
 void to_rgb(const std::uint8_t* from, std::int64_t width, int color, const Palette& palette, std::uint8_t* to) {
-  const int step = channels_of(color);
   if (color == kRgb) {
     std::copy_n(from, 3 * width, to);
     return;
   }
-  for (std::int64_t x = 0; x < width; ++x, from += step, to += kRgbBytes) {
+  for (std::int64_t x = 0; x < width; ++x, from += channels_of(color), to += kRgbBytes) {
     if (color == kPalette) {
       std::copy_n(palette[*from].data(), kRgbBytes, to);
     } else if (color == kRgba) {
@@ -142,28 +189,29 @@ void to_rgb(const std::uint8_t* from, std::int64_t width, int color, const Palet
   }
 }
 
-// False for a small part at the top: libpng stops reading after its last row.
-bool is_worth_all(const format::Rectangle& part, const PngHeader& header) {
-  return 2 * (part.top + part.height) >= header.size.height;
-}
-
 }  // namespace
 
 bool decode_usual_png(std::span<const std::byte> bytes, const PngHeader& header, const format::Rectangle& part,
                       std::uint8_t* pixels) {
-  Content content;
-  if (!is_worth_all(part, header) || !take_content(bytes, header, content)) return false;
   const int channels = channels_of(header.color);
+  if (header.bits != 8 || header.interlaced || channels == 0) return false;
+  // libpng stops reading after the last row of a part, which is faster for a small part at the top.
+  if (2 * (part.top + part.height) < header.size.height) return false;
+  Content content;
+  if (!take_content(bytes, header, content)) return false;
   const std::int64_t row_bytes = header.size.width * channels;
   const auto size = static_cast<std::size_t>(header.size.height * (1 + row_bytes));
   if (content.packed.empty() || size / kMostExpansion > content.packed.size()) return false;
-  if (!has_window_for(content.packed, size)) return false;
   const auto rows = std::make_unique_for_overwrite<std::uint8_t[]>(size);
   if (!inflate_all(content.packed, rows.get(), size)) return false;
-  if (!undo_png_filters(rows.get(), part.top + part.height, row_bytes, channels)) return false;
-  for (std::int64_t y = 0; y < part.height; ++y) {
-    const std::uint8_t* const row = rows.get() + (part.top + y) * (1 + row_bytes) + 1;
-    to_rgb(row + part.left * channels, part.width, header.color, content.palette, pixels + y * part.width * 3);
+  const auto undo = channels == 1   ? undo_filters<1>
+                    : channels == 2 ? undo_filters<2>
+                    : channels == 3 ? undo_filters<3>
+                                    : undo_filters<4>;
+  if (!undo(rows.get(), part.top + part.height, row_bytes)) return false;
+  for (std::int64_t y = part.top; y < part.top + part.height; ++y, pixels += 3 * part.width) {
+    to_rgb(rows.get() + y * (1 + row_bytes) + 1 + part.left * channels, part.width, header.color, content.palette,
+           pixels);
   }
   return true;
 }
