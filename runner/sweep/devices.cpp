@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "launch/plan/device_lock.h"
+#include "launch/plan/devices.h"
 
 namespace ddp::sweep {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/file_descriptor.h"
-#include "launch/plan/gpus.h"
+#include "launch/plan/devices.h"
 
 namespace ddp::sweep {
 

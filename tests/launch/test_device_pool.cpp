@@ -1,6 +1,6 @@
 #include "base/error.h"
 #include "catch.h"
-#include "launch/plan/device_pool.h"
+#include "launch/plan/devices.h"
 #include "launch/plan/plan.h"
 
 namespace ddp::launch {

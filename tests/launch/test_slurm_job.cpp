@@ -2,7 +2,7 @@
 
 #include "base/shell_word.h"
 #include "catch.h"
-#include "launch/slurm/slurm_job.h"
+#include "launch/cluster/slurm_job.h"
 
 namespace ddp::launch {
 namespace {

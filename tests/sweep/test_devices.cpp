@@ -4,7 +4,7 @@
 #include <string>
 
 #include "catch.h"
-#include "launch/plan/device_lock.h"
+#include "launch/plan/devices.h"
 #include "sweep/devices.h"
 
 namespace ddp::sweep {

@@ -76,7 +76,7 @@ TEST_CASE("the transform that resizes an image stands before the transforms of t
   CHECK(w.run({"predict", "images", "large.png", "--set", setting}).code == 0);
 }
 
-TEST_CASE("folders of sets in the place of classes are a warning with the paths of the sets") {
+TEST_CASE("folders of sets in the place of classes are a warning") {
   const SetsWorkspace w;
   const std::string training = "dataset.path=" + w.place("data/train");
   const std::string validation = "validation.dataset.path=" + w.place("data/val");
@@ -88,36 +88,12 @@ TEST_CASE("folders of sets in the place of classes are a warning with the paths 
     CHECK(contains(answer.err, "\"dataset.path\" is " + w.place("data") +
                                    ", whose folders are the classes: \"train\", "
                                    "\"val\""));
-    CHECK(contains(answer.err, "--set " + training + " --set " + validation + "\n"));
   }
   const Outcome run = w.run({"run", "images.toml", "--set", training, "--set", validation});
   INFO(run.err);
   CHECK(run.code == 0);
   CHECK_FALSE(contains(run.err, "warning"));
   CHECK(run.run.summary().at("final").contains("val_loss"));
-}
-
-TEST_CASE("only folders of sets are taken for sets") {
-  const SetsWorkspace w;
-  const auto warnings = [&](const std::vector<std::string>& sets = {}) {
-    std::vector<std::string> arguments{"validate", "images.toml"};
-    for (const std::string& set : sets) arguments.insert(arguments.end(), {"--set", set});
-    const Outcome answer = w.run(arguments);
-    CHECK(answer.code == 0);
-    return answer.err;
-  };
-  CHECK(contains(warnings({"validation.split=0.2"}),
-                 "--set validation.split=0 --set validation.dataset.path=" + w.place("data/val")));
-  CHECK_FALSE(contains(warnings({"validation.dataset.path=data/val"}), "--set validation"));
-  fs::rename(w.folder() / "data/val", w.folder() / "data/Test");
-  CHECK(contains(warnings(), "--set test.dataset.path=" + w.place("data/Test")));
-  fs::rename(w.folder() / "data/Test", w.folder() / "data/bus");
-  CHECK(warnings().empty());
-  fs::rename(w.folder() / "data/bus", w.folder() / "bus");
-  CHECK(contains(warnings(), "whose folders are the classes: \"train\"; "));
-  fs::create_directory(w.folder() / "plain");
-  fs::create_directory(w.folder() / "plain/train");
-  CHECK(contains(warnings({"dataset.path=plain"}), w.place("plain/train/CLASS/1.jpg")));
 }
 
 TEST_CASE("validation or test images of another size are refused before the training, with the transform to paste") {

@@ -107,11 +107,11 @@ TEST_CASE("contradictory launch flags are refused") {
       "distributed.init_method: the nodes cannot meet at /no-folder/meet: ");
   check_limit_refused(w, {"run", "x.toml", "--nproc-per-node", "3"}, "--nproc-per-node");
   check_limit_refused(w, {"run", "x.toml", "--rdzv-endpoint", "here"}, "--rdzv-endpoint: \"here\" is not host:port");
-  check_limit_refused(w, {"run", "x.toml", "--rdzv-endpoint", "h:99999"}, "ports count from 1 to 65535");
+  check_limit_refused(w, {"run", "x.toml", "--rdzv-endpoint", "h:99999"}, "is not host:port");
   check_limit_refused(w, {"run", "x.toml", "--rdzv-endpoint", "h:2", "--master-addr", "g"}, "name different places");
   check_limit_refused(w, {"run", "x.toml", "--rdzv-endpoint", "h:2", "--master-port", "3"}, "name different places");
   check_limit_refused(w, {"run", "x.toml", "--master-addr", "127.0.0.1:29500"},
-                      "--master-addr 127.0.0.1 --master-port 29500");
+                      "127.0.0.1:29500: cannot find this host");
   check_limit_refused(w, {"run", "x.toml", "--node-rank", "1"}, "--node-rank: --nnodes is missing");
   check_limit_refused(w, {"run", "x.toml", "--standalone", "--nnodes", "2"}, "--standalone: trains on one node");
   check_limit_refused(w, {"run", "x.toml", "--nnodes", "1:4"}, "--nnodes 4");
@@ -135,7 +135,7 @@ TEST_CASE("torchrun's spellings of the launch flags are accepted") {
   }
 }
 
-TEST_CASE("a place where nodes meet, without several nodes, gets a warning with the way to start them") {
+TEST_CASE("a place where nodes meet, without several nodes, gets a warning") {
   const Workspace w;
   w.write("x.toml", kLimitedPair);
   const auto said = [&](std::vector<std::string> words, const std::vector<std::string>& more) {
@@ -152,7 +152,7 @@ TEST_CASE("a place where nodes meet, without several nodes, gets a warning with 
                                              {"--master-port", "29555"}}) {
     const std::string warning = "warning: " + flags[0] + ": says where nodes meet, and without --nnodes this command";
     CHECK(contains(said(plan, flags), warning));
-    CHECK(contains(said({"plan", "x.toml"}, flags), "give --nnodes and --node-rank too, or leave out " + flags[0]));
+    CHECK(contains(said({"plan", "x.toml"}, flags), warning));
     for (const std::vector<std::string>& alone : {std::vector<std::string>{"--nnodes", "1"}, {"--standalone"}}) {
       std::vector<std::string> words = plan;
       words.insert(words.end(), alone.begin(), alone.end());
@@ -179,7 +179,7 @@ TEST_CASE("launch flags do not make each process of torchrun or srun train a cop
   for (const std::vector<std::string>& flag : std::vector<std::vector<std::string>>{
            {"--nproc-per-node", "2"}, {"--nnodes", "1"}, {"--master-addr", "127.0.0.1"}}) {
     const std::vector<std::string> words = {"run", "x.toml", flag[0], flag[1]};
-    const std::string remedy = "leave out " + flag[0] + " (--standalone trains alone)";
+    const std::string remedy = "leave out the launch flags, or give --standalone";
     const std::string said = check_limit_refused(w, words, "torchrun started this process as rank 0 of 2", torchrun);
     CHECK(contains(said, remedy));
     CHECK(contains(check_limit_refused(w, words, "srun started this process as task 1 of 2", srun), remedy));
@@ -190,7 +190,7 @@ TEST_CASE("launch flags do not make each process of torchrun or srun train a cop
   CHECK(w.run(nodes, srun).code == 0);
   Environment further = srun;
   further["SLURM_STEP_NUM_TASKS"] = "4";
-  const std::string leave_out = "leave out --nnodes, --node-rank, --master-addr\n";
+  const std::string leave_out = "leave out the launch flags";
   CHECK(contains(check_limit_refused(w, nodes, "srun started this process as task 1 of 4", further), leave_out));
   CHECK(contains(check_limit_refused(w, nodes, "torchrun started this process as rank 0 of 2", torchrun), leave_out));
 }
@@ -205,7 +205,7 @@ TEST_CASE("launch flags of several nodes are refused on ranks by hand, unless RA
   using Environment = std::map<std::string, std::string>;
   const Environment machine = {{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "n1"}, {"MASTER_PORT", "29500"}};
   CHECK(w.run(node("1"), machine).code == 0);
-  const std::string remedy = "leave out --nnodes, --node-rank, --master-addr\n";
+  const std::string remedy = "leave out the launch flags";
   const std::string place = "RANK and WORLD_SIZE make this process rank 1 of ";
   CHECK(contains(check_limit_refused(w, node("0"), place + "2", machine), remedy));
   for (const auto& [name, value] : Environment{{"WORLD_SIZE", "4"}, {"LOCAL_WORLD_SIZE", "2"}}) {
@@ -215,7 +215,7 @@ TEST_CASE("launch flags of several nodes are refused on ranks by hand, unless RA
   }
 }
 
-TEST_CASE("training on CPUs in a job with GPUs, too many ranks, and settings that a launcher overrides are told") {
+TEST_CASE("training on CPUs in a job with GPUs, and settings that a launcher overrides, are told") {
   const Workspace w;
   w.write("x.toml", kLimitedPair);
   const std::vector<std::string> planned = {"run", "x.toml", "--dry-run", "--set"};
@@ -227,23 +227,18 @@ TEST_CASE("training on CPUs in a job with GPUs, too many ranks, and settings tha
     return w.run(words, environment).err;
   };
   const std::map<std::string, std::string> job = {{"SLURM_GPUS_ON_NODE", "4"}, {"CUDA_VISIBLE_DEVICES", ""}};
-  CHECK(contains(said("2", job), "Slurm gave this job GPUs (SLURM_GPUS_ON_NODE=4), but none is visible"));
+  CHECK(contains(said("2", job), "Slurm gave this job GPUs, but none is visible"));
   CHECK(said("[\"cpu\", \"cpu\"]", job).empty());
   CHECK(contains(said("2", {{"WORLD_SIZE", "2"}}), "WORLD_SIZE is 2, and RANK is not set: this process trains alone"));
   CHECK(contains(said("2", {{"RANK", "1"}}), "RANK is 1, and WORLD_SIZE is not set: this process trains alone"));
   CHECK(said("2", {{"SLURM_GPUS_ON_NODE", "0"}, {"CUDA_VISIBLE_DEVICES", ""}}).empty());
-  CHECK(contains(said("1000", {{"CUDA_VISIBLE_DEVICES", ""}}), "1000 ranks share "));
   std::map<std::string, std::string> torchrun = {{"RANK", "0"},           {"WORLD_SIZE", "2"},
                                                  {"LOCAL_RANK", "0"},     {"LOCAL_WORLD_SIZE", "2"},
                                                  {"MASTER_ADDR", "host"}, {"CUDA_VISIBLE_DEVICES", ""}};
   const std::vector<std::string> restarts = {"--max-restarts", "2"};
-  std::string warned = said("4", torchrun, restarts);
-  CHECK(contains(warned, "the launcher starts 2 ranks"));
-  CHECK(
-      contains(warned, "--max-restarts has no effect on ranks that are started one by one, with RANK and WORLD_SIZE"));
-  torchrun["TORCHELASTIC_RUN_ID"] = "none";
-  warned = said("4", torchrun, restarts);
-  CHECK(contains(warned, "--max-restarts has no effect on ranks that torchrun started: give it to torchrun"));
+  const std::string warned = said("4", torchrun, restarts);
+  CHECK(contains(warned, "the launcher starts here only 2"));
+  CHECK(contains(warned, "--max-restarts has no effect on ranks that a launcher started"));
 }
 
 TEST_CASE("a sweep is one process, and has Slurm's options only as a job array") {

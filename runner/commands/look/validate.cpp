@@ -17,7 +17,7 @@
 #include "config/load.h"
 #include "launch/cluster/launcher.h"
 #include "launch/library/rank_library.h"
-#include "launch/plan/fitting_machine.h"
+#include "launch/plan/plan.h"
 #include "launch/plan/ineffective.h"
 #include "launch/plan/start.h"
 #include "launch/plugin/experiment.h"

@@ -13,7 +13,7 @@
 #include "base/paths.h"
 #include "base/shell_word.h"
 #include "commands/use/unnamed_output.h"
-#include "launch/slurm/job_devices.h"
+#include "launch/cluster/slurm_job.h"
 #include "record/file/atomic_file.h"
 
 namespace ddp::commands {

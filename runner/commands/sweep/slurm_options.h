@@ -7,7 +7,7 @@
 
 #include "commands/commands.h"
 #include "config/load.h"
-#include "launch/slurm/slurm_job.h"
+#include "launch/cluster/slurm_job.h"
 
 namespace CLI {
 class Option;

@@ -6,7 +6,6 @@
 #include "config/check/files.h"
 #include "launch/held/hold.h"
 #include "launch/library/obtain.h"
-#include "launch/plan/device_warnings.h"
 #include "launch/plan/ineffective.h"
 #include "launch/probe/probe.h"
 

@@ -2,28 +2,53 @@
 
 #include <sys/stat.h>
 #include <unistd.h>
+#include <cstdlib>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/own_command.h"
 #include "base/text_number.h"
 #include "config/text/source.h"
-#include "launch/cluster/endpoint.h"
-#include "launch/cluster/environment.h"
-#include "launch/cluster/lone_process.h"
-#include "launch/slurm/slurm_step.h"
 
 namespace ddp::launch {
 namespace {
 
 constexpr std::uint16_t kTorchrunsPort = 29500;  // the default port of torchrun's nodes
 
+// Returns the value of a variable; nothing if it is not set or empty.
+std::optional<std::string> environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr || *value == '\0' ? std::nullopt : std::optional<std::string>(value);
+}
+
+// A place as a user writes it: "10.0.0.1:29500", "node1:29500", "[fe80::1]:29500".
+struct Endpoint {
+  std::string host;
+  std::uint16_t port = 0;
+};
+
+// Returns a host without the brackets of an IPv6 address: "[::1]" is "::1".
+std::string without_brackets(const std::string& host) {
+  const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
+  return bracketed ? host.substr(1, host.size() - 2) : host;
+}
+
+// Returns nothing if the text is no endpoint.
+std::optional<Endpoint> parse_endpoint(const std::string& text) {
+  const auto colon = text.rfind(':');
+  if (colon == std::string::npos) return {};
+  const std::uint16_t port = text_number<std::uint16_t>(text.substr(colon + 1)).value_or(0);
+  const std::string host = without_brackets(text.substr(0, colon));
+  if (port == 0 || host.empty()) return {};
+  return Endpoint{.host = host, .port = port};
+}
+
 int number_in_environment(const char* name, std::optional<int> otherwise = {}) {
   const auto text = environment(name);
   if (!text && otherwise) return *otherwise;
   const auto number = text ? text_number<int>(*text) : std::nullopt;
   if (number && *number >= 0) return *number;
-  throw usage_error(text ? "is \"" + *text + "\", not a count" : "is not set", std::string("environment: ") + name,
-                    "a launcher sets it; without one, unset RANK and WORLD_SIZE");
+  throw usage_error(text ? "is \"" + *text + "\", not a count" : "is not set", std::string("environment: ") + name);
 }
 
 // Identifies the process that lives as long as torchrun's restarts: its agent, our parent. (Its --rdzv-id is "none"
@@ -39,26 +64,13 @@ std::uint16_t port_in_environment(std::uint16_t otherwise = 0) {
   const auto text = environment("MASTER_PORT");
   if (!text) return otherwise;
   if (const auto port = text_number<std::uint16_t>(*text); port && *port > 0) return *port;
-  const std::string shown = text_number<int>(*text) ? *text : config::in_quotes(*text);
-  throw usage_error("MASTER_PORT is " + shown + ", and ports count from 1 to 65535", "environment",
-                    "set it to a free port of the machine of rank 0, the same for all ranks: 29500");
+  throw usage_error("MASTER_PORT is " + config::in_quotes(*text) + ", and ports count from 1 to 65535", "environment");
 }
 
-// Returns the host of MASTER_ADDR.
-std::string host_in_environment(const std::string& otherwise = "") {
-  const std::string host = environment("MASTER_ADDR").value_or(otherwise);
-  const auto endpoint = port_behind_host(host);
-  if (!endpoint) return without_brackets(host);
-  throw usage_error(
-      "MASTER_ADDR is \"" + host + "\": it has a port", "environment",
-      "give the port apart: MASTER_ADDR=" + endpoint->host + " MASTER_PORT=" + std::to_string(endpoint->port));
-}
-
-void require_rank_below(const std::string& rank, int number, const std::string& size, int count) {
-  if (number < count) return;
-  if (count == 0) throw usage_error(size + " is 0", "environment", "set it to the number of ranks, at least 1");
-  throw usage_error(rank + " is " + std::to_string(number) + ", and " + size + " is " + std::to_string(count),
-                    "environment", "ranks count from 0: the last one is " + std::to_string(count - 1));
+void refuse_if(bool wrong, const std::string& name, int number, const std::string& size, int count) {
+  if (!wrong) return;
+  throw usage_error(name + " is " + std::to_string(number) + ", and " + size + " is " + std::to_string(count),
+                    "environment");
 }
 
 Launch by_torchrun() {
@@ -67,30 +79,89 @@ Launch by_torchrun() {
   l.world_size = number_in_environment("WORLD_SIZE");
   l.local_rank = number_in_environment("LOCAL_RANK", 0);
   l.ranks_here = number_in_environment("LOCAL_WORLD_SIZE", 1);
-  l.master_host = host_in_environment();
+  l.master_host = without_brackets(environment("MASTER_ADDR").value_or(""));
   l.master_port = port_in_environment();
   l.store_is_there = environment("TORCHELASTIC_USE_AGENT_STORE").value_or("") == "True";
   l.attempt = number_in_environment("TORCHELASTIC_RESTART_COUNT", 0);
   const std::string id = environment("TORCHELASTIC_RUN_ID").value_or("none");
   if (environment("TORCHELASTIC_RUN_ID")) l.id = "torchrun-" + (id == "none" ? agent_identity() : id);
-  require_rank_below("RANK", l.rank, "WORLD_SIZE", l.world_size);
-  if (l.local_rank > 0 && !environment("LOCAL_WORLD_SIZE")) {
-    throw usage_error("LOCAL_RANK is " + std::to_string(l.local_rank) + ", and LOCAL_WORLD_SIZE is not set",
-                      "environment", "set LOCAL_WORLD_SIZE to the number of ranks on this machine");
-  }
-  require_rank_below("LOCAL_RANK", l.local_rank, "LOCAL_WORLD_SIZE", *l.ranks_here);
-  if (*l.ranks_here > l.world_size) {
-    throw usage_error(
-        "LOCAL_WORLD_SIZE is " + std::to_string(*l.ranks_here) + ", and WORLD_SIZE is " + std::to_string(l.world_size),
-        "environment", "WORLD_SIZE counts the ranks of all machines, LOCAL_WORLD_SIZE the ranks of this one");
-  }
+  refuse_if(l.rank >= l.world_size, "RANK", l.rank, "WORLD_SIZE", l.world_size);
+  refuse_if(l.local_rank >= *l.ranks_here, "LOCAL_RANK", l.local_rank, "LOCAL_WORLD_SIZE", *l.ranks_here);
+  refuse_if(*l.ranks_here > l.world_size, "LOCAL_WORLD_SIZE", *l.ranks_here, "WORLD_SIZE", l.world_size);
   return l;
+}
+
+// A task of a Slurm job step, from srun's environment.
+struct SlurmStep {
+  int task = 0;  // among all tasks of the step
+  int tasks = 1;
+  int local_task = 0;  // among this node's tasks
+  int tasks_here = 1;
+  std::string first_host;
+  std::uint16_t port = 0;  // the same on every task; most likely different for other steps of the cluster
+};
+
+constexpr int kFirstPort = 20000;
+constexpr int kPorts = 12000;  // below Linux's ephemeral ports
+
+// Returns the first host of a Slurm host list: "gpu[07-09,12],login" is gpu07.
+std::string first_host_of(const std::string& list) {
+  const auto bracket = list.find('[');
+  const auto comma = list.find(',');
+  if (bracket == std::string::npos || (comma != std::string::npos && comma < bracket)) return list.substr(0, comma);
+  const auto end = list.find_first_of("-,]", bracket);
+  const auto close = list.find(']', bracket);
+  if (end == std::string::npos || close == std::string::npos) return list.substr(0, bracket);
+  // A name may continue after its brackets, up to the next host.
+  return list.substr(0, bracket) + list.substr(bracket + 1, end - bracket - 1) +
+         list.substr(close + 1, list.find(',', close) - close - 1);
+}
+
+// Returns a node's number of tasks from SLURM_STEP_TASKS_PER_NODE: with "2(x3),1", nodes 0 to 2 have 2. 0: not given.
+int tasks_of_node(const std::string& list, int node) {
+  const char* at = list.c_str();
+  while (*at != '\0') {
+    char* end = nullptr;
+    const long tasks = std::strtol(at, &end, 10);
+    long times = 1;
+    if (end == at) return 0;
+    if (end[0] == '(' && end[1] == 'x') {
+      times = std::strtol(end + 2, &end, 10);
+      if (*end == ')') ++end;
+    }
+    if (node < times) return static_cast<int>(tasks);
+    node -= static_cast<int>(times);
+    at = *end == ',' ? end + 1 : end;
+    if (*end != ',' && *end != '\0') return 0;
+  }
+  return 0;
+}
+
+// Returns nothing outside a step. A batch script is no step, although it inherits some of the variables. Throws
+// ddp::Error (usage) if the environment contradicts itself.
+std::optional<SlurmStep> slurm_step() {
+  if (!environment("SLURM_STEP_ID") || !environment("SLURM_STEP_NUM_TASKS")) return {};
+  SlurmStep step{.first_host = {}};
+  step.tasks = number_in_environment("SLURM_STEP_NUM_TASKS");
+  if (step.tasks <= 1) return step;
+  step.task = number_in_environment("SLURM_PROCID");
+  step.local_task = number_in_environment("SLURM_LOCALID");
+  step.tasks_here =
+      tasks_of_node(environment("SLURM_STEP_TASKS_PER_NODE").value_or(""), number_in_environment("SLURM_NODEID"));
+  step.first_host = first_host_of(environment("SLURM_STEP_NODELIST").value_or(""));
+  const long job = std::strtol(environment("SLURM_JOB_ID").value_or("").c_str(), nullptr, 10);
+  const long id = std::strtol(environment("SLURM_STEP_ID").value_or("").c_str(), nullptr, 10);
+  step.port = static_cast<std::uint16_t>(kFirstPort + (job * 31 + id) % kPorts);
+  if (step.task < step.tasks && step.local_task < step.tasks_here && !step.first_host.empty()) return step;
+  throw usage_error("task " + std::to_string(step.task) + " of " + std::to_string(step.tasks) + ", " +
+                        std::to_string(step.local_task) + " of " + std::to_string(step.tasks_here) + " on this node",
+                    "environment: SLURM_*");
 }
 
 Launch by_srun(const SlurmStep& step) {
   return {.by = Launch::By::srun,
           .ranks_here = step.tasks_here,
-          .master_host = host_in_environment(step.first_host),
+          .master_host = without_brackets(environment("MASTER_ADDR").value_or(step.first_host)),
           .master_port = port_in_environment(static_cast<std::uint16_t>(step.port)),
           .rank = step.task,
           .world_size = step.tasks,
@@ -129,45 +200,28 @@ void require_one_launcher(const LaunchFlags& f) {
   if (f.standalone) return;
   const std::string place = place_in_group();
   if (place.empty() || launcher_starts_nodes(f)) return;
-  std::string flags;
-  for (const std::string& flag : f.given()) flags += (flags.empty() ? "" : ", ") + flag;
-  const bool one_node = f.nnodes.value_or(1) == 1;
-  throw usage_error(place, f.given().front(), "leave out " + flags + (one_node ? " (--standalone trains alone)" : ""));
+  throw usage_error(place, f.given().front(), "leave out the launch flags, or give --standalone");
 }
 
 void require_one_meaning(const LaunchFlags& f) {
   const bool nodes = f.nnodes.value_or(1) > 1 || f.node_rank.value_or(0) > 0;
-  if (f.standalone && nodes) {
-    throw usage_error("trains on one node, and another flag names several", "--standalone",
-                      "leave out --standalone, or --nnodes and --node-rank");
-  }
-  if (f.node_rank.value_or(0) > 0 && !f.nnodes) {
-    throw usage_error("--nnodes is missing", "--node-rank", "give the number of nodes too: --nnodes 2");
-  }
+  if (f.standalone && nodes) throw usage_error("trains on one node, and another flag names several", "--standalone");
+  if (f.node_rank.value_or(0) > 0 && !f.nnodes) throw usage_error("--nnodes is missing", "--node-rank");
 }
 
 // Returns the endpoint of --rdzv-endpoint. Throws if --master-addr or --master-port names another place.
 Endpoint rendezvous_of(const LaunchFlags& f) {
   const auto endpoint = parse_endpoint(f.rdzv_endpoint);
   if (!endpoint) {
-    throw usage_error("\"" + f.rdzv_endpoint + "\" " + wrong_endpoint(f.rdzv_endpoint), "--rdzv-endpoint",
-                      "write it as 10.0.0.1:29500");
+    throw usage_error("\"" + f.rdzv_endpoint + "\" is not host:port", "--rdzv-endpoint");
   }
   const bool other_host = !f.master_addr.empty() && without_brackets(f.master_addr) != endpoint->host;
   if (other_host || f.master_port.value_or(endpoint->port) != endpoint->port) {
     throw usage_error(
         "--rdzv-endpoint and " + std::string(other_host ? "--master-addr" : "--master-port") + " name different places",
-        "--rdzv-endpoint", "give one of them");
+        "--rdzv-endpoint");
   }
   return *endpoint;
-}
-
-void require_no_port_in(const std::string& master_addr) {
-  const auto endpoint = port_behind_host(master_addr);
-  if (!endpoint) return;
-  throw usage_error(
-      "\"" + master_addr + "\" has a port", "--master-addr",
-      "give the port apart: --master-addr " + endpoint->host + " --master-port " + std::to_string(endpoint->port));
 }
 
 // The ranks of one node meet without it: the user may have forgotten --nnodes.
@@ -178,16 +232,25 @@ void warn_of_place_of_one_node(const LaunchFlags& f) {
                            : f.master_port          ? "--master-port"
                                                     : "";
   if (flag.empty()) return;
-  log::warn(flag + ": says where nodes meet, and without --nnodes this command starts one node alone; give --nnodes " +
-            "and --node-rank too, or leave out " + flag);
+  log::warn(flag + ": says where nodes meet, and without --nnodes this command starts one node alone");
 }
 
-// Only a parent restarts ranks.
-std::string lost_max_restarts(const Launch& launch) {
-  const std::string lost = "--max-restarts has no effect on ranks that ";
-  if (launch.by == Launch::By::srun) return lost + "srun started; leave it out";
-  if (environment("TORCHELASTIC_RUN_ID")) return lost + "torchrun started: give it to torchrun";
-  return lost + "are started one by one, with RANK and WORLD_SIZE; leave it out, and start all of them again by hand";
+// One of several processes that their launcher did not number would train a copy of its own.
+void warn_of_lone_process() {
+  const auto is_several = [](const char* name) {
+    return text_number<int>(environment(name).value_or("")).value_or(1) > 1;
+  };
+  const std::string alone = " is not set: this process trains alone";
+  if (environment("RANK")) return log::warn("RANK is " + *environment("RANK") + ", and WORLD_SIZE" + alone);
+  if (is_several("WORLD_SIZE")) return log::warn("WORLD_SIZE is " + *environment("WORLD_SIZE") + ", and RANK" + alone);
+  for (const char* size : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
+    if (is_several(size)) return log::warn(size + (" is " + *environment(size)) + ", and RANK" + alone);
+  }
+  // A step of one task is what the user asked srun for; a shell of salloc is such a step too.
+  if (!environment("SLURM_JOB_ID") || environment("SLURM_STEP_ID") || !is_several("SLURM_NNODES")) return;
+  log::warn("this Slurm job has " + *environment("SLURM_NNODES") +
+            " nodes, and this process trains on one: srun did not start it; " + own_command("slurm") +
+            " writes a job script that trains on all");
 }
 
 Launch by_flags(const LaunchFlags& f) {
@@ -200,19 +263,17 @@ Launch by_flags(const LaunchFlags& f) {
   l.ranks_here = f.nproc_per_node;
   if (l.node_rank >= l.nodes) {
     throw usage_error("there is no node " + std::to_string(l.node_rank) + " of " + std::to_string(l.nodes),
-                      "--node-rank", "nodes count from 0 to " + std::to_string(l.nodes - 1));
+                      "--node-rank");
   }
   if (f.standalone) return l;
   if (l.nodes > 1 && !f.node_rank) {
-    throw usage_error("is required with " + std::to_string(l.nodes) + " nodes", "--node-rank",
-                      "give --node-rank 0 on the first, 1 on the second, …");
+    throw usage_error("is required with " + std::to_string(l.nodes) + " nodes", "--node-rank");
   }
   if (!f.rdzv_endpoint.empty()) {
     const Endpoint endpoint = rendezvous_of(f);
     l.master_host = endpoint.host;
     l.master_port = endpoint.port;
   } else {
-    require_no_port_in(f.master_addr);
     l.master_host = without_brackets(f.master_addr);
     l.master_port = f.master_port.value_or(f.master_addr.empty() ? 0 : kTorchrunsPort);
   }
@@ -249,15 +310,16 @@ Launch choose_launch(const LaunchFlags& flags) {
     return {.max_restarts = flags.max_restarts};
   }
   const Launch launch = torchrun ? by_torchrun() : by_srun(*step);
-  if (flags.max_restarts > 0 && launch.leads()) log::warn(lost_max_restarts(launch));
+  if (flags.max_restarts > 0 && launch.leads()) {
+    log::warn("--max-restarts has no effect on ranks that a launcher started");  // only a parent restarts ranks
+  }
   return launch;
 }
 
 void require_init_method(const config::Loaded& loaded) {
   const std::string& method = loaded.experiment.distributed.init_method;
   if (method.starts_with("tcp://") && !parse_endpoint(method.substr(6))) {
-    throw loaded.error("distributed.init_method", config::in_quotes(method) + " " + wrong_endpoint(method.substr(6)),
-                       "write it as \"tcp://10.0.0.1:29500\"");
+    throw loaded.error("distributed.init_method", config::in_quotes(method) + " is not tcp://host:port");
   }
   if (method.starts_with("tcp://") || method.starts_with("file:///") || method == "env://") return;
   throw loaded.error("distributed.init_method", "there is no init_method " + config::in_quotes(method),
@@ -277,14 +339,10 @@ void apply_init_method(const config::Loaded& loaded, Launch& launch) {
     }
   }
   if (launch.one_rank() && !launch.master_host.empty() && launch.master_port == 0) {
-    throw usage_error("MASTER_PORT is not set, so the ranks cannot meet", "environment",
-                      "set it to a free port of the machine of rank 0, the same for all ranks: 29500");
+    throw usage_error("MASTER_PORT is not set, so the ranks cannot meet", "environment");
   }
   if ((launch.nodes == 1 && !launch.one_rank()) || !launch.master_host.empty() || !launch.meeting_file.empty()) return;
-  if (launch.one_rank()) {
-    throw usage_error("MASTER_ADDR is not set, so the ranks cannot meet", "environment",
-                      "set MASTER_ADDR and MASTER_PORT to an address of the machine of rank 0 and a free port there");
-  }
+  if (launch.one_rank()) throw usage_error("MASTER_ADDR is not set, so the ranks cannot meet", "environment");
   throw usage_error("the nodes have no place to meet", "--master-addr",
                     "give the address of node 0: --master-addr 10.0.0.1 --master-port 29500");
 }

@@ -1,52 +1,70 @@
 #include "launch/plan/ineffective.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 
-#include "launch/plan/folders_of_sets.h"
-#include "launch/plan/ineffective_lines.h"
-#include "launch/plan/ineffective_schedule.h"
+#include "config/text/source.h"
+#include "schedule/plateau.h"
+#include "schedule/scheduler.h"
 
 namespace ddp::launch {
 namespace {
 
+namespace fs = std::filesystem;
 using config::Experiment;
 
-void add_of_saves(const Experiment& e, std::int64_t steps, Ineffective& found) {
-  const auto& each = e.checkpoint.save_every_steps;
-  if (!each || *each <= steps) return;
-  found.add("checkpoint.save_every_steps",
-            "is more than the " + std::to_string(steps) + " steps of the run: it saves only at its end",
-            "use a smaller number");
-}
+constexpr const char* kNothingHeldOut = "has no effect: nothing is held out to measure on";
+
+// Collects one line for each setting that cannot take effect.
+class Ineffective {
+ public:
+  explicit Ineffective(const config::Loaded& loaded) : loaded_(loaded) {}
+
+  void add_if(bool when, const std::string& key, const std::string& why) {
+    if (when) lines_.push_back(loaded_.where(key) + ": \"" + key + "\" " + why);
+  }
+  void add_line(std::string line) { lines_.push_back(std::move(line)); }
+  std::vector<std::string> take() { return std::move(lines_); }
+
+ private:
+  const config::Loaded& loaded_;
+  std::vector<std::string> lines_;
+};
+
+std::string number(std::int64_t value) { return std::to_string(value); }
 
 void add_of_held_out(const std::string& section, const config::HeldOut& h, Ineffective& found) {
-  const std::string remedy = "give " + section + ".split too";
-  if (!h.exists() && h.batch_size) {
-    found.add(section + ".batch_size", "has no effect: nothing is held out to measure on", remedy);
-  }
-  if (h.split > 0) return;
-  constexpr const char* kNoShare = "has no effect: no share of the dataset is held out";
-  if (h.stratify) found.add(section + ".stratify", kNoShare, remedy);
-  if (!h.by.empty()) found.add(section + ".by", kNoShare, remedy);
-}
-
-void add_of_recipe(const Experiment& e, Ineffective& found) {
-  if (e.metrics.is_array() && !e.metrics.empty() && !e.validation.exists() && !e.test.exists()) {
-    found.add("metrics", "has no effect: nothing is held out to measure on", "give validation.split or test.split too");
-  }
-  if (e.ema.on() && *e.ema.decay == 1) {
-    found.add("ema.decay", "is 1: the average stays at the weights of its first update, and these are measured",
-              "use a smaller number, such as 0.999");
-  }
+  found.add_if(!h.exists() && h.batch_size, section + ".batch_size", kNothingHeldOut);
+  const std::string without_split = "has no effect without " + section + ".split";
+  found.add_if(h.split <= 0 && h.stratify, section + ".stratify", without_split);
+  found.add_if(h.split <= 0 && !h.by.empty(), section + ".by", without_split);
 }
 
 void add_of_targets(const Experiment& e, Ineffective& found) {
   if (!e.dataset.options.value("normalise_targets", false)) return;
   const config::Components components = e.components();
   const config::Spec* loss = components.find("loss", e.loss.name);
-  if (!loss || loss->traits.value("outputs", "numbers") == "numbers") return;
-  found.add("dataset.normalise_targets", "has no effect: the targets of " + e.loss.name + " are no numbers to scale",
-            "leave it out");
+  found.add_if(loss != nullptr && loss->traits.value("outputs", "numbers") != "numbers", "dataset.normalise_targets",
+               "has no effect: the targets of " + e.loss.name + " are no numbers to scale");
+}
+
+// With a path above the folders of its sets, a dataset whose folders are its classes would train these as classes.
+void add_of_folders(const Experiment& e, Ineffective& found) {
+  const config::Components components = e.components();
+  const config::Spec* const dataset = components.find("dataset", e.dataset.name);
+  const auto path = e.dataset.options.find("path");
+  if (dataset == nullptr || !dataset->traits.value("classes_are_folders", false)) return;
+  if (path == e.dataset.options.end() || !path->is_string()) return;
+  const fs::path folder = path->get<std::string>();
+  std::error_code unreadable;
+  if (!fs::is_directory(folder / "train", unreadable)) return;
+  for (const char* other : {"val", "valid", "validation", "test"}) {
+    if (!fs::is_directory(folder / other, unreadable)) continue;
+    return found.add_if(true, "dataset.path",
+                        "is " + config::printable(folder.string()) + ", whose folders are the classes: \"train\", \"" +
+                            other + "\", …");
+  }
 }
 
 // A run's config.toml contains every key. A key therefore counts only if its value is not the default.
@@ -54,33 +72,23 @@ void add_of_file(const config::Loaded& loaded, Ineffective& found) {
   const Experiment& e = loaded.experiment;
   const Experiment defaults;
   const auto& v = e.validation;
-  if (!v.exists()) {
-    constexpr const char* kWhy = "has no effect: nothing is held out to validate on";
-    constexpr const char* kRemedy = "give validation.split too";
-    if (v.every != defaults.validation.every) found.add("validation.every", kWhy, kRemedy);
-    if (v.seed != defaults.validation.seed && e.test.split == 0) found.add("validation.seed", kWhy, kRemedy);
-  }
+  found.add_if(!v.exists() && v.every != defaults.validation.every, "validation.every", kNothingHeldOut);
+  found.add_if(!v.exists() && v.seed != defaults.validation.seed && e.test.split == 0, "validation.seed",
+               kNothingHeldOut);
   add_of_held_out("validation", v, found);
   add_of_held_out("test", e.test, found);
-  add_of_recipe(e, found);
+  found.add_if(e.metrics.is_array() && !e.metrics.empty() && !v.exists() && !e.test.exists(), "metrics",
+               kNothingHeldOut);
+  found.add_if(e.ema.on() && *e.ema.decay == 1, "ema.decay",
+               "is 1: the average stays at the weights of its first update, and these are measured");
   add_of_targets(e, found);
-  for (std::string& line : folders_of_sets(loaded)) found.add_line(std::move(line));
-  if (!e.loader.shuffle && e.loader.sampler_seed != defaults.loader.sampler_seed) {
-    found.add("loader.sampler_seed", "has no effect: shuffle = false keeps the order of the samples",
-              "use shuffle = true, or leave sampler_seed out");
-  }
-  const config::Period period = v.period();
-  if (v.exists() && e.epochs && period.epochs > *e.epochs && *e.epochs > 1) {
-    found.add("validation.every",
-              "is more than the " + std::to_string(*e.epochs) + " epochs of the run: it validates only at its end",
-              "use a smaller number");
-  }
-  if (e.steps) add_of_saves(e, *e.steps, found);
-  if (e.stop.patience == 0) {
-    constexpr const char* kNoPatience = "has no effect without patience";
-    if (!e.stop.metric.empty()) found.add("stop.metric", kNoPatience, "give stop.patience too");
-    if (e.stop.min_delta != 0) found.add("stop.min_delta", kNoPatience, "give stop.patience too");
-  }
+  add_of_folders(e, found);
+  found.add_if(!e.loader.shuffle && e.loader.sampler_seed != defaults.loader.sampler_seed, "loader.sampler_seed",
+               "has no effect: shuffle = false keeps the order of the samples");
+  found.add_if(v.exists() && e.epochs.value_or(1) > 1 && v.period().epochs > *e.epochs, "validation.every",
+               "is more than the epochs of the run: it validates only at its end");
+  found.add_if(e.stop.patience == 0 && !e.stop.metric.empty(), "stop.metric", "has no effect without stop.patience");
+  found.add_if(e.stop.patience == 0 && e.stop.min_delta != 0, "stop.min_delta", "has no effect without stop.patience");
 }
 
 void add_of_batches(const config::Loaded& loaded, const Plan& plan, const Workload& w, Ineffective& found) {
@@ -88,92 +96,87 @@ void add_of_batches(const config::Loaded& loaded, const Plan& plan, const Worklo
   if (w.train_samples == 0) return;
   const std::int64_t of_rank = config::samples_of_rank(w.train_samples, plan.world_size(), e.loader.drop_last);
   const std::string key = loaded.given("global_batch_size") ? "global_batch_size" : "batch_size";
-  if (loaded.given(key) && *e.batch_size > of_rank) {
-    const std::int64_t most = key == "batch_size" ? of_rank : of_rank * plan.world_size() * e.accumulate;
-    found.add(key,
-              "cannot be reached: a rank has " + std::to_string(of_rank) + " samples to train on, fewer than the " +
-                  std::to_string(*e.batch_size) + " of a batch, and takes all of them in each step",
-              "use at most " + std::to_string(most));
-  }
-  if (e.accumulate > w.length.micro_batches_per_epoch) {
-    found.add("accumulate",
-              "cannot be reached: an epoch has " + std::to_string(w.length.micro_batches_per_epoch) +
-                  " micro-batches a rank, and a step ends with its epoch",
-              "use at most " + std::to_string(w.length.micro_batches_per_epoch));
-  }
+  found.add_if(loaded.given(key) && *e.batch_size > of_rank, key,
+               "cannot be reached: a rank has " + number(of_rank) + " samples to train on, and a batch takes " +
+                   number(*e.batch_size));
+  found.add_if(e.accumulate > w.length.micro_batches_per_epoch, "accumulate",
+               "cannot be reached: an epoch has " + number(w.length.micro_batches_per_epoch) +
+                   " micro-batches a rank, and a step ends with its epoch");
 }
 
-// CPU ranks of one node share memory that their parent maps.
-void add_of_meeting(const Plan& plan, Ineffective& found) {
-  const bool one_node = plan.world_size() == plan.ranks_here();
-  if (plan.experiment.distributed.init_method == "env://" || !one_node || !plan.shares_memory()) return;
-  found.add("distributed.init_method", "has no effect: the ranks of one node meet in shared memory",
-            "give --nnodes and --node-rank to train on several nodes, or leave it out");
-}
-
-// tf32 applies to GPUs only. Settings that have not been tried on a GPU yet get a warning.
-void add_of_devices(const config::Loaded& loaded, const Plan& plan, Ineffective& found) {
+// Settings that have not been tried on a GPU yet get a warning.
+void add_of_devices(const config::Loaded& loaded, const Plan& plan, const rank::Probe& probe, Ineffective& found) {
   const Experiment& e = loaded.experiment;
-  if (!plan.uses_gpus()) {
-    if (e.tf32.value_or(false)) found.add("tf32", "has no effect: no GPU computes", "leave it out");
-    return;
-  }
-  std::string untried;
-  const auto add = [&](bool given, const char* key) {
-    if (given) untried += (untried.empty() ? "\"" : ", \"") + std::string(key) + "\"";
-  };
-  add(e.precision != "fp32", "precision");
-  add(e.channels_last, "channels_last");
-  add(e.tf32.has_value(), "tf32");
-  if (!untried.empty()) found.add_line(untried + ": not tried on a GPU yet; compare with a run without it");
+  found.add_if(e.channels_last && !probe.has_convolutions, "channels_last",
+               "has no effect: it applies to convolutions, and the model has none");
+  found.add_if(!plan.uses_gpus() && e.tf32.value_or(false), "tf32", "has no effect: no GPU computes");
+  if (!plan.uses_gpus()) return;
+  constexpr const char* kUntried = "is not tried on a GPU yet; compare with a run without it";
+  found.add_if(e.precision != "fp32", "precision", kUntried);
+  found.add_if(e.channels_last, "channels_last", kUntried);
+  found.add_if(e.tf32.has_value(), "tf32", kUntried);
 }
 
-// The first step after which the run validates.
-std::int64_t first_validation(const Experiment& e, const config::Length& run) {
+// Returns whether lr changes after the warm-up. Samples about 1000 steps.
+bool schedule_acts(const Experiment& e, std::int64_t warmup, const config::Length& run) {
+  const schedule::Scheduler scheduler = schedule::scheduler_of(e, run);
+  const std::int64_t stride = std::max<std::int64_t>(1, (run.steps - warmup) / 1000);
+  const double first = scheduler(warmup);
+  if (scheduler(run.steps - 1) != first) return true;
+  for (std::int64_t step = warmup; step < run.steps; step += stride) {
+    if (scheduler(step) != first) return true;
+  }
+  return false;
+}
+
+// Returns how many new values of a metric a run has before its end: one for each validation, or for each epoch if it is
+// train_loss.
+std::int64_t judgements(const Experiment& e, const std::string& metric, const config::Length& run) {
+  if (!metric.starts_with(config::kValidationPrefix)) return run.epochs - 1;
   const config::Period every = e.validation.period();
-  const std::int64_t step = every.steps > 0 ? every.steps : every.epochs * run.steps_per_epoch;
-  return std::min(step, run.steps);
+  return every.steps > 0 ? (run.steps - 1) / every.steps : (run.epochs - 1) / every.epochs;
+}
+
+// Adds a key whose rule needs more values of a metric than the run has before its end.
+void add_if_starved(const Experiment& e, const config::Length& run, const std::string& of, std::int64_t needed,
+                    const std::string& key, const std::string& what, Ineffective& found) {
+  const std::string metric = e.metric_named(of).name;
+  const std::int64_t times = judgements(e, metric, run);
+  found.add_if(times < needed, key,
+               what + ": the run has " + number(times) + " values of " + metric + " before its end, and it needs " +
+                   number(needed));
+}
+
+void add_of_schedule(const Experiment& e, const config::Length& run, Ineffective& found) {
+  const std::int64_t warmup = schedule::warmup_steps_of(e, schedule::horizon_of(0, run));
+  const std::string length = "and the run has " + number(run.steps) + " steps";
+  const auto& options = e.scheduler.options;
+  if (warmup > 0 && warmup >= run.steps) {
+    found.add_if(true, options.contains("warmup") ? "scheduler.warmup" : "scheduler.warmup_steps",
+                 "is " + number(warmup) + " steps, " + length + ": it ends before the warm-up");
+  } else if (schedule::follows_metric(e)) {
+    const schedule::PlateauOptions plateau = schedule::plateau_of(e);
+    add_if_starved(e, run, plateau.metric, plateau.patience + 2, "scheduler", "never changes lr", found);
+  } else if (e.scheduler.name != "constant" && schedule::is_here(e.scheduler.name)) {
+    found.add_if(!schedule_acts(e, warmup, run), options.contains("step_size") ? "scheduler.step_size" : "scheduler",
+                 "never changes lr: the run has " + number(run.steps) + " steps");
+  }
+  if (e.scheduler.name != "wsd" || warmup >= run.steps) return;
+  const std::int64_t decay = schedule::steps_of(options.at("decay"), schedule::horizon_of(0, run), "decay");
+  found.add_if(decay > run.steps - warmup, "scheduler.decay",
+               "is " + number(decay) + " steps, and the run has " + number(run.steps - warmup) +
+                   ": lr begins below its full value");
 }
 
 // Before its first update the average holds the weights before training.
 void add_of_ema(const Experiment& e, const config::Length& run, Ineffective& found) {
   if (!e.ema.on()) return;
-  const std::int64_t every = *e.ema.every;
-  if (every > run.steps) {
-    found.add("ema.every",
-              "is more than the " + std::to_string(run.steps) +
-                  " steps of the run: the average stays at the weights before training, and these are measured",
-              "use a smaller number, or leave [ema] out");
-  } else if (const std::int64_t step = first_validation(e, run); e.validation.exists() && every > step) {
-    found.add("ema.every",
-              "is " + std::to_string(every) + ", and the run validates after step " + std::to_string(step) +
-                  ": until the first update it measures the weights before training",
-              "use at most " + std::to_string(step) + ", or validate later");
-  }
-}
-
-// Settings that depend on the model.
-void add_of_model(const Experiment& e, const rank::Probe& probe, Ineffective& found) {
-  if (e.channels_last && !probe.has_convolutions) {
-    found.add("channels_last", "has no effect: it applies to convolutions, and the model has none", "leave it out");
-  }
-  for (std::size_t i = 0; i + 1 < probe.groups.size(); ++i) {
-    if (probe.groups[i].at("parameters") != 0) continue;
-    found.add("groups[" + std::to_string(i) + "]", "has no effect: all of its parameters are frozen",
-              "leave it out, or change freeze");
-  }
-}
-
-void add_of_steps(const Plan& plan, const Workload& w, Ineffective& found) {
-  const Experiment& e = plan.experiment;
-  const std::int64_t steps = w.length.steps;
-  if (e.log.every > steps) {
-    found.add("log.every",
-              "is more than the " + std::to_string(steps) + " steps of the run: metrics.jsonl will contain no step",
-              "use a smaller number");
-  }
-  if (!e.steps) add_of_saves(e, steps, found);
-  add_of_ema(e, w.length, found);
+  const config::Period every = e.validation.period();
+  const std::int64_t validates = every.steps > 0 ? every.steps : every.epochs * run.steps_per_epoch;
+  const std::int64_t measured = e.validation.exists() ? std::min(validates, run.steps) : run.steps;
+  found.add_if(*e.ema.every > measured, "ema.every",
+               "is " + number(*e.ema.every) + ", and the run measures after step " + number(measured) +
+                   ": it then measures the weights before training");
 }
 
 }  // namespace
@@ -185,17 +188,43 @@ std::vector<std::string> without_effect(const config::Loaded& loaded) {
 }
 
 std::vector<std::string> without_effect(const config::Loaded& loaded, const Plan& plan, const rank::Probe& probe,
-                                        const Workload& workload) {
+                                        const Workload& w) {
   Ineffective found(loaded);
+  const Experiment& e = plan.experiment;
+  const std::int64_t steps = w.length.steps;
   add_of_file(loaded, found);
-  add_of_meeting(plan, found);
-  add_of_devices(loaded, plan, found);
-  add_of_batches(loaded, plan, workload, found);
-  add_of_schedule(plan, workload, found);
-  add_of_model(plan.experiment, probe, found);
-  add_of_stop(plan.experiment, workload, found);
-  add_of_steps(plan, workload, found);
+  found.add_if(e.distributed.init_method != "env://" && plan.world_size() == plan.ranks_here() && plan.shares_memory(),
+               "distributed.init_method", "has no effect: the ranks of one node meet in shared memory");
+  add_of_devices(loaded, plan, probe, found);
+  add_of_batches(loaded, plan, w, found);
+  add_of_schedule(e, w.length, found);
+  for (std::size_t i = 0; i + 1 < probe.groups.size(); ++i) {
+    found.add_if(probe.groups[i].at("parameters") == 0, "groups[" + std::to_string(i) + "]",
+                 "has no effect: all of its parameters are frozen");
+  }
+  if (e.stop.patience > 0) {
+    add_if_starved(e, w.length, e.stop.metric, e.stop.patience + 1, "stop.patience", "never ends the run", found);
+  }
+  found.add_if(e.log.every > steps, "log.every",
+               "is more than the " + number(steps) + " steps of the run: metrics.jsonl will contain no step");
+  found.add_if(e.checkpoint.save_every_steps.value_or(0) > steps, "checkpoint.save_every_steps",
+               "is more than the " + number(steps) + " steps of the run: it saves only at its end");
+  add_of_ema(e, w.length, found);
   return found.take();
+}
+
+std::vector<std::string> device_warnings(const config::Loaded& loaded, const Plan& plan, const Launch& launch) {
+  std::vector<std::string> lines;
+  const config::Value& pool = loaded.experiment.device_pool;
+  const char* const gpus = std::getenv("SLURM_GPUS_ON_NODE");
+  if (!pool.is_array() && plan.gpus.empty() && gpus != nullptr && std::atoi(gpus) > 0) {
+    lines.push_back("Slurm gave this job GPUs, but none is visible: " + number(plan.ranks_here()) + " CPU ranks train");
+  }
+  if (launch.ranks_here && !plan.strategy.all_devices && pool.is_number() && pool.get<int>() > plan.ranks_here()) {
+    lines.push_back(loaded.where("device_pool") + ": \"device_pool\" is " + pool.dump() +
+                    ", and the launcher starts here only " + number(plan.ranks_here()));
+  }
+  return lines;
 }
 
 }  // namespace ddp::launch

@@ -7,12 +7,15 @@
 
 namespace ddp::launch {
 
-// Both return one line for each setting of an experiment that cannot take effect, and for a path of folders of sets:
-// its place, the reason, and the remedy. This function uses the experiment file alone.
+// Both return one line for each setting of an experiment that cannot take effect: its place and the reason. This
+// function uses the experiment file alone.
 std::vector<std::string> without_effect(const config::Loaded& loaded);
 
 // This function also uses the numbers of ranks, samples and steps, and the model.
 std::vector<std::string> without_effect(const config::Loaded& loaded, const Plan& plan, const rank::Probe& probe,
                                         const Workload& workload);
+
+// Returns one line if CPU ranks train although Slurm gave this job GPUs, or if a launcher uses a part of device_pool.
+std::vector<std::string> device_warnings(const config::Loaded& loaded, const Plan& plan, const Launch& launch);
 
 }  // namespace ddp::launch

@@ -3,9 +3,6 @@
 #include <algorithm>
 
 #include "base/limits.h"
-#include "launch/plan/batch_sizes.h"
-#include "launch/plan/device_pool.h"
-#include "launch/plan/step_samples.h"
 #include "record/file/hash.h"
 #include "record/kept_sources.h"
 #include "schedule/scheduler.h"
@@ -45,16 +42,13 @@ std::int64_t resolve_batch_size(const config::Loaded& loaded, const Plan& plan, 
                        (plan.world_size() == 1 ? " rank" : " ranks");
   if (e.accumulate > 1) cannot += " x " + std::to_string(e.accumulate) + " micro-batches";
   if (kept) {
-    const bool ranks_divide = global % plan.world_size() == 0;
-    throw loaded.error(ranks_divide ? "accumulate" : "device_pool",
+    throw loaded.error(global % plan.world_size() == 0 ? "accumulate" : "device_pool",
                        "a step of this run takes " + std::to_string(global) + " samples: " + cannot,
-                       remedy_for_samples(global, {.ranks = plan.world_size(), .accumulate = e.accumulate}));
+                       "use a number of ranks that divides them, or at an epoch's end another batch_size");
   }
   const std::int64_t below = global / parts * parts;
   const std::string nearest = (below > 0 ? std::to_string(below) + " or " : "") + std::to_string(below + parts);
-  throw loaded.error("global_batch_size", cannot,
-                     "give the nearest number that can be: global_batch_size = " + nearest +
-                         "; or give batch_size, which is of one rank");
+  throw loaded.error("global_batch_size", cannot, "the nearest that can: global_batch_size = " + nearest);
 }
 
 config::Value pool_of(const Plan& plan) {
@@ -86,9 +80,7 @@ void require_model_fits(const config::Loaded& loaded, const Plan& plan) {
   const std::string uses = most == 1 ? "one device" : "at most " + std::to_string(most) + " devices";
   throw loaded.error(
       loaded.given("devices_per_rank") ? "devices_per_rank" : "device_pool",
-      "model \"" + e.model.name + "\" uses " + uses + ", device_pool gives each rank " + std::to_string(given),
-      "give each rank " + std::string(most == 1 ? "one" : "as many") +
-          ", or take a model that is spread over its devices, as toy_mp is");
+      "model \"" + e.model.name + "\" uses " + uses + ", device_pool gives each rank " + std::to_string(given));
 }
 
 void refuse_what_cannot_be(const config::Loaded& loaded, const Plan& plan) {
@@ -103,6 +95,60 @@ void refuse_what_cannot_be(const config::Loaded& loaded, const Plan& plan) {
     // The first backward would skip the sync, which the reducer's static graph does not support.
     throw loaded.error("distributed.static_graph", "DDP's static graph cannot accumulate",
                        "use accumulate = 1, or leave static_graph off");
+  }
+}
+
+// Throws if a held-out set is empty. `samples`: all samples of the dataset; 0: it draws them without end.
+void require_held_out(const config::Loaded& loaded, const std::string& section, const config::HeldOut& options,
+                      std::int64_t held_out, std::int64_t samples) {
+  if (!options.exists() || held_out > 0) return;
+  if (!options.dataset.name.empty()) {
+    throw loaded.error(section + ".dataset", "holds no samples to measure on");
+  }
+  throw loaded.error(
+      section + ".split",
+      "holds nothing out of the " + std::to_string(samples) + " samples of \"" + loaded.experiment.dataset.name + "\"",
+      samples == 0 ? "batches that are drawn without end cannot be held out" : "");
+}
+
+// Some lengths of a schedule can be checked only after the run's length is known. The ranks check a scheduler of the
+// user's own.
+void require_schedule(const config::Loaded& loaded, const config::Experiment& e, const config::Length& length) {
+  if (!schedule::is_here(e.scheduler.name)) return;
+  try {
+    schedule::scheduler_of(e, length);
+  } catch (const Error& error) {
+    throw loaded.error(error.where(), config::in_quotes(error.where()) + " " + error.summary(), error.remedy());
+  }
+}
+
+// Throws if the model does not take the batches of `samples` that `key` makes, or their short last batch.
+void require_batches(const config::Loaded& loaded, const rank::Probe& probe, const std::string& key,
+                     std::int64_t samples, std::int64_t size, bool drops_short) {
+  const std::int64_t least = probe.least_batch;
+  const std::int64_t most = probe.most_batch;
+  const auto require = [&](const std::string& what, std::int64_t taken) {
+    if (taken >= least && taken <= most) return;
+    const std::string range = least == most       ? std::to_string(least)
+                              : most == INT64_MAX ? std::to_string(least) + " or more"
+                                                  : std::to_string(least) + " to " + std::to_string(most);
+    throw loaded.error(
+        key, what + std::to_string(taken) + " samples, but the model was exported for batches of " + range,
+        "export the model again for batches of any size: dynamic_shapes=({0: torch.export.Dim(\"batch\")},)");
+  };
+  if (samples == 0 || samples >= size) require("its batches have ", size);
+  if (samples % size != 0 && !drops_short) require("its last batch has ", samples % size);
+}
+
+void require_batch_sizes(const config::Loaded& loaded, const Plan& plan, const rank::Probe& probe) {
+  const auto& e = plan.experiment;
+  const std::int64_t of_rank = config::samples_of_rank(probe.train_samples, plan.world_size(), e.loader.drop_last);
+  require_batches(loaded, probe, "batch_size", of_rank, *e.batch_size, e.loader.drop_last_batch);
+  if (probe.validation_samples > 0) {
+    require_batches(loaded, probe, "validation.batch_size", probe.validation_samples, *e.validation.batch_size, false);
+  }
+  if (probe.test_samples > 0) {
+    require_batches(loaded, probe, "test.batch_size", probe.test_samples, *e.test.batch_size, false);
   }
 }
 
@@ -143,7 +189,8 @@ Plan make_plan(const config::Loaded& loaded, std::vector<Gpu> gpus, const Launch
             .libraries = loaded.libraries,
             .holds_data = loaded.holds_data,
             .groups = {},
-            .gpus = std::move(gpus)};
+            .gpus = std::move(gpus),
+            .launch = launch};
   plan.groups = device_groups(loaded, plan.gpus, launch.ranks_here);
   plan.first_rank = launch.one_rank() ? launch.rank - launch.local_rank : launch.node_rank * plan.ranks_here();
   plan.all_ranks = launch.one_rank() ? launch.world_size : launch.nodes * plan.ranks_here();
@@ -162,34 +209,19 @@ Plan make_plan(const config::Loaded& loaded, std::vector<Gpu> gpus, const Launch
   return plan;
 }
 
-namespace {
-
-// Throws if a held-out set is empty. `samples`: all samples of the dataset; 0: it draws them without end.
-void require_held_out(const config::Loaded& loaded, const std::string& section, const config::HeldOut& options,
-                      std::int64_t held_out, std::int64_t samples) {
-  if (!options.exists() || held_out > 0) return;
-  if (!options.dataset.name.empty()) {
-    throw loaded.error(section + ".dataset", "holds no samples to measure on", "give data that have some");
+void require_fitting_machine(const config::Loaded& loaded) {
+  constexpr std::int64_t kMostGpus = 4096;
+  const auto& e = loaded.experiment;
+  if (e.device_pool.is_string()) return;
+  std::int64_t gpus = 0;
+  if (e.device_pool.is_array()) {
+    gpus = gpus_of_list(e.device_pool);
+  } else if (e.distributed.backend == "nccl") {  // a number of ranks stands for GPUs or for CPUs: only NCCL needs GPUs
+    gpus = std::min(kMostGpus + 1, e.device_pool.get<std::int64_t>()) *
+           std::min(kMostGpus + 1, e.devices_per_rank.value_or(1));
   }
-  throw loaded.error(
-      section + ".split",
-      "holds nothing out of the " + std::to_string(samples) + " samples of \"" + loaded.experiment.dataset.name + "\"",
-      samples == 0 ? "batches that are drawn without end cannot be held out: leave split out"
-                   : "use a greater split, or leave it out");
+  if (gpus <= kMostGpus) make_plan(loaded, std::vector<Gpu>(static_cast<std::size_t>(gpus)));
 }
-
-// Some lengths of a schedule can be checked only after the run's length is known. The ranks check a scheduler of the
-// user's own.
-void require_schedule(const config::Loaded& loaded, const config::Experiment& e, const config::Length& length) {
-  if (!schedule::is_here(e.scheduler.name)) return;
-  try {
-    schedule::scheduler_of(e, length);
-  } catch (const Error& error) {
-    throw loaded.error(error.where(), config::in_quotes(error.where()) + " " + error.summary(), error.remedy());
-  }
-}
-
-}  // namespace
 
 Workload workload_of(const config::Loaded& loaded, const Plan& plan, const rank::Probe& probe) {
   const auto& e = plan.experiment;
@@ -205,18 +237,14 @@ Workload workload_of(const config::Loaded& loaded, const Plan& plan, const rank:
   if (w.train_samples > 0) {
     const std::int64_t ranks = plan.world_size();
     if (e.loader.drop_last && w.train_samples < ranks) {
-      throw loaded.error(
-          "loader.drop_last",
-          "drops everything: " + std::to_string(w.train_samples) + " samples for " + std::to_string(ranks) + " ranks",
-          "use fewer ranks, or drop_last = false");
+      throw loaded.error("loader.drop_last", "drops everything: " + std::to_string(w.train_samples) + " samples for " +
+                                                 std::to_string(ranks) + " ranks");
     }
     per_epoch = config::micro_batches_of_rank(w.train_samples, plan.world_size(), *e.batch_size, e.loader);
     if (per_epoch == 0) {
       const std::int64_t of_rank = config::samples_of_rank(w.train_samples, plan.world_size(), e.loader.drop_last);
-      throw loaded.error("loader.drop_last_batch",
-                         "drops everything: a rank has " + std::to_string(of_rank) + " samples, and a batch takes " +
-                             std::to_string(*e.batch_size),
-                         "use a smaller batch_size, fewer ranks, or drop_last_batch = false");
+      throw loaded.error("loader.drop_last_batch", "drops everything: a rank has " + std::to_string(of_rank) +
+                                                       " samples, and a batch takes " + std::to_string(*e.batch_size));
     }
   }
   w.length = config::length_of(e, per_epoch);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <set>
 #include <string>
@@ -7,11 +8,48 @@
 
 #include "config/length.h"
 #include "config/load.h"
-#include "launch/cluster/launcher.h"
-#include "launch/plan/gpus.h"
+#include "launch/plan/devices.h"
 #include "rank/probe.h"
 
 namespace ddp::launch {
+
+// How the ranks are started, and the role of this process.
+struct Launch {
+  enum class By {
+    itself,    // this process forks the ranks of its machine
+    torchrun,  // this process is one rank; the other ranks are processes of the same kind
+    srun,
+  };
+  By by = By::itself;
+
+  int nodes = 1;
+  int node_rank = 0;
+  std::optional<int> ranks_here = {};  // ranks per machine; not set: as many as device_pool has
+  std::string master_host = {};        // empty: loopback
+  std::uint16_t master_port = 0;       // 0: the kernel chooses (one machine only)
+  std::string meeting_file = {};       // a file that all nodes see, in place of an address
+  int max_restarts = 0;                // maximum number of restarts of ranks that this process forks
+
+  // For a rank that a launcher started:
+  int rank = 0;
+  int world_size = 1;
+  int local_rank = 0;
+  bool store_is_there = false;  // the launcher hosts the store at master_host:master_port
+  int attempt = 0;              // number of times the launcher has restarted this group
+  std::string id = {};          // identifies the launch across its attempts; empty: unknown
+
+  // Returns whether a launcher restarted the group or Slurm requeued the job: no person gave the command again.
+  bool restarted() const;
+  bool one_rank() const { return by != By::itself; }
+  // Returns whether this process runs rank 0, which reads weights and writes results.
+  bool leads() const { return node_rank == 0 && rank == 0; }
+};
+
+// The source of a run's weights; both paths empty: random weights from the seed.
+struct Start {
+  std::filesystem::path resume_from;  // a complete checkpoint to resume from
+  std::filesystem::path init_from;    // a .safetensors file: the weights only
+};
 
 // The experiment with everything resolved, and the devices of each rank.
 struct Plan {
@@ -23,6 +61,7 @@ struct Plan {
   std::vector<Gpu> gpus;                         // of this machine
   int first_rank = 0;                            // of this machine
   int all_ranks = 0;                             // of all machines
+  Launch launch;
 
   int world_size() const { return all_ranks; }
   int ranks_here() const { return static_cast<int>(groups.size()); }
@@ -43,6 +82,11 @@ struct Plan {
 Plan make_plan(const config::Loaded& loaded, std::vector<Gpu> gpus, const Launch& launch = {},
                std::optional<std::int64_t> global_batch_size = {});
 
+// Throws ddp::Error (usage) if no machine could start this experiment, whatever its devices: the pool cannot be
+// divided, the batch cannot be divided over it, the model or the backend does not fit it. An "auto" pool is known only
+// on the machine, and not checked.
+void require_fitting_machine(const config::Loaded& loaded);
+
 // The quantities that follow from the number of samples: steps, epochs, micro-batches.
 struct Workload {
   std::int64_t train_samples = 0;  // 0: endless
@@ -51,7 +95,8 @@ struct Workload {
   config::Length length;
 };
 
-// Throws ddp::Error (usage) if too few samples are left to train on.
+// Throws ddp::Error (usage) if too few samples are left to train on, or if batches have a size that the model does not
+// take: some models exported from Python take only certain sizes.
 Workload workload_of(const config::Loaded& loaded, const Plan& plan, const rank::Probe& probe);
 
 }  // namespace ddp::launch

@@ -6,12 +6,6 @@
 
 namespace ddp::launch {
 
-// The source of a run's weights; both paths empty: random weights from the seed.
-struct Start {
-  std::filesystem::path resume_from;  // a complete checkpoint to resume from
-  std::filesystem::path init_from;    // a .safetensors file: the weights only
-};
-
 // Replaces init_from.path by the weights file of its target: a checkpoint, or a run under the results folder, by folder
 // or name, which stands for its latest checkpoint. The path has no links: it names the same weights later. Throws
 // ddp::Error (usage) if the target does not exist.

@@ -1,7 +1,7 @@
 #include "launch/run/forked_run.h"
 
 #include "launch/cluster/node_watch.h"
-#include "launch/plan/device_lock.h"
+#include "launch/plan/devices.h"
 #include "launch/plugin/run_copy.h"
 #include "launch/run/git_state.h"
 #include "launch/run/job.h"

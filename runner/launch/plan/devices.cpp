@@ -1,9 +1,82 @@
-#include "launch/plan/device_pool.h"
+#include "launch/plan/devices.h"
 
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/safe_name.h"
+#include "launch/plan/plan.h"
+#include "launch/process/child.h"
 
 namespace ddp::launch {
 namespace {
+
+constexpr const char* kFolder = "/tmp/ddp-exp.devices";
+
+// The few functions of the CUDA driver API that name devices. They are declared here, so the program builds and runs
+// without CUDA (https://docs.nvidia.com/cuda/cuda-driver-api).
+class Driver {
+ public:
+  Driver() : library_(dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL)) {}
+
+  nlohmann::json devices() const {
+    auto list = nlohmann::json::array();
+    const auto init = function<int(unsigned)>("cuInit");
+    const auto count_of = function<int(int*)>("cuDeviceGetCount");
+    int count = 0;
+    if (init == nullptr || count_of == nullptr || init(0) != 0 || count_of(&count) != 0) return list;
+    for (int device = 0; device < count; ++device) {
+      list.push_back({{"name", text("cuDeviceGetName", device)},
+                      {"pci", text("cuDeviceGetPCIBusId", device)},
+                      {"uuid", uuid(device)}});
+    }
+    return list;
+  }
+
+ private:
+  template <class Signature>
+  Signature* function(const char* name) const {
+    return library_ == nullptr ? nullptr : reinterpret_cast<Signature*>(dlsym(library_, name));
+  }
+
+  // Both take (char*, int length, CUdevice).
+  std::string text(const char* name, int device) const {
+    std::array<char, 256> value{};
+    const auto get = function<int(char*, int, int)>(name);
+    return get != nullptr && get(value.data(), value.size() - 1, device) == 0 ? value.data() : "";
+  }
+
+  std::string uuid(int device) const {
+    std::array<unsigned char, 16> bytes{};
+    const auto get = function<int(void*, int)>("cuDeviceGetUuid_v2");
+    if (get == nullptr || get(bytes.data(), device) != 0) return "";
+    std::string id = "GPU-";
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      char digits[3];
+      std::snprintf(digits, sizeof digits, "%02x", bytes[i]);
+      id += digits;
+      if (i == 3 || i == 5 || i == 7 || i == 9) id += '-';
+    }
+    return id;
+  }
+
+  void* library_;
+};
+
+bool has_nvidia_driver() {
+  std::error_code ignored;
+  return std::filesystem::exists("/dev/nvidiactl", ignored) || std::filesystem::exists("/dev/dxg", ignored);
+}
 
 using Groups = std::vector<std::vector<std::string>>;
 using config::Value;
@@ -146,6 +219,19 @@ Groups first_of(Groups groups, std::size_t ranks, const config::Loaded& loaded, 
 
 }  // namespace
 
+std::vector<Gpu> visible_gpus() {
+  std::vector<Gpu> gpus;
+  if (!has_nvidia_driver()) return gpus;
+  const std::string answer = ask_child("counting the GPUs", {}, [](int pipe) {
+    const std::string json = Driver().devices().dump();
+    write_all(pipe, json.data(), json.size(), "pipe");
+  });
+  for (const auto& gpu : nlohmann::json::parse(answer)) {
+    gpus.push_back({.name = gpu.at("name"), .pci = gpu.at("pci"), .uuid = gpu.at("uuid")});
+  }
+  return gpus;
+}
+
 Groups device_groups(const config::Loaded& loaded, const std::vector<Gpu>& gpus, std::optional<int> ranks) {
   Groups groups = groups_of_pool(loaded, gpus);
   if (loaded.strategy.all_devices) {
@@ -160,6 +246,45 @@ Groups device_groups(const config::Loaded& loaded, const std::vector<Gpu>& gpus,
         "use parallel = \"ddp\", or a device_pool of one entry");
   }
   return groups;
+}
+
+std::int64_t gpus_of_list(const config::Value& pool) {
+  std::int64_t gpus = 0;
+  for (const config::Value& entry : pool) {
+    if (entry.is_array()) gpus = std::max(gpus, gpus_of_list(entry));
+    if (entry.is_number()) gpus = std::max(gpus, entry.get<std::int64_t>() + 1);
+  }
+  return gpus;
+}
+
+FileDescriptor lock_device(const std::string& uuid) {
+  const std::filesystem::path file = std::filesystem::path(kFolder) / (is_safe_name(uuid) ? uuid : "unnamed");
+  // Like /tmp itself: everybody may create files, and nobody may remove another user's.
+  if (mkdir(kFolder, 0777) == 0) chmod(kFolder, 01777);
+  constexpr int kHow = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  FileDescriptor lock(open(file.c_str(), kHow));
+  // Only if it does not exist: in such a folder, O_CREAT may not open another user's file.
+  if (!lock && errno == ENOENT) lock = FileDescriptor(open(file.c_str(), kHow | O_CREAT, 0444));
+  if (!lock && errno == EACCES) lock = FileDescriptor(open(file.c_str(), kHow));
+  if (!lock) throw training_error("cannot lock a GPU: " + errno_text(errno), file.string());
+  if (flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return lock;
+  return {};
+}
+
+std::vector<FileDescriptor> lock_devices(const Plan& plan) {
+  std::vector<FileDescriptor> locks;
+  for (const auto& group : plan.groups) {
+    for (const auto& device : group) {
+      if (device == "cpu") continue;
+      FileDescriptor lock = lock_device(plan.gpus.at(std::stoul(device.substr(5))).uuid);
+      if (lock) {
+        locks.push_back(std::move(lock));
+      } else {
+        log::warn("another ddp-exp command uses " + device + ", too: both will be slower, or run out of its memory");
+      }
+    }
+  }
+  return locks;
 }
 
 }  // namespace ddp::launch

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "config/load.h"
+
 namespace ddp::launch {
 
 // A training on nodes of a Slurm cluster. Members that are empty or not set keep the cluster's default.
@@ -46,5 +48,10 @@ std::optional<std::int64_t> slurm_seconds(const std::string& time);
 // and exits with its exit code. On USR2 or TERM the launches save, and the job returns to the queue to continue under
 // the same run id. No text of the job may contain a line end.
 std::string slurm_script(const SlurmJob& job);
+
+// Checks the devices of an experiment against the nodes that a job requests, on a machine that has none of them.
+// Returns one warning per line about a job whose ranks lack GPUs, or waste them. Throws ddp::Error (usage) if the
+// experiment cannot train on such nodes.
+std::vector<std::string> check_devices(const config::Loaded& loaded, const SlurmJob& job);
 
 }  // namespace ddp::launch
