@@ -57,11 +57,6 @@ def other_number_of_ranks(c):
     both_differ(c, start_node(c, 0, "run"), start_node(c, 1, "run", ranks=1), ("nproc_per_node", "1", "2"))
 
 
-def other_number_of_nodes(c):
-    """a node with another --nnodes is refused"""
-    both_differ(c, start_node(c, 0, "run"), start_node(c, 1, "run", nnodes=3), ("nnodes", "3", "2"))
-
-
 def other_command(c):
     """a node that resumes while node 0 runs is refused"""
     node_1 = start_node(c, 1, "resume", "small")
@@ -163,22 +158,6 @@ def other_data(c):
                 "give all machines the same files")  # fmt: skip
 
 
-def other_path(c):
-    """a node whose data have another path is refused with both paths and the remedy, also if the files are the same"""
-    nodes = []
-    for number, host in reversed(list(enumerate(c.hosts[:2]))):
-        data = c.folder / f"at-{number}"
-        data.mkdir()
-        (data / "digits.csv").write_text("".join("16," * 64 + f"{n % 10}\n" for n in range(64)))
-        dataset = f"dataset={{ name = \"digits\", path = \"{data}/digits.csv\" }}"
-        nodes.append(start_node(c, number, "run", "--set", dataset, "--set", "model.in_features=64", "--set",
-                                "model.out_features=10", "--set", "loss=cross_entropy"))  # fmt: skip
-    path_0, path_1 = [f"\"{c.folder}/at-{number}/digits.csv\"" for number in (0, 1)]
-    both_differ(c, nodes[1], nodes[0], ("experiment.dataset.path", path_1, path_0))
-    for node in nodes:
-        assert "put the file at the same path on all nodes" in node.finish().err, node.finish()
-
-
 def strangers(c):
     """strangers that connect to node 0's port do not disturb the start"""
     node_0 = start_node(c, 0, "run")
@@ -210,7 +189,7 @@ def strangers(c):
     finish([node_0, start_node(c, 1, "run")])
 
 
-PROMISES = [another_experiment, another_build, other_number_of_ranks, other_number_of_nodes, other_command,
+PROMISES = [another_experiment, another_build, other_number_of_ranks, other_command,
             no_such_node, second_node_0, two_nodes_1, too_late, left_again, nobody_comes,
-            cannot_take_part, other_data, other_path, strangers]  # fmt: skip
+            cannot_take_part, other_data, strangers]  # fmt: skip
 sys.exit(cluster.check(PROMISES, hosts=3))
