@@ -55,7 +55,7 @@ TEST_CASE("dots and brackets in strings and comments are not nesting") {
   CHECK(mistakes(kModelAndDataset + "distributed.init_method = '''" + brackets + "'\n''" + dots + "'''''\n") == "");
 }
 
-TEST_CASE("a file full of mistakes is answered in bounded time") {
+TEST_CASE("a file full of mistakes is answered in bounded time", "[slow]") {
   std::string keys = kModelAndDataset;
   for (int i = 0; i < 100'000; ++i) keys += "k" + std::to_string(i) + "=1\n";
   CHECK(contains(mistakes(keys), "and 99950 more"));

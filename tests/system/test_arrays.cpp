@@ -21,7 +21,7 @@ std::int64_t peak_of(pid_t process) {
 
 }  // namespace
 
-TEST_CASE("a run on arrays of any format that is killed inside an epoch and resumed has the same bits") {
+TEST_CASE("a run on arrays of any format that is killed inside an epoch and resumed has the same bits", "[slow]") {
   for (const std::string format : {"npy", "npz", "safetensors"}) {
     INFO(format);
     const ArrayWorkspace w(format);
@@ -33,7 +33,8 @@ TEST_CASE("a run on arrays of any format that is killed inside an epoch and resu
   }
 }
 
-TEST_CASE("targets of class ignore_index do not count and are not classes of the model, with arrays of any format") {
+TEST_CASE("targets of class ignore_index do not count and are not classes of the model, with arrays of any format",
+          "[slow]") {
   for (const std::string format : {"npy", "npz", "safetensors"}) {
     for (const std::int64_t ignored : {255, -1}) {
       INFO(format << ", " << ignored);

@@ -112,7 +112,8 @@ TEST_CASE("a run that resumed with changed data and was killed before it saved a
   CHECK(run.has_each_step_once(run.last_step()));
 }
 
-TEST_CASE("a resume or fork with new options of the data goes on with them after a kill before its first save") {
+TEST_CASE("a resume or fork with new options of the data goes on with them after a kill before its first save",
+          "[slow]") {
   const std::vector<std::string> minmax{"--set", "dataset.normalise=minmax"};
   const std::vector<std::string> endless{"--set", "epochs=100000",         "--set", "checkpoint.save_every=0",
                                          "--set", "checkpoint.keep_best=0"};

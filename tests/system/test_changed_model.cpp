@@ -87,7 +87,7 @@ std::vector<std::string> with(std::vector<std::string> words, const std::string&
 
 }  // namespace
 
-TEST_CASE("a .pt2 file that was exported again is refused by name, and --data-changed accepts it") {
+TEST_CASE("a .pt2 file that was exported again is refused by name, and --data-changed accepts it", "[slow]") {
   const TrainedWorkspace w;
   w.write("net.pt2", other_graph());
   for (const auto& words : kUses) w.check_refused(words, "net.pt2");
@@ -102,7 +102,8 @@ TEST_CASE("a .pt2 file that was exported again is refused by name, and --data-ch
   w.check_done({"eval", "arrays"});
 }
 
-TEST_CASE("a .pt2 file with other weights is refused with the first difference, whether or not it is accepted") {
+TEST_CASE("a .pt2 file with other weights is refused with the first difference, whether or not it is accepted",
+          "[slow]") {
   const TrainedWorkspace w;
   const std::vector<std::pair<std::string, std::string>> changes{
       {other_shapes(), "\"fc.bias\" is Float[3], in the model Float[2]"},

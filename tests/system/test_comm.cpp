@@ -90,7 +90,7 @@ TEST_CASE("each collective is timed and every value checked, on two, three and f
   }
 }
 
-TEST_CASE("every type of element is right in every collective") {
+TEST_CASE("every type of element is right in every collective", "[slow]") {
   const Workspace w;
   for (const std::string backend : {"shm", "gloo"}) {
     for (const std::string type : {"double", "half", "bfloat16", "int8", "uint8", "int32", "int64"}) {
@@ -187,7 +187,7 @@ TEST_CASE("rows are shown as soon as they are measured, and a killed rank is nam
   }
 }
 
-TEST_CASE("a stopped rank is named after the timeout") {
+TEST_CASE("a stopped rank is named after the timeout", "[slow]") {
   const Workspace w;
   for (const std::string backend : {"shm", "gloo"}) {
     const LongMeasurement m(w, backend);

@@ -110,7 +110,7 @@ TEST_CASE("an invalid list of transforms is refused before anything is trained")
   check_draws_refused(w, {"validate", "gray.toml"}, "did you mean \"RandomCrop\"?");
 }
 
-TEST_CASE("a transform in the user's own file is named, checked and drawn like the others") {
+TEST_CASE("a transform in the user's own file is named, checked and drawn like the others", "[slow]") {
   const SourcesWorkspace w;
   w.write("own.cpp", R"(#include "datasets/transform/transform.h"
 

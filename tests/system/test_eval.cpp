@@ -37,7 +37,7 @@ TEST_CASE("eval without the file of its data says what to do") {
   CHECK(contains(outcome.err, "shapes.csv: is missing\n  put it back; --set dataset.path=… measures all samples"));
 }
 
-TEST_CASE("eval gives the numbers that training wrote, for any checkpoint, on any number of ranks") {
+TEST_CASE("eval gives the numbers that training wrote, for any checkpoint, on any number of ranks", "[slow]") {
   const ShapesWorkspace w;
   const RunFolder run = w.train({"test.split=0.1"});
   const auto epochs = run.events("epoch");
@@ -87,7 +87,7 @@ TEST_CASE("eval measures other data whole, prepared like the training data") {
   CHECK(loss > 1);
 }
 
-TEST_CASE("eval measures other arrays, digits and texts whole, the same on any number of ranks") {
+TEST_CASE("eval measures other arrays, digits and texts whole, the same on any number of ranks", "[slow]") {
   const Workspace w;
   const auto measured = [&](const std::string& name, std::vector<std::string> sets) {
     std::vector<std::string> arguments{name};

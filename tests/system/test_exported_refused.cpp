@@ -23,7 +23,7 @@ std::string overlapping_archive() {
 
 }  // namespace
 
-TEST_CASE("a file that torch.export did not write is refused as a model") {
+TEST_CASE("a file that torch.export did not write is refused as a model", "[slow]") {
   const ExportedWorkspace w;
   const std::string whole = exported_model();
   w.write("net.pt2", "no zip");
@@ -52,7 +52,7 @@ TEST_CASE("a file that torch.export did not write is refused as a model") {
   check_archive_refused(w, "net.pt2");
 }
 
-TEST_CASE("a damaged .pt2 file is named with its option, the damage, and the remedy") {
+TEST_CASE("a damaged .pt2 file is named with its option, the damage, and the remedy", "[slow]") {
   const ExportedWorkspace w;
   const std::string whole = exported_model();
   std::string experiment = text_of(w.folder() / "arrays.toml");
@@ -86,7 +86,7 @@ TEST_CASE("a damaged .pt2 file is named with its option, the damage, and the rem
   }
 }
 
-TEST_CASE("weights that are pickled or do not fit their member are refused") {
+TEST_CASE("weights that are pickled or do not fit their member are refused", "[slow]") {
   const ExportedWorkspace w;
   check_refused(w, {{"\"use_pickle\": false", "\"use_pickle\": true"}}, "it is pickled, and pickles are not read");
   check_refused(w, {{"{\"as_int\": 3}, {\"as_int\": 4}", "{\"as_int\": 4}, {\"as_int\": 4}"}}, "larger than its file");
@@ -116,7 +116,7 @@ TEST_CASE("weights that are pickled or do not fit their member are refused") {
   check_refused(w, {{"\"fc.bias\"", deep + "\""}, {"\"fc.bias\"", deep + "\""}}, "has more than 100 parts");
 }
 
-TEST_CASE("a graph with a forbidden call is refused with the line of its Python") {
+TEST_CASE("a graph with a forbidden call is refused with the line of its Python", "[slow]") {
   const ExportedWorkspace w;
   const std::string linear = "torch.ops.aten.linear.default";
   const std::string line = "net.py, line 6: x = self.fc(x)";
@@ -221,7 +221,7 @@ TEST_CASE("validate reads the graph of a model of Python and runs nothing of it"
   check_archive_refused(w, "dropout probability has to be between 0 and 1", {"plan"});
 }
 
-TEST_CASE("a model whose inputs or outputs do not fit is refused before it trains") {
+TEST_CASE("a model whose inputs or outputs do not fit is refused before it trains", "[slow]") {
   const ExportedWorkspace w;
   check_misfit(
       w, {{kAnyBatch + ", {\"as_int\": 4}", kAnyBatch + ", {\"as_int\": 5}"}},

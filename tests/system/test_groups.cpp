@@ -54,7 +54,7 @@ TEST_CASE("a killed run with groups of parameters resumes to the bits of an unin
   run.check_resumes_to_the_same_bits();
 }
 
-TEST_CASE("a killed run whose loss ignores a class resumes to the bits of an uninterrupted run") {
+TEST_CASE("a killed run whose loss ignores a class resumes to the bits of an uninterrupted run", "[slow]") {
   LongRun run({"--set", "model.out_features=10", "--set", "dataset={name=\"digits\"}", "--set", "model.in_features=64",
                "--set", "loss={name=\"cross_entropy\", ignore_index=3}", "--set", "accumulate=2"});
   run.process().signal(SIGKILL);

@@ -47,7 +47,7 @@ void check_stack(const Outcome& ended, const RunFolder& run, int rank, double se
 
 }  // namespace
 
-TEST_CASE("the only rank of a hanging run is named with its step, its activity and its place") {
+TEST_CASE("the only rank of a hanging run is named with its step, its activity and its place", "[slow]") {
   const LongRun run({"--set", "device_pool=[\"cpu\"]", "--set", "distributed.timeout=5"});
   const double seconds = stop_and_wait(run, 1);
   WARN("timeout 5 s: the hang of the only rank was reported " << seconds << " s after it had been stopped");
@@ -64,7 +64,7 @@ TEST_CASE("the only rank of a hanging run is named with its step, its activity a
   CHECK(run.folder().summary().at("status") == "failed");
 }
 
-TEST_CASE("ranks that all hang while none waits for another are named") {
+TEST_CASE("ranks that all hang while none waits for another are named", "[slow]") {
   const LongRun run({"--set", "distributed.timeout=5"});
   const double seconds = stop_and_wait(run, 2);
   WARN("timeout 5 s: the hang of all ranks was reported " << seconds << " s after they had been stopped");
@@ -81,7 +81,7 @@ TEST_CASE("ranks that all hang while none waits for another are named") {
   }
 }
 
-TEST_CASE("a rank that another one waits for is examined before it is ended") {
+TEST_CASE("a rank that another one waits for is examined before it is ended", "[slow]") {
   const LongRun run({"--set", "distributed.timeout=5"});
   REQUIRE(run.process().wait_for_ranks(2));
   kill(run.process().ranks().at(1), SIGSTOP);
@@ -94,7 +94,7 @@ TEST_CASE("a rank that another one waits for is examined before it is ended") {
   check_stack(ended, run.folder(), 1, seconds_since(stopped) - 5);
 }
 
-TEST_CASE("a run that is stopped as a whole for longer than the timeout continues normally") {
+TEST_CASE("a run that is stopped as a whole for longer than the timeout continues normally", "[slow]") {
   const LongRun run({"--set", "device_pool=[\"cpu\"]", "--set", "distributed.timeout=3"});
   REQUIRE(run.process().wait_for_ranks(1));
   std::vector<pid_t> all = run.process().ranks();
@@ -110,7 +110,8 @@ TEST_CASE("a run that is stopped as a whole for longer than the timeout continue
   CHECK(run.finish().code == 143);
 }
 
-TEST_CASE("a second control-C ends a hanging run at once, even while a gdb without an answer holds its ranks") {
+TEST_CASE("a second control-C ends a hanging run at once, even while a gdb without an answer holds its ranks",
+          "[slow]") {
   const Workspace w;
   w.write("small.toml", kSmall);
   w.write("bin/gdb", "#!/bin/sh\nfor pid; do :; done\nexec strace -o /dev/null -p $pid\n");

@@ -4,7 +4,7 @@
 namespace ddp::system_test {
 namespace fs = std::filesystem;
 
-TEST_CASE("digits learns handwritten digits to at least 97 percent on digits it never saw") {
+TEST_CASE("digits learns handwritten digits to at least 97 percent on digits it never saw", "[slow]") {
   const fs::path file = kExperiments / "digits.toml";
   if (!fs::exists(file) || !fs::exists(digits_data())) {
     WARN("skipped: " << (fs::exists(file) ? digits_data() : file) << " is not there");
@@ -49,7 +49,7 @@ TEST_CASE("digits_images learns handwritten digits from image files to 95 percen
   CHECK(accuracy >= 0.95);
 }
 
-TEST_CASE("license_chars learns to spell from the machine's own license files") {
+TEST_CASE("license_chars learns to spell from the machine's own license files", "[slow]") {
   if (!fs::exists("/usr/share/common-licenses/GPL-2") || !fs::exists("/usr/share/common-licenses/GPL-3")) {
     WARN("skipped: this machine has no /usr/share/common-licenses/GPL-2 and GPL-3");
     return;
@@ -63,7 +63,7 @@ TEST_CASE("license_chars learns to spell from the machine's own license files") 
   CHECK(final.at("val_loss") < 2.8);
 }
 
-TEST_CASE("license_gpt learns to spell by nanoGPT's recipe, and its validation loss falls") {
+TEST_CASE("license_gpt learns to spell by nanoGPT's recipe, and its validation loss falls", "[slow]") {
   if (!fs::exists("/usr/share/common-licenses/GPL-2") || !fs::exists("/usr/share/common-licenses/GPL-3")) {
     WARN("skipped: this machine has no /usr/share/common-licenses/GPL-2 and GPL-3");
     return;

@@ -135,7 +135,7 @@ TEST_CASE("torchrun's spellings of the launch flags are accepted") {
   }
 }
 
-TEST_CASE("a place where nodes meet, without several nodes, gets a warning") {
+TEST_CASE("a place where nodes meet, without several nodes, gets a warning", "[slow]") {
   const Workspace w;
   w.write("x.toml", kLimitedPair);
   const auto said = [&](std::vector<std::string> words, const std::vector<std::string>& more) {

@@ -77,6 +77,7 @@ TEST_CASE("an empty list is reported on stderr and is not a failure, and a misty
   CHECK(contains(r.w.run({"list", "--results", "none"}).err,
                  "there is no folder " + folder + "; --results FOLDER names"));
   CHECK(r.look_json({"list", "--where", "train_loss<0"})["runs"].empty());
+  std::filesystem::create_directory(r.w.folder() / "empty");
   for (const auto& [arguments, said] : std::vector<std::pair<std::vector<std::string>, std::string>>{
            {{"list", "--where", "optimzer.lr<1"}, "did you mean \"optimizer.lr\"?"},
            {{"list", "--sort", "train_los"}, "did you mean \"train_loss\"?"},
@@ -88,7 +89,7 @@ TEST_CASE("an empty list is reported on stderr and is not a failure, and a misty
            {{"list", "--limit", "-1"}, "--limit"},
            {{"list", "--sort", ""}, "key"},
            {{"list", "nothing"}, "no such run"},
-           {{"list", ".."}, "no such run"},
+           {{"list", "empty"}, "no such run"},
            {{"show", "nothing"}, "no such run"},
            {{"compare", "tiny/1"}, "two or more runs"},
            {{"diff", "tiny/1", "nothing"}, "no such run"},

@@ -174,7 +174,7 @@ TEST_CASE("running and killed runs are listed with their progress") {
   CHECK(RunFolder(w.results() / "long/1").summary()["status"] == "running");
 }
 
-TEST_CASE("ten thousand runs are listed from their summaries alone") {
+TEST_CASE("ten thousand runs are listed from their summaries alone", "[slow]") {
   const Workspace w;
   constexpr int kRuns = 10000;
   w.write("tiny.toml", kTiny);

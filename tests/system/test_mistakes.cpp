@@ -193,8 +193,8 @@ const std::vector<UsersMistake> kMistakes = {
     {"run bad.toml", "is no .safetensors file: ", "bad.toml:7:", "give a checkpoint", "init_from = \"text.pth\""},
     {"run bad.toml", "unknown key \"every\" in [test]",
      "bad.toml:8:1: ", "\"every\" is a key of [ema], [validation] and [log]", "[test]\nevery = 2"},
-    {"sweep bad.toml", "\"sweep.min_epochs\": min_epochs is more than the 3 epochs of a whole trial",
-     "bad.toml:11:14", "give min_epochs = 1, or at most 3; or more epochs",
+    {"sweep bad.toml", "\"sweep.min_epochs\": min_epochs is more than the 3 epochs of a whole trial", "bad.toml:11:14",
+     "give min_epochs = 1, or at most 3; or more epochs",
      "[sweep]\nmethod = \"asha\"\nmetric = \"train_loss\"\ntrials = 2\nmin_epochs = 5\n"
      "[sweep.parameters]\n\"optimizer.lr\" = { min = 0.1, max = 0.2 }"},
     {"list --where los>0.1", "no result has the key \"los\"", "", "did you mean \"train_loss\"?"},
@@ -228,7 +228,7 @@ std::string digits() {
 
 }  // namespace
 
-TEST_CASE("the answers to 40 mistakes of users name the fault, its place and the remedy, and start nothing") {
+TEST_CASE("the answers to 40 mistakes of users name the fault, its place and the remedy, and start nothing", "[slow]") {
   CHECK(kMistakes.size() >= 40);
   const Workspace w;
   w.write("tiny.toml", kTiny);

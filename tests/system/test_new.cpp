@@ -25,7 +25,7 @@ RunFolder check_new(const SourcesWorkspace& w, const std::string& kind) {
 
 }  // namespace
 
-TEST_CASE("new model writes a model that trains unchanged, and its option can be set") {
+TEST_CASE("new model writes a model that trains unchanged, and its option can be set", "[slow]") {
   const SourcesWorkspace w;
   check_new(w, "model");
   const Outcome wider = w.run({"plan", "my_model.toml", "--set", "model.width=128"});
@@ -34,12 +34,12 @@ TEST_CASE("new model writes a model that trains unchanged, and its option can be
   CHECK_FALSE(contains(wider.err, "compiling"));
 }
 
-TEST_CASE("new dataset writes a dataset that trains unchanged") {
+TEST_CASE("new dataset writes a dataset that trains unchanged", "[slow]") {
   const SourcesWorkspace w;
   check_new(w, "dataset");
 }
 
-TEST_CASE("new metric writes a metric that validations measure and that chooses the best checkpoint") {
+TEST_CASE("new metric writes a metric that validations measure and that chooses the best checkpoint", "[slow]") {
   const SourcesWorkspace w;
   const RunFolder run = check_new(w, "metric");
   CHECK(run.events("epoch").back().at("val_my_metric").get<double>() > 0);
@@ -63,7 +63,7 @@ TEST_CASE("new overwrites no file, and refuses taken and invalid names and unkno
   check_not_written({"new", "modle", "other"}, "did you mean \"model\"?");
 }
 
-TEST_CASE("the user's own losses, schedulers and tokenizers are named like the built-in ones") {
+TEST_CASE("the user's own losses, schedulers and tokenizers are named like the built-in ones", "[slow]") {
   const SourcesWorkspace w;
   w.write("own.cpp", R"(#include <ATen/ops/l1_loss.h>
 

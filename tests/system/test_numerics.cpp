@@ -42,7 +42,7 @@ const std::string kAveraged =
 
 }  // namespace
 
-TEST_CASE("a killed run in fp16 with an average and clipping resumes to the bits of an uninterrupted run") {
+TEST_CASE("a killed run in fp16 with an average and clipping resumes to the bits of an uninterrupted run", "[slow]") {
   for (const char* ranks : {"device_pool=1", "device_pool=3"}) {
     auto arguments = kAll;
     arguments.insert(arguments.end(), {"--set", ranks});
@@ -65,7 +65,7 @@ TEST_CASE("the norm of all gradients before clipping is recorded if the norm is 
   for (const Json& step : value.run.events("step")) CHECK_FALSE(step.contains("grad_norm"));
 }
 
-TEST_CASE("an average resumes with another number of ranks from its last state") {
+TEST_CASE("an average resumes with another number of ranks from its last state", "[slow]") {
   const FinishedRun f(kAveraged, {"ema={decay=0.5}"});
   const std::string before = text_of(f.run.checkpoint(8) / "ema.safetensors");
   for (const int ranks : {1, 4}) {

@@ -35,7 +35,7 @@ std::string pool(int ranks) { return "device_pool=" + std::to_string(ranks); }
 
 }  // namespace
 
-TEST_CASE("a run that resumes with another number of ranks inside an epoch sees each of its samples once") {
+TEST_CASE("a run that resumes with another number of ranks inside an epoch sees each of its samples once", "[slow]") {
   const FinishedRun f(kManyRanks);
   const auto expected = losses_of(f.run);
   for (const int ranks : {4, 1, 3, 6}) {
@@ -55,7 +55,7 @@ TEST_CASE("a run that resumes with another number of ranks inside an epoch sees 
   }
 }
 
-TEST_CASE("the number of ranks may change several times in one epoch") {
+TEST_CASE("the number of ranks may change several times in one epoch", "[slow]") {
   const FinishedRun f(kManyRanks);
   const auto expected = losses_of(f.run);
   REQUIRE(f.resume({"small", "--from", "2", "--set", pool(4), "--set", "steps=5"}).code == 0);
@@ -84,7 +84,7 @@ TEST_CASE("micro-batches may replace ranks") {
   check_same_samples(f.run, expected);
 }
 
-TEST_CASE("changed settings are shown and kept in the run's history") {
+TEST_CASE("changed settings are shown and kept in the run's history", "[slow]") {
   const FinishedRun f(kManyRanks);
   const Outcome again = f.resume({"small", "--from", "5", "--set", pool(4), "--set", "optimizer.lr=0.01"});
   INFO(again.err);

@@ -10,7 +10,7 @@
 namespace ddp::system_test {
 namespace fs = std::filesystem;
 
-TEST_CASE("predict writes one row per input in order, the same on any number of ranks") {
+TEST_CASE("predict writes one row per input in order, the same on any number of ranks", "[slow]") {
   const Trained t;
   // More than one block per rank, and a short one at the end.
   t.write_many(21);
@@ -130,7 +130,7 @@ TEST_CASE("an input with only a header gives only a header") {
   }
 }
 
-TEST_CASE("an input that predict cannot read is named with file, line and column, and leaves nothing") {
+TEST_CASE("an input that predict cannot read is named with file, line and column, and leaves nothing", "[slow]") {
   const Trained t;
   t.write("bad.csv", "width,height,colour\n1,2,red\n1,abc,red\n");
   t.write("narrow.csv", "width,colour\n1,red\n");

@@ -28,7 +28,8 @@ struct ArraysWorkspace : Workspace {
 
 }  // namespace
 
-TEST_CASE("predict reads arrays: one row per input in order, the same on any number of ranks and from any file") {
+TEST_CASE("predict reads arrays: one row per input in order, the same on any number of ranks and from any file",
+          "[slow]") {
   const ArraysWorkspace w;
   w.write("other.safetensors", w.data.safetensors(false));  // without targets
   trained(w, "a.toml");
@@ -112,7 +113,7 @@ TEST_CASE("predict names columns of numbers after their target") {
   CHECK(head("narrow", "one.npy", 1, "mse") == "prediction_one");
 }
 
-TEST_CASE("predict refuses arrays that do not fit the model with the names of both") {
+TEST_CASE("predict refuses arrays that do not fit the model with the names of both", "[slow]") {
   const ArraysWorkspace w;
   trained(w, "a.toml");
   trained(w, "b.toml");

@@ -160,7 +160,7 @@ TEST_CASE("predict into a full pipe stops on a signal") {
   }
 }
 
-TEST_CASE("the memory of predict does not grow with its input") {
+TEST_CASE("the memory of predict does not grow with its input", "[slow]") {
   const Trained t;
   const auto peak = [&](int thousands) {
     t.write_many(thousands);

@@ -100,7 +100,7 @@ TEST_CASE("ranks that have saved nothing yet start over") {
   CHECK(run.model() == whole.run.model());
 }
 
-TEST_CASE("a stopped rank is named and all ranks start again without it") {
+TEST_CASE("a stopped rank is named and all ranks start again without it", "[slow]") {
   const LongRun run({"--max-restarts", "1", "--set", "distributed.timeout=6"});
   REQUIRE(run.process().wait_for_ranks(2));
   const pid_t stopped = run.process().ranks().at(1);

@@ -227,7 +227,7 @@ TEST_CASE("a completed run whose last checkpoint is gone says that steps are tra
   CHECK(f.run.training() == f.training);
 }
 
-TEST_CASE("a damaged checkpoint is named and skipped for the one before it") {
+TEST_CASE("a damaged checkpoint is named and skipped for the one before it", "[slow]") {
   for (const char* name : {"model.safetensors", "optimizer.safetensors", "state.json", "COMPLETE"}) {
     const FinishedRun f(kSavesOften);
     f.flip_a_byte(f.run.checkpoint(28) / name);

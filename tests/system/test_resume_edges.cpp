@@ -139,7 +139,7 @@ TEST_CASE("missing weights end with exit 2 and write nothing") {
   }
 }
 
-TEST_CASE("a resume whose optimizer or model does not fit the checkpoint exits with 2 and changes nothing") {
+TEST_CASE("a resume whose optimizer or model does not fit the checkpoint exits with 2 and changes nothing", "[slow]") {
   struct Change {
     std::string before;
     std::string after;

@@ -127,7 +127,7 @@ TEST_CASE("a step that is saved for several reasons is saved once, with the stro
   CHECK(saved_for(both.run, "best") == improved);
 }
 
-TEST_CASE("timed and best saves change no bit of training, on any kind and number of ranks") {
+TEST_CASE("timed and best saves change no bit of training, on any kind and number of ranks", "[slow]") {
   for (const std::string ranks : {R"(device_pool=["cpu", "cpu"])", R"(device_pool=["cpu", "cpu", "cpu"])"}) {
     for (const std::string how : {"backend=shm", "backend=gloo", "parallel=data_parallel", "accumulate=2"}) {
       INFO(ranks << ", " << how);

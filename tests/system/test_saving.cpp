@@ -159,7 +159,7 @@ TEST_CASE("a run reserves memory for saving only when a save is near") {
   CHECK_FALSE(contains(near.err, "was not saved"));
 }
 
-TEST_CASE("a checkpoint holds the weights of its step although training continued during the copy") {
+TEST_CASE("a checkpoint holds the weights of its step although training continued during the copy", "[slow]") {
   const Workspace w;
   // 200 MB, copied slowly by the copying thread: the optimizer of the next step runs before all is copied.
   w.write("big.toml", kBig);

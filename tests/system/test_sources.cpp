@@ -36,7 +36,7 @@ void check_source_refused(const SourcesWorkspace& w, const std::vector<std::stri
 
 }  // namespace
 
-TEST_CASE("a model in a user's own file is compiled once, and again when it or its header has changed") {
+TEST_CASE("a model in a user's own file is compiled once, and again when it or its header has changed", "[slow]") {
   const SourcesWorkspace w;
   w.write("my models/own model.cpp", "#include \"parts/activation.h\"\n" + own_model("ACTIVATION"));
   w.write("my models/parts/activation.h", "#define ACTIVATION at::tanh\n");
@@ -61,7 +61,8 @@ TEST_CASE("a model in a user's own file is compiled once, and again when it or i
   CHECK(std::distance(fs::recursive_directory_iterator(w.folder() / "my models"), {}) == 3);
 }
 
-TEST_CASE("a source that does not compile is refused with the compiler's message, and a warning is not an error") {
+TEST_CASE("a source that does not compile is refused with the compiler's message, and a warning is not an error",
+          "[slow]") {
   const SourcesWorkspace w;
   w.write("own.cpp", own_model() + "int broken = ;\n");
   check_source_refused(w, {"own.cpp:35:14: error: expected primary-expression", "does not compile"});
@@ -78,7 +79,7 @@ TEST_CASE("a missing source is shown at its line") {
   check_source_refused(w, {"own.toml:2:", "there is no such file", "sources"});
 }
 
-TEST_CASE("two runs that begin together on the same source compile it once") {
+TEST_CASE("two runs that begin together on the same source compile it once", "[slow]") {
   const SourcesWorkspace w;
   const auto first = w.start({"run", "own.toml", "--name", "first"});
   const auto second = w.start({"run", "own.toml", "--name", "second"});
@@ -90,7 +91,7 @@ TEST_CASE("two runs that begin together on the same source compile it once") {
   CHECK(one.run.model() == other.run.model());
 }
 
-TEST_CASE("a compiled source of another build, or a damaged one, is not loaded but compiled again") {
+TEST_CASE("a compiled source of another build, or a damaged one, is not loaded but compiled again", "[slow]") {
   const SourcesWorkspace w;
   REQUIRE(w.run({"validate", "own.toml"}).code == 0);
   REQUIRE(w.compiled().size() == 1);
@@ -109,7 +110,7 @@ TEST_CASE("a compiled source of another build, or a damaged one, is not loaded b
   CHECK(contains(mended.err, kCompiling));
 }
 
-TEST_CASE("a source that registers a taken name or crashes when it is loaded is refused") {
+TEST_CASE("a source that registers a taken name or crashes when it is loaded is refused", "[slow]") {
   const SourcesWorkspace w;
   std::string taken = own_model();
   taken.replace(taken.find("<OwnOptions>(\"own\""), 18, "<OwnOptions>(\"linear\"");
@@ -137,7 +138,7 @@ TEST_CASE("control-C while a source is compiled ends the compiler and leaves not
   CHECK_FALSE(fs::exists(w.results()));
 }
 
-TEST_CASE("the next compilation removes the files of a killed one and keeps the files of a running one") {
+TEST_CASE("the next compilation removes the files of a killed one and keeps the files of a running one", "[slow]") {
   const SourcesWorkspace w;
   w.write("own.cpp", "#include \"endless.h\"\n" + own_model());
   REQUIRE(mkfifo((w.folder() / "endless.h").c_str(), 0600) == 0);  // a reader of it waits
@@ -162,14 +163,14 @@ TEST_CASE("the next compilation removes the files of a killed one and keeps the 
   CHECK(w.left_over().empty());
 }
 
-TEST_CASE("a run on the user's own model that is killed inside an epoch and resumed has the same bits") {
+TEST_CASE("a run on the user's own model that is killed inside an epoch and resumed has the same bits", "[slow]") {
   const SourcesWorkspace w;
   const auto [killed, whole] = kill_and_resume(w, "own");
   CHECK(killed.model() == whole.model());
   CHECK(killed.training() == whole.training());
 }
 
-TEST_CASE("a resumed run uses its own copy of a changed source, says so, and takes the new one on request") {
+TEST_CASE("a resumed run uses its own copy of a changed source, says so, and takes the new one on request", "[slow]") {
   const SourcesWorkspace w;
   const Outcome whole = w.run({"run", "own.toml", "--set", "epochs=3"});
   const Outcome half = w.run({"run", "own.toml", "--name", "half"});
@@ -191,7 +192,7 @@ TEST_CASE("a resumed run uses its own copy of a changed source, says so, and tak
   CHECK(text_of(taken.run.path() / "sources/own.cpp") == own_model("at::relu"));
 }
 
-TEST_CASE("a sweep over an option of the user's own model compiles it once and keeps a copy") {
+TEST_CASE("a sweep over an option of the user's own model compiles it once and keeps a copy", "[slow]") {
   const SourcesWorkspace w;
   w.write("own.toml", kOwn + "[sweep.parameters]\n\"model.width\" = [4, 8, 12]\n");
   const Outcome swept = w.run({"sweep", "own.toml"});
@@ -203,7 +204,7 @@ TEST_CASE("a sweep over an option of the user's own model compiles it once and k
   CHECK(text_of(swept.run.path() / "trials/002/sources/own.cpp") == own_model());
 }
 
-TEST_CASE("an option of the user's own model is checked like any other") {
+TEST_CASE("an option of the user's own model is checked like any other", "[slow]") {
   const SourcesWorkspace w;
   const Outcome wrong = w.run({"validate", "own.toml", "--set", "model.widht=3"});
   INFO(wrong.err);

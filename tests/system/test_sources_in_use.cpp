@@ -99,7 +99,7 @@ const bool pairs_registered =
 
 }  // namespace
 
-TEST_CASE("the user's own model is measured, predicts, is exported and forked after its file has gone") {
+TEST_CASE("the user's own model is measured, predicts, is exported and forked after its file has gone", "[slow]") {
   const SourcesWorkspace w;
   check_ends_well(w.run({"new", "model", "mine"}));
   const std::string text = text_of(w.folder() / "mine.cpp");
@@ -142,7 +142,7 @@ validation  = { split = 0.2 }
   CHECK(contains(anew.err, "compiling mine.cpp"));
 }
 
-TEST_CASE("the user's own text model continues a prompt") {
+TEST_CASE("the user's own text model continues a prompt", "[slow]") {
   const SourcesWorkspace w;
   w.write("own.cpp", kPairs);
   w.write("a.txt", "to be or not to be that is the question whether it is nobler in the mind");
@@ -154,7 +154,8 @@ TEST_CASE("the user's own text model continues a prompt") {
 }
 
 TEST_CASE(
-    "a model with fewer tokens than the data is refused before a run, though its first batch has none of the others") {
+    "a model with fewer tokens than the data is refused before a run, though its first batch has none of the others",
+    "[slow]") {
   const SourcesWorkspace w;
   // A model that takes its number of tokens from an option, and not from the data.
   const std::string from_data = ".value(), o.vocab_size.value()";
@@ -177,7 +178,7 @@ TEST_CASE(
   CHECK(contains(refused.err, "have 27 tokens, and the model takes fewer"));
 }
 
-TEST_CASE("ranks that cannot load the compiled sources say why on stderr and in summary.json") {
+TEST_CASE("ranks that cannot load the compiled sources say why on stderr and in summary.json", "[slow]") {
   const SourcesWorkspace w;
   w.write("own.cpp", own_model("at::tanh", kSpoils));
   check_ends_well(w.run({"validate", "own.toml"}));

@@ -113,7 +113,8 @@ TEST_CASE("plan shows a sweep's trials, its devices and its duration, and trains
   CHECK_FALSE(fs::exists(workspace.results()));
 }
 
-TEST_CASE("a sweep that is killed at any moment resumes to the same ranking, and no finished trial runs twice") {
+TEST_CASE("a sweep that is killed at any moment resumes to the same ranking, and no finished trial runs twice",
+          "[slow]") {
   const Workspace reference;
   reference.write("s.toml", kSweep);
   REQUIRE(reference.run(sweep_arguments({"--set", "epochs=60"})).code == 0);

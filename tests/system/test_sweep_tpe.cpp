@@ -21,7 +21,7 @@ batch_size     = { min = 4, max = 16, step = 4 }
 
 }  // namespace
 
-TEST_CASE("a tpe sweep that is killed at any moment resumes with the same proposals to the same ranking") {
+TEST_CASE("a tpe sweep that is killed at any moment resumes with the same proposals to the same ranking", "[slow]") {
   const Workspace reference;
   reference.write("s.toml", kTpe);
   const Outcome whole = reference.run(sweep_arguments({"--jobs", "1"}));

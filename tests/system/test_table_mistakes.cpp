@@ -3,7 +3,7 @@
 
 namespace ddp::system_test {
 
-TEST_CASE("mistakes in a table are named with file, line and column") {
+TEST_CASE("mistakes in a table are named with file, line and column", "[slow]") {
   check_table_refused("x,y\n1,a\noops,b\n", kClassOptions, {"shapes.csv", "3", "\"x\"", "oops", "categories"});
   check_table_refused("x,y\n1,a\n2\n", kClassOptions, {"shapes.csv", "3"});
   check_table_refused("x,x,y\n1,2,a\n", kClassOptions, {"shapes.csv", "\"x\""});
@@ -212,7 +212,7 @@ TEST_CASE("up to twenty mistakes are reported at once") {
                       {"shapes.csv:2: column \"x\": 6 cells are missing"});
 }
 
-TEST_CASE("a point of thousands is removed before a decimal comma is replaced, and two points are no date") {
+TEST_CASE("a point of thousands is removed before a decimal comma is replaced, and two points are no date", "[slow]") {
   check_table_refused("x,y\n\"889,17\",a\n\"4.560,10\",b\n", kClassOptions,
                       {"remove points that separate thousands, if there are any, then write decimal points"});
   check_table_refused("x,y\n889.17,a\n4.560.10,b\n", kClassOptions, {"in place of \"4.560.10\" write 4560.10"});

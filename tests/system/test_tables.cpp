@@ -61,7 +61,7 @@ TEST_CASE("the same rows have the same bits as CSV, TSV, JSON lines, and in seve
   CHECK(w.train().model() == model);
 }
 
-TEST_CASE("odd tables that are well-formed train") {
+TEST_CASE("odd tables that are well-formed train", "[slow]") {
   const ShapesWorkspace w;
   const auto trains = [&](const std::string& csv, const std::string& options) {
     w.write("odd.csv", csv);

@@ -45,7 +45,7 @@ long megabytes_to_read(const std::filesystem::path& file, const format::TableOpt
 
 }  // namespace
 
-TEST_CASE("A CSV of 200 MB is read within 300 MB of memory") {
+TEST_CASE("A CSV of 200 MB is read within 300 MB of memory", "[slow]") {
   const TableFolder folder;
   std::string line;
   for (int i = 0; i < 20; ++i) line += (i > 0 ? ",0.12345678901234" : "0.12345678901234") + std::to_string(i % 10);
