@@ -16,7 +16,7 @@
 #include "commands/split_setting.h"
 #include "commands/wrong_line.h"
 #include "launch/library/version.h"
-#include "launch/run/stopped.h"
+#include "launch/process/stop_signals.h"
 
 namespace ddp::commands {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/log.h"
-#include "launch/process/terminal.h"
+#include "launch/watch/live_line.h"
 #include "report/text/text_width.h"
 #include "report/text/words.h"
 

@@ -1,9 +1,12 @@
 #include "sweep/trial.h"
 
 #include "base/log.h"
+#include "base/own_command.h"
+#include "base/shell_word.h"
 #include "launch/plan/start.h"
 #include "launch/run/run_summary.h"
-#include "launch/run/training.h"
+#include "launch/run/train.h"
+#include "launch/start/probe.h"
 #include "record/saves/checkpoint_settings.h"
 #include "record/saves/data_files.h"
 #include "record/saves/return_point.h"
@@ -89,6 +92,12 @@ std::string last_words(const record::RunDirectory& trial) {
 }
 
 }  // namespace
+
+void SweepPlan::require_same_data(const std::filesystem::path& checkpoint, const config::Experiment& trial) const {
+  const std::vector<record::DataFile> now = record::data_files(trial);
+  launch::require_fitting_weights(checkpoint, trial, now, own_command("sweep " + path_word(directory.sweep())));
+  if (!data_changed) record::require_same_data(checkpoint, now, {}, accepting_command);
+}
 
 fs::path trial_log(const record::RunDirectory& trial) { return trial.log(0).parent_path() / "trial.log"; }
 

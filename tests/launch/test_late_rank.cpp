@@ -1,5 +1,5 @@
 #include "catch.h"
-#include "launch/watch/late_rank.h"
+#include "launch/watch/verdict.h"
 
 namespace ddp::launch {
 namespace {

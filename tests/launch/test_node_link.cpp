@@ -4,7 +4,6 @@
 
 #include "catch.h"
 #include "errors.h"
-#include "launch/cluster/address.h"
 #include "launch/cluster/node_link.h"
 #include "words.h"
 

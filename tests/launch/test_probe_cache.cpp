@@ -1,4 +1,4 @@
-#include "launch/probe/probe_cache.h"
+#include "launch/start/probe.h"
 
 #include <stdlib.h>
 #include <filesystem>

@@ -6,7 +6,6 @@
 
 #include "catch.h"
 #include "search/parzen.h"
-#include "search/truncated_normal.h"
 
 namespace ddp::search {
 namespace {

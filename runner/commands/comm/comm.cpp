@@ -9,7 +9,7 @@
 #include "commands/commands.h"
 #include "commands/train/launch_flags.h"
 #include "commands/train/nodes.h"
-#include "launch/run/measuring.h"
+#include "launch/run/asking.h"
 
 namespace ddp::commands {
 namespace {
@@ -40,7 +40,6 @@ int comm_here(const CommFlags& flags, const config::Loaded& loaded, const rank::
   const PreparedComm p = prepare_comm(loaded, request, launch);
   const auto& e = p.plan.experiment;
   nodes.welcome(config::Value{{"device_pool", e.device_pool}, {"backend", e.distributed.backend}}.dump());
-  const auto meeting = launch::make_meeting_point(p.plan, launch, nodes.own_ip());
   std::vector<std::string> devices = p.plan.device_names();
   for (const auto& device : nodes.devices()) devices.push_back(device);
   CommTable table(p.plan, launch.nodes, devices, request, flags.json);
@@ -48,7 +47,7 @@ int comm_here(const CommFlags& flags, const config::Loaded& loaded, const rank::
                                    .library = p.library,
                                    .request = request,
                                    .take_row = [&](const rank::CommRow& row) { take(row, table); }},
-                                  nodes, meeting);
+                                  nodes);
   measured.failure = in_words_of_comm(measured.failure);
   if (measured.exit_code == 1) log::error(measured.failure);
   const int code = std::max(table.finish(measured.failure), measured.exit_code);
@@ -80,15 +79,11 @@ int comm_launched(const CommFlags& flags, const config::Loaded& loaded, const ra
   std::optional<CommTable> table;
   if (launch.rank == 0) table.emplace(p.plan, nodes, p.plan.device_names(), request, flags.json);
   std::int64_t wrong = 0;
-  const auto measured = launch::measure_launched({.plan = p.plan,
-                                                  .library = p.library,
-                                                  .request = request,
-                                                  .take_row =
-                                                      [&](const rank::CommRow& row) {
-                                                        wrong += row.wrong;
-                                                        if (table) take(row, *table);
-                                                      }},
-                                                 launch);
+  const auto measured = launch::measure_launched(
+      {.plan = p.plan, .library = p.library, .request = request, .take_row = [&](const rank::CommRow& row) {
+         wrong += row.wrong;
+         if (table) take(row, *table);
+       }});
   if (table) table->finish(in_words_of_comm(measured.failure));
   return measured.exit_code != 0 ? measured.exit_code : wrong > 0 ? 1 : 0;
 }

@@ -17,9 +17,9 @@
 #include "commands/train/launch_flags.h"
 #include "commands/train/prepare.h"
 #include "launch/cluster/launcher.h"
-#include "launch/held/describe.h"
+#include "launch/library/plugin.h"
 #include "launch/plan/start.h"
-#include "launch/plugin/experiment.h"
+#include "launch/start/held_data.h"
 
 namespace ddp::commands {
 

@@ -16,12 +16,12 @@
 #include "config/check/files.h"
 #include "config/load.h"
 #include "launch/cluster/launcher.h"
+#include "launch/library/plugin.h"
 #include "launch/library/rank_library.h"
-#include "launch/plan/plan.h"
 #include "launch/plan/ineffective.h"
+#include "launch/plan/plan.h"
 #include "launch/plan/start.h"
-#include "launch/plugin/experiment.h"
-#include "launch/run/stopped.h"
+#include "launch/process/stop_signals.h"
 #include "rank/check.h"
 
 namespace ddp::commands {

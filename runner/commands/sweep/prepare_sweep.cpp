@@ -7,10 +7,10 @@
 #include "base/limits.h"
 #include "commands/look/looking.h"
 #include "commands/train/prepare.h"
-#include "launch/library/obtain.h"
+#include "launch/library/libtorch.h"
+#include "launch/library/plugin.h"
 #include "launch/plan/ineffective.h"
 #include "launch/plan/start.h"
-#include "launch/plugin/experiment.h"
 
 namespace ddp::commands {
 namespace {

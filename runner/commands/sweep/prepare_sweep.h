@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "config/sweep.h"
-#include "launch/held/shelf.h"
 #include "launch/library/rank_library.h"
 #include "launch/plan/plan.h"
+#include "launch/start/held_data.h"
 #include "search/search.h"
 #include "sweep/devices.h"
 

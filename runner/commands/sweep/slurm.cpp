@@ -14,7 +14,7 @@
 #include "commands/sweep/slurm_options.h"
 #include "config/compose/compose.h"
 #include "config/load.h"
-#include "launch/plugin/experiment.h"
+#include "launch/library/plugin.h"
 
 namespace ddp::commands {
 namespace {

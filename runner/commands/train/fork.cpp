@@ -21,9 +21,9 @@
 #include "commands/typed.h"
 #include "commands/use/while_saving.h"
 #include "config/compose/compose.h"
-#include "launch/plugin/experiment.h"
-#include "launch/run/fork_files.h"
-#include "launch/run/training.h"
+#include "launch/library/plugin.h"
+#include "launch/run/run_summary.h"
+#include "launch/run/train.h"
 #include "record/saves/checkpoint_settings.h"
 #include "record/saves/data_files.h"
 #include "report/select/row.h"
@@ -101,7 +101,7 @@ struct NewFork {
 
   ResumePoint find_point(const launch::Launch& launch) const;
   // Writes the run's first files into the new directory and reports it.
-  launch::OpenRun open(const ResumePoint& point, const launch::Launch& launch, NewRun& run) const;
+  launch::OpenRun open(const ResumePoint& point, NewRun& run) const;
 };
 
 ResumePoint NewFork::find_point(const launch::Launch& launch) const {
@@ -125,14 +125,13 @@ ResumePoint NewFork::find_point(const launch::Launch& launch) const {
   return point;
 }
 
-launch::OpenRun NewFork::open(const ResumePoint& point, const launch::Launch& launch, NewRun& run) const {
+launch::OpenRun NewFork::open(const ResumePoint& point, NewRun& run) const {
   const std::string checkpoint = point.checkpoint.filename().string();
   const fs::path copy =
       launch::write_fork({.origin = {.run = origin_name, .checkpoint = checkpoint, .step = point.position.step},
                           .checkpoint = point.checkpoint,
                           .position = point.position,
-                          .changes = point.changes_as_text(),
-                          .launch_id = launch.id},
+                          .changes = point.changes_as_text()},
                          point.prepared.plan, run.directory());
   record::accept_data(copy, point.prepared.data.files());
   config::Experiment before = point.before;
@@ -153,14 +152,13 @@ int begin_fork(const NewFork& fork, const launch::LaunchRole& role) {
   }
   const ResumePoint point = fork.find_point(role.launch);
   std::optional<NewRun> run;
-  return launch::train(
-      {.plan = point.prepared.plan,
-       .library = *point.prepared.library,
-       .data = point.prepared.data,
-       .open = [&] { return fork.open(point, role.launch, run.emplace(o.results, fork.name, o.run_id)); },
-       .experiment_folder = paths::working_folder(),
-       .begun = [](const auto& directory) { print_folder(directory.path()); }},
-      role);
+  return launch::train({.plan = point.prepared.plan,
+                        .library = *point.prepared.library,
+                        .data = point.prepared.data,
+                        .open = [&] { return fork.open(point, run.emplace(o.results, fork.name, o.run_id)); },
+                        .experiment_folder = paths::working_folder(),
+                        .begun = [](const auto& directory) { print_folder(directory.path()); }},
+                       role);
 }
 
 // Several nodes agree on one checkpoint: then a replaced one is an error.

@@ -6,8 +6,8 @@
 
 #include "commands/train/prepare.h"
 #include "launch/cluster/guest.h"
-#include "launch/plugin/experiment.h"
-#include "launch/plugin/run_copy.h"
+#include "launch/library/plugin.h"
+#include "launch/library/run_copy.h"
 #include "rank/train.h"
 #include "record/saves/content_samples.h"
 

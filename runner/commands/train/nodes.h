@@ -2,9 +2,9 @@
 
 #include <functional>
 
+#include "launch/cluster/job.h"
 #include "launch/cluster/nodes.h"
-#include "launch/run/job.h"
-#include "launch/run/training.h"
+#include "launch/run/train.h"
 
 namespace ddp::commands {
 

@@ -4,10 +4,10 @@
 
 #include "base/log.h"
 #include "config/check/files.h"
-#include "launch/held/hold.h"
-#include "launch/library/obtain.h"
+#include "launch/library/libtorch.h"
 #include "launch/plan/ineffective.h"
-#include "launch/probe/probe.h"
+#include "launch/start/held_data.h"
+#include "launch/start/probe.h"
 
 namespace ddp::commands {
 namespace fs = std::filesystem;

@@ -6,11 +6,10 @@
 #include <vector>
 
 #include "base/error.h"
-#include "launch/held/held_data.h"
-#include "launch/held/shelf.h"
 #include "launch/library/rank_library.h"
 #include "launch/plan/plan.h"
 #include "launch/plan/start.h"
+#include "launch/start/held_data.h"
 
 namespace ddp::commands {
 

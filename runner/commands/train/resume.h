@@ -5,7 +5,7 @@
 
 #include "commands/commands.h"
 #include "commands/train/resumption.h"
-#include "launch/run/training.h"
+#include "launch/run/train.h"
 
 namespace ddp::commands {
 

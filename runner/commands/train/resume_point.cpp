@@ -3,7 +3,7 @@
 #include "base/log.h"
 #include "commands/train/resumption.h"
 #include "config/difference.h"
-#include "launch/run/training.h"
+#include "launch/run/train.h"
 #include "record/saves/ended_by.h"
 
 namespace ddp::commands {

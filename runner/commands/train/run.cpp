@@ -18,10 +18,10 @@
 #include "commands/train/prepare.h"
 #include "commands/train/resume.h"
 #include "config/compose/compose.h"
-#include "launch/held/describe.h"
+#include "launch/library/plugin.h"
 #include "launch/plan/start.h"
-#include "launch/plugin/experiment.h"
-#include "launch/run/training.h"
+#include "launch/run/train.h"
+#include "launch/start/held_data.h"
 #include "record/kept_sources.h"
 
 namespace ddp::commands {

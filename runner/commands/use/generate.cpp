@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "commands/use/trained.h"
 #include "commands/use/while_saving.h"
+#include "launch/process/stop_signals.h"
 #include "launch/run/asking.h"
-#include "launch/run/stopped.h"
 #include "rank/generate.h"
 
 namespace ddp::commands {

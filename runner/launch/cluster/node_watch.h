@@ -3,8 +3,8 @@
 #include <chrono>
 #include <functional>
 
+#include "launch/cluster/job.h"
 #include "launch/cluster/nodes.h"
-#include "launch/run/job.h"
 
 namespace ddp::launch {
 

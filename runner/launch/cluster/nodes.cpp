@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "config/difference.h"
-#include "launch/cluster/meeting_file.h"
+#include "launch/cluster/job.h"
 #include "launch/library/version.h"
 #include "record/file/atomic_file.h"
 #include "record/saves/content_samples.h"

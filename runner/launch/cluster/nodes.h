@@ -4,9 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "launch/cluster/address.h"
-#include "launch/cluster/launcher.h"
 #include "launch/cluster/node_link.h"
+#include "launch/plan/plan.h"
 
 namespace ddp::launch {
 

@@ -7,7 +7,7 @@
 #include "base/installation.h"
 #include "base/paths.h"
 #include "launch/library/libtorch.h"
-#include "launch/plugin/cache_folder.h"
+#include "launch/library/plugin_cache.h"
 #include "launch/process/child.h"
 
 namespace ddp::launch {

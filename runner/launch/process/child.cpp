@@ -16,7 +16,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/paths.h"
-#include "launch/process/pipe.h"
+#include "launch/process/program.h"
 #include "launch/process/stop_signals.h"
 
 namespace ddp::launch {

@@ -1,13 +1,21 @@
 #pragma once
 
+#include <sys/types.h>
 #include <string>
 #include <vector>
-
-#include <sys/types.h>
 
 #include "base/file_descriptor.h"
 
 namespace ddp::launch {
+
+// A pipe within this process; started programs do not inherit its ends.
+struct Pipe {
+  FileDescriptor from;
+  FileDescriptor to;
+};
+
+// `reads_wait`: a read blocks until data come; otherwise it fails with EAGAIN. Throws ddp::Error (training).
+Pipe make_pipe(bool reads_wait = true);
 
 // Starts a program with an empty stdin, no blocked signals, and its output in these descriptors. `err` -1: its stderr
 // is discarded. Returns its process; -1 with errno if it cannot be started.

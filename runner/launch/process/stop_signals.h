@@ -4,6 +4,8 @@
 #include <csignal>
 #include <ctime>
 
+#include "base/error.h"
+
 namespace ddp::launch {
 
 // The signals that stop a run.
@@ -65,6 +67,19 @@ class StopSignals {
   std::time_t echo_seconds_;
   bool heard_ = false;
   std::time_t first_ = 0;
+};
+
+// A command that leaves no files was stopped by a signal.
+class Stopped : public Error {
+ public:
+  // `code`: the exit code, see exit_code_of; `what`: the message.
+  explicit Stopped(int code, const std::string& what = "stopped by a signal; no file was written")
+      : Error(Fault::training, what), code_(code) {}
+
+  int code() const { return code_; }
+
+ private:
+  int code_;
 };
 
 }  // namespace ddp::launch

@@ -1,43 +1,118 @@
 #include "launch/run/asking.h"
 
+#include <poll.h>
 #include <unistd.h>
+#include <cerrno>
 
 #include "base/error.h"
-#include "launch/cluster/meeting_point.h"
-#include "launch/run/job.h"
-#include "launch/run/reply_pipe.h"
+#include "config/value.h"
+#include "launch/cluster/node_watch.h"
+#include "launch/process/program.h"
+#include "launch/process/stop_signals.h"
 #include "launch/run/run_summary.h"
-#include "launch/run/stopped.h"
 #include "launch/watch/supervisor.h"
 
 namespace ddp::launch {
+namespace {
 
-void AskedRanks::ask(const std::function<int(const rank::Task&, const rank::TakeReply&)>& serve,
-                     const rank::TakeReply& take) const {
-  record::SharedProgress shared(plan_.world_size());
+using config::Value;
+
+// The pipe of rank 0's replies to this process: one line of JSON each.
+class ReplyPipe {
+ public:
+  int descriptor() const { return pipe_.from.get(); }
+  int end_of_rank() const { return pipe_.to.get(); }
+  // Called in the rank.
+  void write(const Value& reply) const;
+  // Called in this process after the ranks are forked: calls `take` for each reply received. Returns false at the end.
+  bool read(const rank::TakeReply& take);
+
+ private:
+  Pipe pipe_ = make_pipe(/*reads_wait=*/false);
+  std::string text_;
+};
+
+// Replies are printed. Signals are blocked while ranks run, so a write that waits for its reader would leave this
+// process deaf: meanwhile a stop signal ends it, and its ranks with it. Nothing is to be saved.
+void wait_for_stdout() {
+  pollfd out{.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
+  if (poll(&out, 1, 0) != 0) return;
+  const sigset_t set = stop_signal_set();
+  sigset_t before;
+  sigprocmask(SIG_UNBLOCK, &set, &before);
+  while (poll(&out, 1, -1) < 0 && errno == EINTR) {
+  }
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+}
+
+void ReplyPipe::write(const Value& reply) const {
+  const std::string line = reply.dump(-1, ' ', false, config::Value::error_handler_t::replace) + "\n";
+  write_all(pipe_.to.get(), line.data(), line.size(), "pipe");
+}
+
+bool ReplyPipe::read(const rank::TakeReply& take) {
+  pipe_.to.close();
+  char piece[4096];
+  ssize_t size = 0;
+  while ((size = ::read(pipe_.from.get(), piece, sizeof piece)) > 0) {
+    text_.append(piece, static_cast<std::size_t>(size));
+    for (std::size_t end; (end = text_.find('\n')) != std::string::npos;) {
+      wait_for_stdout();
+      take(config::Value::parse(text_.substr(0, end)));
+      text_.erase(0, end + 1);
+    }
+  }
+  return size < 0 && (errno == EAGAIN || errno == EINTR);
+}
+
+// Describes the measurement that was running when `done` rows were complete.
+std::string row_in_words(const rank::CommRequest& o, std::size_t done) {
+  if (done >= o.ops.size() * o.sizes.size()) return "";
+  return "\n  measurement " + std::to_string(done + 1) + " is " + o.ops[done / o.sizes.size()] + " of " +
+         std::to_string(o.sizes[done % o.sizes.size()]) + " B";
+}
+
+std::string describe(const record::Failure& failure, const Plan& plan, const Nodes& nodes) {
+  std::vector<std::string> devices = plan.device_names();
+  for (const auto& device : nodes.devices()) devices.push_back(device);
+  if (failure.rank < 0 || failure.rank >= static_cast<int>(devices.size())) return failure.what;
+  return "rank " + std::to_string(failure.rank) + " (" + devices[failure.rank] + "): " + failure.what;
+}
+
+using Serve = std::function<int(const rank::Task&, const rank::TakeReply&)>;
+
+// Forks the ranks of a job, and passes on the replies of rank 0 until all ranks have ended. `nodes`: the other ones;
+// null: none. The output of the ranks, such as NCCL_DEBUG=INFO, is for the person who asks.
+Outcome run_replying(Job job, const Serve& serve, const MeetingPoint& meeting, Nodes* nodes,
+                     record::SharedProgress& shared, const rank::TakeReply& take) {
   ReplyPipe pipe;
-  const auto as_rank = [&](const rank::Task& task) {
+  job.as_rank = [&](const rank::Task& task) {
     rank::TakeReply reply;
-    if (task.rank == 0) reply = [&](const config::Value& value) { pipe.write(value); };
+    if (task.rank == 0) reply = [&](const Value& value) { pipe.write(value); };
     return serve(task, reply);
   };
-  rank::Task same = task_;
-  same.held_data = data_.file();
-  same.logs_failure = false;
-  std::vector<int> kept = data_.kept();
-  kept.push_back(pipe.end_of_rank());
-  const Job job{.plan = plan_,
-                .as_rank = as_rank,
-                .saves = false,
-                .task = std::move(same),
-                .kept = std::move(kept),
-                .output = [](int) { return RankOutput{.descriptor = STDERR_FILENO}; }};
-  const MeetingPoint meeting = make_meeting_point(plan_, Launch(), MeetingPlace().own_address);
-  Supervisor supervisor(shared, plan_.experiment, job.saves);
-  start_ranks(job, meeting, /*together=*/true, supervisor, shared);
+  job.saves = false;
+  job.task.logs_failure = false;
+  job.kept.push_back(pipe.end_of_rank());
+  job.output = [](int) { return RankOutput{.descriptor = STDERR_FILENO}; };
+  Supervisor supervisor(shared, job.plan.experiment, job.saves);
+  start_ranks(job, meeting, nodes == nullptr || nodes->all().empty(), supervisor, shared);
+  std::optional<NodeWatch> others;
+  if (nodes != nullptr) others.emplace(*nodes, supervisor, shared, job);
   supervisor.watch_also(pipe.descriptor(), [&] { return pipe.read(take); });
   const Outcome outcome = supervisor.watch();
   pipe.read(take);
+  return outcome;
+}
+
+}  // namespace
+
+void AskedRanks::ask(const Serve& serve, const rank::TakeReply& take) const {
+  record::SharedProgress shared(plan_.world_size());
+  Job job{.plan = plan_, .as_rank = {}, .task = task_, .kept = data_.kept()};
+  job.task.held_data = data_.file();
+  const MeetingPoint meeting = make_meeting_point(plan_, MeetingPlace().own_address);
+  const Outcome outcome = run_replying(std::move(job), serve, meeting, nullptr, shared, take);
   if (outcome.failure) {
     const int rank = outcome.failure->rank;
     if (rank >= 0 && shared.rank(rank).no_restart) throw usage_error(outcome.failure->what);
@@ -45,6 +120,36 @@ void AskedRanks::ask(const std::function<int(const rank::Task&, const rank::Take
     throw training_error(outcome.failure->what, who);
   }
   if (outcome.stop_signal != 0) throw Stopped(exit_code_of(outcome.stop_signal), "stopped by a signal");
+}
+
+Measured measure(const Measuring& m, Nodes& nodes) {
+  record::SharedProgress shared(m.plan.world_size());
+  const MeetingPoint meeting = make_meeting_point(m.plan, nodes.own_ip());
+  nodes.start(meeting.address);
+  const auto serve = [&](const rank::Task& task, const rank::TakeReply& reply) {
+    return m.library.serve(task, m.request, reply);
+  };
+  std::size_t rows = 0;
+  const auto take = [&](const Value& row) {
+    ++rows;
+    m.take_row(config::read<rank::CommRow>(row));
+  };
+  const Outcome outcome = run_replying({.plan = m.plan, .as_rank = {}}, serve, meeting, &nodes, shared, take);
+  if (outcome.failure) return {1, describe(*outcome.failure, m.plan, nodes) + row_in_words(m.request, rows)};
+  if (outcome.stop_signal != 0) return {exit_code_of(outcome.stop_signal), "stopped"};
+  return {};
+}
+
+Measured measure_launched(const Measuring& m) {
+  record::SharedProgress shared(m.plan.world_size());
+  FileDescriptor listener;
+  rank::Task task = task_of(m.plan, m.plan.launch.local_rank, shared);
+  task.meeting = launched_meeting_place(m.plan, listener);
+  task.together = false;
+  task.watched = false;
+  const int code =
+      m.library.serve(task, m.request, [&](const Value& row) { m.take_row(config::read<rank::CommRow>(row)); });
+  return {code, code == 0 ? "" : shared.rank(m.plan.launch.rank).error};
 }
 
 }  // namespace ddp::launch

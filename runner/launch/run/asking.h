@@ -1,11 +1,15 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <vector>
 
-#include "launch/held/held_data.h"
+#include "launch/cluster/job.h"
+#include "launch/cluster/nodes.h"
 #include "launch/library/rank_library.h"
 #include "launch/plan/plan.h"
+#include "launch/start/held_data.h"
+#include "rank/comm.h"
 
 namespace ddp::launch {
 
@@ -41,5 +45,26 @@ class AskedRanks {
   const HeldData& data_;
   const rank::Task task_;
 };
+
+// A measurement of the network: its ranks, its request, and a callback for each row.
+struct Measuring {
+  const Plan& plan;
+  const RankLibrary& library;
+  const rank::CommRequest& request;
+  std::function<void(const rank::CommRow&)> take_row;
+};
+
+// The result: the exit code and, for a failure, its text.
+struct Measured {
+  int exit_code = 0;
+  std::string failure = {};
+};
+
+// Measures as node 0, or as the only node: forks the ranks and watches them to their end. Wrong values do not fail a
+// rank.
+Measured measure(const Measuring& measuring, Nodes& nodes);
+
+// Measures as one rank that torchrun or srun started. Only rank 0 passes on rows.
+Measured measure_launched(const Measuring& measuring);
 
 }  // namespace ddp::launch

@@ -1,4 +1,4 @@
-#include "launch/run/launched_rank.h"
+#include "launch/run/train.h"
 
 #include <poll.h>
 #include <unistd.h>
@@ -6,10 +6,8 @@
 #include <csignal>
 
 #include "base/log.h"
-#include "launch/cluster/meeting_point.h"
+#include "launch/cluster/job.h"
 #include "launch/process/stop_signals.h"
-#include "launch/run/git_state.h"
-#include "launch/run/job.h"
 #include "launch/run/run_summary.h"
 #include "rank/train.h"
 #include "record/file/atomic_file.h"
@@ -61,12 +59,12 @@ struct WrittenRun {
   record::Summary summary;
 };
 
-WrittenRun begin_written(const Training& t, const Launch& launch, record::RunProgress& progress) {
+WrittenRun begin_written(const Run& t, record::RunProgress& progress) {
   OpenRun run = t.open();
-  record::Summary summary = begin_run(t.plan, run.directory, {}, launch.id);
+  record::Summary summary = begin_run(t.plan, run.directory);
   if (t.begun) t.begun(run.directory);
   remember_epochs(progress, run.directory, t.plan.experiment);
-  log::also_to(run.directory.log(launch.rank).string());
+  log::also_to(run.directory.log(t.plan.launch.rank).string());
   return {.run = std::move(run), .summary = std::move(summary)};
 }
 
@@ -85,10 +83,10 @@ std::optional<record::Failure> failure_of(const WrittenRun& w, const record::Ran
                          .log = w.run.directory.log(0).string()};
 }
 
-int end_run(WrittenRun& w, const Plan& plan, const Launch& launch, record::SharedProgress& shared, int code) {
+int end_run(WrittenRun& w, const Plan& plan, record::SharedProgress& shared, int code) {
   add_progress(w.summary, shared.run(), plan.experiment);
   return conclude(w.run.directory, w.summary, shared.run(), failure_of(w, shared.rank(0), code), shared.stop_signal(),
-                  launch)
+                  plan.launch)
       .exit_code;
 }
 
@@ -102,12 +100,13 @@ int end_unwritten(const record::RankProgress& progress, int code, int signal) {
 
 }  // namespace
 
-int train_launched(const Training& t, const Launch& launch) {
+int train_launched(const Run& t) {
+  const Launch& launch = t.plan.launch;
   record::SharedProgress shared(t.plan.world_size());
   const rank::TrainRequest request{.data_files = record::to_value(t.data.files()), .until_epoch = t.until_epoch};
   FileDescriptor listener;
   rank::Task task = task_of(t.plan, launch.local_rank, shared, {.held_data = t.data.file()});
-  task.meeting = launched_meeting_place(t.plan, launch, listener);
+  task.meeting = launched_meeting_place(t.plan, listener);
   task.together = false;
   task.watched = false;
   std::optional<WrittenRun> written;
@@ -116,7 +115,7 @@ int train_launched(const Training& t, const Launch& launch) {
     // It forks, which only a process with one thread may do: before the ranks meet.
     git.emplace(t.experiment_folder);
     task.logs_failure = false;
-    task.begin = [&] { return for_rank(written.emplace(begin_written(t, launch, shared.run())).run); };
+    task.begin = [&] { return for_rank(written.emplace(begin_written(t, shared.run())).run); };
   }
   hear_signals(shared, t.plan.experiment.grace);
   const int code = t.library.serve(task, request);
@@ -126,7 +125,7 @@ int train_launched(const Training& t, const Launch& launch) {
     return end_unwritten(progress, code, shared.stop_signal());
   }
   written->summary.git = git->result();
-  return end_run(*written, t.plan, launch, shared, code);
+  return end_run(*written, t.plan, shared, code);
 }
 
 std::optional<record::RunDirectory> find_launched(const fs::path& runs, const std::string& launch_id) {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "launch/run/training.h"
+#include "launch/run/train.h"
 
 namespace ddp::launch {
 

@@ -10,10 +10,10 @@
 #include "base/block_pipe.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "launch/process/pipe.h"
-#include "launch/run/job.h"
+#include "launch/cluster/job.h"
+#include "launch/process/program.h"
+#include "launch/process/stop_signals.h"
 #include "launch/run/run_summary.h"
-#include "launch/run/stopped.h"
 #include "launch/watch/supervisor.h"
 #include "rank/predict.h"
 

@@ -1,5 +1,6 @@
 #include "launch/run/run_summary.h"
 
+#include <poll.h>
 #include <algorithm>
 #include <cmath>
 #include <csignal>
@@ -7,7 +8,6 @@
 #include <map>
 #include <sstream>
 #include <utility>
-#include <vector>
 
 #include "base/error.h"
 #include "base/limits.h"
@@ -15,16 +15,20 @@
 #include "base/own_command.h"
 #include "base/shell_word.h"
 #include "config/metric.h"
+#include "launch/library/run_copy.h"
 #include "launch/library/version.h"
-#include "launch/plugin/run_copy.h"
 #include "record/file/atomic_file.h"
 #include "record/metrics/epoch_history.h"
-#include "record/saves/checkpoint_index.h"
+#include "record/metrics/event_lines.h"
+#include "record/saves/checkpoint_copy.h"
 #include "record/timestamp.h"
 
 namespace ddp::launch {
 namespace fs = std::filesystem;
 namespace {
+
+// A finished run waits no longer than this for a slow git.
+constexpr int kLongestWaitMilliseconds = 1000;
 
 constexpr std::size_t kLastLines = 8;
 
@@ -67,6 +71,25 @@ std::string last_saved(const record::RunDirectory& directory, const Launch& laun
 }
 
 }  // namespace
+
+// "# branch.oid <commit>" first, then a line for each change; untracked files do not count.
+GitState::GitState(const std::filesystem::path& folder)
+    : git_({"git", "--no-optional-locks", "-C", folder.empty() ? "." : folder.string(), "status", "--porcelain=v2",
+            "--branch", "--untracked-files=no"}) {}
+
+config::Value GitState::result() {
+  pollfd more{.fd = git_.output(), .events = POLLIN, .revents = 0};
+  while (poll(&more, 1, kLongestWaitMilliseconds) > 0 && git_.read()) {
+  }
+  const std::string& text = git_.text();
+  const std::string label = "# branch.oid ";
+  const std::size_t at = text.find(label);
+  if (at == std::string::npos) return nullptr;
+  const std::size_t begin = at + label.size();
+  const bool dirty = text.rfind("\n1 ") != std::string::npos || text.rfind("\n2 ") != std::string::npos ||
+                     text.rfind("\nu ") != std::string::npos;
+  return {{"commit", text.substr(begin, text.find('\n', begin) - begin)}, {"dirty", dirty}};
+}
 
 std::deque<std::string> last_lines(const fs::path& file, std::size_t most) {
   std::ifstream in(file);
@@ -122,11 +145,11 @@ void keep_history(record::Summary& s, const record::RunDirectory& directory) {
 }
 
 record::Summary begin_run(const Plan& plan, const record::RunDirectory& directory,
-                          const std::vector<std::string>& devices_elsewhere, const std::string& launch_id) {
+                          const std::vector<std::string>& devices_elsewhere) {
   record::Summary summary;
   directory.begin([&] {
     summary = summary_of(plan, devices_elsewhere);
-    summary.launch = launch_id;
+    summary.launch = plan.launch.id;
     keep_history(summary, directory);
     const std::string text = text_for(plan.experiment, directory);
     record::write_summary(directory, summary);
@@ -194,6 +217,25 @@ Ending conclude(const record::RunDirectory& directory, record::Summary& s, const
   const std::string text = in_words(*s.error, directory, s) + last_saved(directory, launch, *failure);
   log::error(text);
   return {.exit_code = 1, .why = text + (launch.nodes > 1 && failure->rank >= 0 ? "\n  (files are on node 0)" : "")};
+}
+
+fs::path write_fork(const Fork& fork, const Plan& plan, const record::RunDirectory& directory) try {
+  const fs::path copy = record::copy_checkpoint(fork.checkpoint, directory.checkpoints());
+  const record::Position& at = fork.position;
+  const record::ResumeRecord begin{.epoch = at.epoch,
+                                   .step = at.step,
+                                   .checkpoint = copy,
+                                   .world_size = plan.world_size(),
+                                   .changes = fork.changes,
+                                   .origin = fork.origin};
+  record::write_atomically(directory.metrics(), record::to_line(begin, at.seconds));
+  record::Summary summary = summary_of(plan, {});
+  summary.origin = fork.origin;
+  summary.launch = plan.launch.id;
+  record::write_summary(directory, summary);
+  return copy;
+} catch (const Error& error) {
+  throw usage_error(error.summary(), error.where(), error.remedy());
 }
 
 }  // namespace ddp::launch

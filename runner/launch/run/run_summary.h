@@ -5,12 +5,31 @@
 #include <string>
 #include <vector>
 
-#include "launch/cluster/launcher.h"
+#include "config/value.h"
 #include "launch/plan/plan.h"
+#include "launch/process/program.h"
+#include "record/run_directory.h"
+#include "record/saves/checkpoint_index.h"
 #include "record/shared_progress.h"
 #include "record/summary.h"
 
 namespace ddp::launch {
+
+// {"commit": "…", "dirty": false} of the git checkout that contains the folder; null if it is in no checkout, or git is
+// not installed. The answer is read while the run trains, because git may take longer than the start of a run.
+class GitState {
+ public:
+  // Starts git, if it is installed. Throws ddp::Error (training) if no descriptor is left.
+  explicit GitState(const std::filesystem::path& folder);
+
+  int output() const { return git_.output(); }
+  bool read() { return git_.read(); }
+  // Waits briefly for the rest of git's answer; null if it does not come.
+  config::Value result();
+
+ private:
+  Program git_;
+};
 
 // Returns the last lines of a file, at most `most`.
 std::deque<std::string> last_lines(const std::filesystem::path& file, std::size_t most);
@@ -26,10 +45,9 @@ void remember_epochs(record::RunProgress& run, const record::RunDirectory& direc
 void keep_history(record::Summary& summary, const record::RunDirectory& directory);
 
 // Writes the files of a beginning run: the texts of its sources, summary.json and, last, config.toml. Returns the
-// summary. Throws ddp::Error if a file cannot be written; a new run then leaves no files. `launch_id`: for ranks that a
-// launcher started.
+// summary. Throws ddp::Error if a file cannot be written; a new run then leaves no files.
 record::Summary begin_run(const Plan& plan, const record::RunDirectory& directory,
-                          const std::vector<std::string>& devices_elsewhere = {}, const std::string& launch_id = "");
+                          const std::vector<std::string>& devices_elsewhere = {});
 
 // Describes a failure: "rank 3 (cpu): what, the last lines of rank 3, the log of rank 3"; without a rank, only what
 // failed.
@@ -49,5 +67,18 @@ int exit_code_of(int stop_signal);
 // result. A stopped run tells how it continues in the same launch.
 Ending conclude(const record::RunDirectory& directory, record::Summary& summary, const record::RunProgress& run,
                 const std::optional<record::Failure>& failure, int stop_signal, const Launch& launch);
+
+// The start of a run that continues from another run's checkpoint.
+struct Fork {
+  record::Origin origin;
+  std::filesystem::path checkpoint;  // of the origin
+  record::Position position;         // of the checkpoint
+  std::string changes;               // to the experiment, as in rank::TrainRequest
+};
+
+// Prepares a new run's directory as a fork, before the run begins: writes the copied checkpoint, the first line of
+// metrics.jsonl, and summary.json. If the command is killed later, the run can be resumed from there. Returns the
+// copied checkpoint. Throws ddp::Error (usage).
+std::filesystem::path write_fork(const Fork& fork, const Plan& plan, const record::RunDirectory& directory);
 
 }  // namespace ddp::launch

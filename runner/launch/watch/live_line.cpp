@@ -1,11 +1,13 @@
 #include "launch/watch/live_line.h"
 
+#include <sys/ioctl.h>
+#include <unistd.h>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <utility>
 
 #include "base/log.h"
-#include "launch/process/terminal.h"
 
 namespace ddp::launch {
 namespace {
@@ -22,6 +24,19 @@ std::string duration(double seconds) {
 }
 
 }  // namespace
+
+bool wants_live_line() {
+  const char* no_color = std::getenv("NO_COLOR");
+  const char* term = std::getenv("TERM");
+  return log::verbosity() != log::Verbosity::quiet && isatty(STDERR_FILENO) &&
+         (no_color == nullptr || *no_color == '\0') && (term == nullptr || std::string(term) != "dumb");
+}
+
+std::size_t terminal_width() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
 LiveLine::LiveLine(record::SharedProgress& shared) : shared_(shared), terminal_(wants_live_line()) {}
 
 std::string LiveLine::text() const {

@@ -1,11 +1,18 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <string>
 
 #include "record/shared_progress.h"
 
 namespace ddp::launch {
+
+// Returns whether stderr is a terminal that can redraw lines. Not with NO_COLOR or --quiet.
+bool wants_live_line();
+
+// The width of stderr's terminal in columns; 80 if unknown.
+std::size_t terminal_width();
 
 // The line at the bottom of a terminal: epoch, step, loss, samples/s and time left. Without a terminal, or with
 // NO_COLOR set, it is not shown, and lines are plain.

@@ -8,7 +8,7 @@
 
 #include "config/experiment.h"
 #include "launch/process/child.h"
-#include "launch/process/pipe.h"
+#include "launch/process/program.h"
 #include "launch/process/stop_signals.h"
 #include "launch/watch/hung_stacks.h"
 #include "launch/watch/verdict.h"

@@ -3,13 +3,115 @@
 #include <sys/wait.h>
 #include <algorithm>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
+#include <limits>
+#include <sstream>
+#include <utility>
 
 #include "base/limits.h"
-#include "launch/process/process_state.h"
 
 namespace ddp::launch {
+namespace fs = std::filesystem;
 namespace {
+
+// The state of a process, from /proc.
+struct ProcessState {
+  bool stopped = false;     // by SIGSTOP or a debugger
+  long processor_time = 0;  // used by all threads, in clock ticks
+};
+
+// Returns a default state if the process is gone.
+ProcessState state_of(pid_t pid) {
+  std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
+  std::string stat;
+  std::getline(in, stat);
+  // proc(5): after the name in parentheses come the state and, eleven fields later, user and system time.
+  const auto end = stat.rfind(')');
+  if (end == std::string::npos) return {};
+  std::istringstream fields(stat.substr(end + 1));
+  char state = 0;
+  fields >> state;
+  std::string skipped;
+  for (int i = 0; i < 10; ++i) fields >> skipped;
+  long user = 0;
+  long system = 0;
+  fields >> user >> system;
+  return {.stopped = state == 'T' || state == 't', .processor_time = user + system};
+}
+
+std::string seconds(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g s", value);
+  return text;
+}
+
+std::string stopped_in_words(const record::RankProgress& rank) {
+  return rank.stopped ? ", and its process is stopped (SIGSTOP?)" : "";
+}
+
+// Describes the rank's last action.
+std::string place_in_words(const record::RankProgress& rank) {
+  const std::string collective = rank.collective == record::CollectiveKind::none
+                                     ? ""
+                                     : std::string(", its last collective: ") + record::to_string(rank.collective);
+  return record::standing(rank) + collective + stopped_in_words(rank);
+}
+
+// Returns the ranks that hold up the others: the stopped ones, or else the ones furthest behind.
+std::vector<int> culprits_of(record::SharedProgress& shared, const std::vector<int>& ranks) {
+  std::vector<int> stopped;
+  std::vector<int> behind;
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (const int r : ranks) {
+    const std::int64_t begun = shared.rank(r).collectives;
+    if (shared.rank(r).stopped) stopped.push_back(r);
+    if (begun < least) behind.clear();
+    least = std::min(least, begun);
+    if (begun == least) behind.push_back(r);
+  }
+  return stopped.empty() ? behind : stopped;
+}
+
+const fs::path kCgroups = "/sys/fs/cgroup";
+
+// The line "oom_kill 3" of cgroup v2's memory.events, or v1's memory.oom_control.
+std::optional<std::int64_t> oom_kills(const fs::path& file) {
+  std::ifstream in(file);
+  std::string name;
+  std::int64_t count = 0;
+  while (in >> name >> count) {
+    if (name == "oom_kill") return count;
+  }
+  return {};
+}
+
+// The counter's file for this process. In a container the cgroup may be mounted as if it were the root.
+fs::path counting_file() {
+  std::ifstream in("/proc/self/cgroup");
+  // "4:memory:/job/7" of v1, "0::/job/7" of v2.
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream parts(line);
+    std::string number;
+    std::string controllers;
+    std::string path;
+    std::getline(parts, number, ':');
+    std::getline(parts, controllers, ':');
+    std::getline(parts, path);
+    const bool v2 = number == "0" && controllers.empty();
+    if (!v2 && controllers != "memory") continue;
+    const fs::path root = v2 ? kCgroups : kCgroups / "memory";
+    const char* file = v2 ? "memory.events" : "memory.oom_control";
+    for (const fs::path& folder : {root / fs::path(path).relative_path(), root}) {
+      if (oom_kills(folder / file)) return folder / file;
+    }
+  }
+  return {};
+}
+
+// silence() is called a few times a second. A longer gap means that this process itself did not run.
+constexpr std::chrono::seconds kAbsence{2};
 
 // Seconds after distributed.timeout. A collective that times out reports more than silence does, a moment later. If a
 // rank waits in a collective, its report is awaited for longer.
@@ -17,6 +119,75 @@ constexpr double kAfterCollective = 0.5;
 constexpr double kLongAfterCollective = 10;
 
 }  // namespace
+
+LateRank find_late_rank(record::SharedProgress& shared, int waiting, double timeout) {
+  const auto& waits = shared.rank(waiting);
+  const std::string wait = "rank " + std::to_string(waiting) + " waited for " +
+                           record::to_string(waits.collective.load()) + " in " + record::current_step(waits) +
+                           " longer than " + seconds(timeout) + " (distributed.timeout)";
+  std::vector<int> absent;
+  for (int r = 0; r < shared.ranks(); ++r) {
+    if (r != waiting && (shared.rank(r).collectives < waits.collectives || shared.rank(r).stopped)) absent.push_back(r);
+  }
+  const std::vector<int> late = culprits_of(shared, absent);
+  std::string away;
+  for (const int r : late) {
+    const auto& rank = shared.rank(r);
+    away += "; rank " + std::to_string(r) + " stays away: it is " + record::standing(rank) + stopped_in_words(rank);
+  }
+  if (late.empty())
+    return {.rank = waiting, .what = wait + ", although every rank joined: is the network between them broken?"};
+  return {.rank = late.front(), .what = wait + away, .away = late};
+}
+
+bool none_waits(record::SharedProgress& shared) {
+  std::int64_t least = shared.rank(0).collectives;
+  for (int r = 1; r < shared.ranks(); ++r) least = std::min(least, shared.rank(r).collectives.load());
+  for (int r = 0; r < shared.ranks(); ++r) {
+    if (!shared.rank(r).stopped && shared.rank(r).collectives > least) return false;
+  }
+  return true;
+}
+
+LateRank find_hung_rank(record::SharedProgress& shared, const std::vector<int>& ranks, double timeout) {
+  const int culprit = culprits_of(shared, ranks).front();
+  std::string what = "has done nothing for " + seconds(timeout) + " (distributed.timeout): it is " +
+                     place_in_words(shared.rank(culprit));
+  for (const int r : ranks) {
+    if (r != culprit) what += "; nor has rank " + std::to_string(r) + ", " + place_in_words(shared.rank(r));
+  }
+  return {.rank = culprit, .what = what, .away = ranks};
+}
+
+OomKills::OomKills() : file_(counting_file()) {
+  if (!file_.empty()) before_ = oom_kills(file_).value_or(0);
+}
+
+std::string OomKills::verdict() const {
+  if (file_.empty()) return "; by the kernel's OOM killer? (no cgroup counts them here)";
+  const std::int64_t now = oom_kills(file_).value_or(before_);
+  const std::string counter = "cgroup " + file_.filename().string() + ": oom_kill ";
+  if (now == before_)
+    return ", not by the kernel for lack of memory (" + counter + "is still " + std::to_string(now) +
+           "): another process killed it";
+  return ", by the kernel's OOM killer (" + counter + "went from " + std::to_string(before_) + " to " +
+         std::to_string(now) + ")";
+}
+
+Pulse::Clock::duration Pulse::silence(const std::map<int, pid_t>& ranks) {
+  std::int64_t signs = 0;
+  for (const auto& [rank, pid] : ranks) {
+    const auto& progress = shared_.rank(rank);
+    signs += progress.activity + progress.collectives;
+    // Building a dataset may take long, and has no steps.
+    if (progress.phase == record::Phase::starting) signs += state_of(pid).processor_time;
+  }
+  const auto now = Clock::now();
+  // If this process was stopped (^Z), most likely together with the ranks, that time does not count.
+  const bool absent = now - std::exchange(asked_, now) > kAbsence;
+  if (signs != std::exchange(signs_, signs) || absent) last_ = now;
+  return now - last_;
+}
 
 void note_stopped(record::SharedProgress& shared, const RunningRanks& running) {
   for (const auto& [rank, pid] : running) shared.rank(rank).stopped = state_of(pid).stopped;

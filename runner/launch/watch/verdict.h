@@ -1,21 +1,72 @@
 #pragma once
 
+#include <sys/resource.h>
+#include <sys/types.h>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include <sys/resource.h>
-#include <sys/types.h>
-
-#include "launch/watch/late_rank.h"
-#include "launch/watch/oom_kills.h"
-#include "launch/watch/pulse.h"
 #include "record/shared_progress.h"
 #include "record/summary.h"
 
 namespace ddp::launch {
+
+// The rank that made another rank time out in a collective, according to the shared progress.
+struct LateRank {
+  int rank = -1;  // the first absent rank; if none is absent, the rank that waited
+  std::string what;
+  std::vector<int> away = {};  // all absent ranks
+};
+
+// `waiting`: the rank that gave up, after `timeout` seconds.
+LateRank find_late_rank(record::SharedProgress& shared, int waiting, double timeout);
+
+// Returns whether no running rank has begun a collective that another rank has not begun. Then none waits, and none
+// will report a timeout.
+bool none_waits(record::SharedProgress& shared);
+
+// Finds the rank that blocks a group in which no rank makes progress: a stopped rank, else one that is behind, else the
+// first.
+LateRank find_hung_rank(record::SharedProgress& shared, const std::vector<int>& ranks, double timeout);
+
+// Counts the processes of this process's cgroup that the kernel killed because memory ran out.
+class OomKills {
+ public:
+  // Reads the counter; construct it before ranks are forked.
+  OomKills();
+
+  // For a rank that SIGKILL has ended since then: describes whether the kernel killed it, with the evidence, or without
+  // any.
+  std::string verdict() const;
+
+ private:
+  std::filesystem::path file_;  // empty: no file counts them
+  std::int64_t before_ = 0;
+};
+
+// Measures for how long ranks have shown no activity, even if no collective waits for them: a run with one rank, or a
+// run whose ranks all hang elsewhere.
+class Pulse {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  explicit Pulse(record::SharedProgress& shared) : shared_(shared) {}
+
+  // Returns the time since the last activity of these ranks: a phase, a batch or a collective that began, or a piece
+  // that was saved; while a rank starts, any processor time. Call it regularly.
+  Clock::duration silence(const std::map<int, pid_t>& ranks);
+
+ private:
+  record::SharedProgress& shared_;
+  std::int64_t signs_ = -1;
+  Clock::time_point last_ = Clock::now();
+  Clock::time_point asked_ = Clock::now();
+};
 
 // A rank that has ended with a failure.
 struct EndedRank {

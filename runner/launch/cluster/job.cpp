@@ -1,0 +1,135 @@
+#include "launch/cluster/job.h"
+
+#include <time.h>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "record/saves/checkpoint_settings.h"
+
+namespace ddp::launch {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Returns the socket of rank 0, which a launcher or the user started.
+FileDescriptor listen_as_rank_0(Address& address) try { return listen_on(address); } catch (const Error& error) {
+  throw usage_error(
+      error.summary(), error.where(),
+      "rank 0 listens at MASTER_ADDR and MASTER_PORT: set them to an address of the machine of rank 0, "
+      "and to a port that no other program uses there; another process with RANK=0 listens there too: give "
+      "each process its own RANK");
+}
+
+// The remedy if the store's host does not come.
+std::string start_the_host(const Launch& launch) {
+  if (launch.store_is_there) return "look at the launcher's own output";
+  if (launch.by == Launch::By::srun) return "look at the output of task 0: it failed, or could not listen there";
+  return "start all " + std::to_string(launch.world_size) +
+         " ranks, with MASTER_ADDR and MASTER_PORT of the machine of rank 0";
+}
+
+// Waits until the store's host listens: rank 0, or the launcher itself. c10d would wait too, but its errors are C++
+// backtraces.
+void wait_for_store(const Launch& launch, const Address& address, milliseconds patience) {
+  const std::string host = launch.store_is_there ? "the launcher" : "rank 0";
+  const auto now = [] { return NodeLink::Clock::now(); };
+  const auto deadline = now() + patience;
+  const auto told_from = now() + milliseconds(2000);  // torchrun starts all ranks at about the same time
+  bool told = false;
+  while (!connect_to(address, milliseconds(1000))) {
+    if (now() >= deadline) {
+      throw training_error(host + " is not there after " + in_seconds(patience) + " (distributed.timeout)",
+                           address.text(), start_the_host(launch));
+    }
+    if (now() >= told_from && !std::exchange(told, true)) {
+      log::info("rank " + std::to_string(launch.rank) + " is waiting for " + host + " at " + address.text());
+    }
+    const timespec pause{.tv_sec = 0, .tv_nsec = 100'000'000};
+    nanosleep(&pause, nullptr);
+  }
+}
+
+}  // namespace
+
+MeetingPlace MeetingPoint::place_for(int rank) const {
+  return {.file = file.path(),
+          .host = address.ip,
+          .port = address.port,
+          .listener = rank == 0 ? listener.get() : -1,
+          .own_address = address.ip};
+}
+
+MeetingPoint make_meeting_point(const Plan& plan, const std::string& own_ip) {
+  const Launch& launch = plan.launch;
+  MeetingPoint point{.listener = {}, .address = {.ip = own_ip}, .file = MeetingFile()};
+  if (launch.nodes == 1 && !launch.meeting_file.empty()) {
+    std::error_code ignored;
+    if (std::filesystem::exists(launch.meeting_file, ignored)) {
+      throw usage_error("exists already: another run uses it, or a killed run left it", launch.meeting_file,
+                        "remove it, or give another file in distributed.init_method");
+    }
+    point.file = MeetingFile(launch.meeting_file);
+    return point;
+  }
+  if (launch.nodes == 1 && !launch.master_host.empty()) {
+    point.address = resolve(launch.master_host, launch.master_port);
+  }
+  if (!plan.shares_memory() || launch.nodes > 1) point.listener = listen_on(point.address);
+  return point;
+}
+
+MeetingPlace launched_meeting_place(const Plan& plan, FileDescriptor& listener) {
+  const Launch& launch = plan.launch;
+  if (launch.master_host.empty()) return {.file = launch.meeting_file, .own_address = outward_ip()};
+  Address address = resolve(launch.master_host, launch.master_port);
+  if (launch.rank == 0 && !launch.store_is_there) {
+    listener = listen_as_rank_0(address);
+  } else {
+    wait_for_store(launch, address,
+                   milliseconds(static_cast<std::int64_t>(plan.experiment.distributed.timeout * 1000)));
+  }
+  return {.host = address.ip,
+          .port = address.port,
+          .listener = listener.get(),
+          .prefix = launch.id.empty() ? "" : "ddp-exp/attempt-" + std::to_string(launch.attempt),
+          .own_address = own_ip_towards(address)};
+}
+
+rank::Task task_of(const Plan& plan, int local_rank, record::SharedProgress& shared, rank::Task same) {
+  same.experiment = &plan.experiment;
+  same.config_hash = plan.config_hash();
+  same.settings = record::settings_of_checkpoint(plan.experiment);
+  same.rank = plan.first_rank + local_rank;
+  same.world_size = plan.world_size();
+  same.ranks_here = plan.ranks_here();
+  same.first_rank = plan.first_rank;
+  same.devices = plan.groups.at(local_rank);
+  same.device_names = plan.device_name(local_rank);
+  same.progress = &shared;
+  return same;
+}
+
+GroupMemory memory_for(const Plan& plan) {
+  return plan.shares_memory() ? GroupMemory(plan.ranks_here()) : GroupMemory();
+}
+
+void start_ranks(const Job& job, const MeetingPoint& meeting, bool together, Supervisor& supervisor,
+                 record::SharedProgress& shared) {
+  const Plan& plan = job.plan;
+  const GroupMemory memory = memory_for(plan);
+  for (int r = 0; r < plan.ranks_here(); ++r) {
+    rank::Task task = task_of(plan, r, shared, job.task);
+    task.meeting = memory.at(meeting.place_for(r));
+    task.together = together;
+    std::vector<int> kept = memory.kept();
+    kept.insert(kept.end(), job.kept.begin(), job.kept.end());
+    if (r == 0 && meeting.listener) kept.push_back(meeting.listener.get());
+    supervisor.start(r, job.output(r), kept, [&](int console) {
+      task.console = console;
+      return job.as_rank(task);
+    });
+  }
+}
+
+}  // namespace ddp::launch

@@ -1,0 +1,199 @@
+#include "launch/library/plugin.h"
+
+#include <unistd.h>
+#include <cstdio>
+#include <optional>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/paths.h"
+#include "config/check/files.h"
+#include "config/components.h"
+#include "config/value.h"
+#include "launch/library/compile.h"
+#include "launch/library/plugin_cache.h"
+#include "launch/library/rank_library.h"
+#include "launch/library/version.h"
+#include "launch/process/child.h"
+#include "rank/components.h"
+#include "record/file/atomic_file.h"
+#include "record/file/hash.h"
+
+namespace ddp::launch {
+namespace fs = std::filesystem;
+namespace {
+
+using config::Value;
+
+std::string without(const std::string& text, const std::string& part) {
+  const std::size_t at = text.find(part);
+  return at == std::string::npos ? text : text.substr(0, at) + text.substr(at + part.size());
+}
+
+config::Value ask_for_components(const std::filesystem::path& folder) {
+  return RankLibrary::reply_in(ask_child("loading it", {}, [&](int pipe) {
+    const RankLibrary ranks(/*gpus=*/false, {.folder = folder});
+    const rank::Task nobody;
+    ranks.answer({.verb = rank::ComponentsRequest::kVerb, .task = nobody}, pipe);
+  }));
+}
+
+// Returns all components of a process that has loaded the plug-in in this folder, as config::Components writes them. A
+// throw-away child loads it, so a crash in a constructor, or a name that is taken, ends only the child. Throws
+// ddp::Error (usage) with the reason if the plug-in cannot be loaded.
+config::Value describe_plugin(const std::filesystem::path& folder, const std::vector<std::filesystem::path>& sources) {
+  const std::string names = file_names(sources);
+  try {
+    return ask_for_components(folder);
+  } catch (const Error& error) {
+    throw usage_error("compiles, but cannot be used: " + without(error.summary(), "error: "), names);
+  } catch (const config::Value::exception&) {
+    throw usage_error("compiles, but ends the process that loads it", names);
+  }
+}
+
+constexpr const char* kPrefix = "plugin-";
+constexpr const char* kHeaders = ".headers";
+constexpr std::size_t kMostKept = 100;
+
+// plugin.json, beside the library; read before any code of the library runs.
+struct PluginFile {
+  std::string build;    // of the program for which it was compiled
+  std::string library;  // the hash of its bytes
+  std::vector<std::string> sources;
+  std::vector<std::string> files;
+  Value components;
+
+  void fields(config::Fields& f) {
+    f({.name = "build"}, build);
+    f({.name = "library"}, library);
+    f({.name = "sources"}, sources);
+    f({.name = "files"}, files);
+    f({.name = "components", .types = {config::Type::table}}, components);
+  }
+};
+
+// A key of everything that decides the compiled result, except for the headers.
+std::string key_of_sources(const Sdk& sdk, const SourceTexts& texts) {
+  std::string all = build_id() + '\n' + kLibTorchVersion + '\n' + sdk.identity + '\n' + texts.hash_of_sources() + '\n';
+  for (const std::string& word : sdk.command()) all += word + '\n';
+  return record::hash_hex(all);
+}
+
+// The headers that the compiler found at the last compilation of these sources. The same sources and headers give the
+// same list.
+fs::path headers_file(const fs::path& cache, const std::string& key) { return cache / (key + kHeaders); }
+
+std::vector<HeaderPlace> read_headers(const fs::path& file) {
+  return Value::parse(record::read_text(file)).get<std::vector<HeaderPlace>>();
+}
+
+fs::path folder_of(const fs::path& cache, const std::string& key, const SourceTexts& texts) {
+  return cache / (kPrefix + record::hash_hex(key + texts.hash_of_all()));
+}
+
+config::Components merged(const fs::path& folder, const PluginFile& file) {
+  config::Components components = config::Components::installed();
+  components.add(config::Plugin{.folder = folder,
+                                .hash = folder.filename().string().substr(std::string(kPrefix).size()),
+                                .sources = file.sources,
+                                .files = file.files},
+                 config::Components::from_json(file.components));
+  return components;
+}
+
+// Returns nothing if no library exists, or if it is damaged or from another build: it is then compiled again.
+std::optional<config::Components> find_compiled(const fs::path& cache, const std::string& key,
+                                                const std::vector<fs::path>& sources) try {
+  SourceTexts texts(sources);
+  if (!texts.add(read_headers(headers_file(cache, key)))) return {};
+  const fs::path folder = folder_of(cache, key, texts);
+  const auto file = config::read<PluginFile>(Value::parse(record::read_text(folder / "plugin.json")));
+  if (file.build != build_id() || file.library != record::hash_hex_of(folder / "plugin.so")) return {};
+  note_use(folder);
+  note_use(headers_file(cache, key));
+  return merged(folder, file);
+} catch (const Error&) {
+  return {};
+} catch (const Value::exception&) {
+  return {};
+}
+
+// Compiles the sources into a cache folder, which appears complete or not at all. The caller holds the lock.
+config::Components compile_into(const fs::path& cache, const std::string& key, const Sdk& sdk, SourceTexts texts) {
+  const UnfinishedFolder made(cache / key);
+  const auto begun = fs::file_time_type::clock::now();
+  const std::vector<HeaderPlace> headers = compile(sdk, cache, texts, made.path());
+  const bool same = SourceTexts(texts.sources()) == texts;
+  if (!same || !texts.add(headers) || texts.changed_since(begun)) {
+    throw usage_error("has changed while it was compiled", texts.sources().front().string(), "try again");
+  }
+  const Value components = describe_plugin(made.path(), texts.sources());
+  const std::vector<std::string> names = texts.names();
+  const auto end_of_sources = names.begin() + static_cast<std::ptrdiff_t>(texts.sources().size());
+  const PluginFile file{.build = build_id(),
+                        .library = record::hash_hex_of(made.path() / "plugin.so"),
+                        .sources = {names.begin(), end_of_sources},
+                        .files = names,
+                        .components = components};
+  texts.write(config::Plugin{.folder = made.path()}.texts());
+  record::write_atomically(made.path() / "plugin.json", config::write(file).dump());
+  const fs::path folder = folder_of(cache, key, texts);
+  paths::remove_all(folder);  // it may be damaged
+  paths::rename(made.path(), folder);
+  record::write_atomically(headers_file(cache, key), Value(headers).dump());
+  remove_oldest(cache, kPrefix, "", kMostKept);
+  remove_oldest(cache, "", kHeaders, kMostKept);
+  return merged(folder, file);
+}
+
+// Returns the components that an experiment can name: the installed ones, and those registered by the files of
+// `sources`. The files are compiled into one library if they, or headers that they include from their own folders, have
+// changed; it is kept in the cache folder. This process never loads the library: a throw-away child reports its
+// components. The compiler's output goes to stderr. Throws ddp::Error (usage) if a file does not compile or cannot be
+// loaded, and Stopped.
+config::Components components_with(const std::vector<fs::path>& sources) {
+  if (sources.empty()) return config::Components::installed();
+  const Sdk sdk = read_sdk();
+  const fs::path cache = plugin_cache();
+  const SourceTexts texts(sources);
+  const std::string key = key_of_sources(sdk, texts);
+  if (auto known = find_compiled(cache, key, sources)) return *known;
+  const FileDescriptor lock = lock_entry(cache / key);
+  if (auto known = find_compiled(cache, key, sources)) return *known;
+  remove_unfinished(cache);
+  return compile_into(cache, key, sdk, texts);
+}
+
+config::Components components_of(const fs::path& file, const std::vector<std::string>& sets) {
+  std::vector<fs::path> sources;
+  for (const config::NamedSource& source : config::named_sources(file, sets)) {
+    std::error_code unreadable;
+    if (!fs::is_regular_file(source.path, unreadable)) {
+      throw usage_error(
+          "there is no such file: " + config::printable(source.path) + "\n" + config::excerpt(source.place),
+          config::where(source.place), config::start_of_paths(config::where(source.place)));
+    }
+    if (fs::path(source.path).extension() == ".py") {
+      throw usage_error(
+          "a file of Python cannot be compiled: " + config::printable(source.path) + "\n" +
+              config::excerpt(source.place),
+          config::where(source.place),
+          "sources are C++ files; a model in Python is exported: python/export_model.py writes a .pt2 file");
+    }
+    sources.emplace_back(source.path);
+  }
+  return components_with(sources);
+}
+
+}  // namespace
+
+config::Loaded load_experiment(const fs::path& file, const std::vector<std::string>& sets) {
+  return config::load(file, sets, components_of(file, sets));
+}
+
+config::LoadedSweep load_sweep(const fs::path& file, const std::vector<std::string>& sets) {
+  return config::load_sweep(file, sets, components_of(file, sets));
+}
+
+}  // namespace ddp::launch

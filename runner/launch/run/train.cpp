@@ -1,0 +1,261 @@
+#include "launch/run/train.h"
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/own_command.h"
+#include "base/shell_word.h"
+#include "launch/cluster/node_watch.h"
+#include "launch/library/run_copy.h"
+#include "launch/run/run_summary.h"
+#include "launch/start/probe.h"
+#include "launch/watch/supervisor.h"
+#include "rank/train.h"
+#include "record/file/atomic_file.h"
+#include "record/metrics/event_lines.h"
+#include "record/metrics/metrics_log.h"
+#include "record/saves/content_samples.h"
+#include "record/saves/data_files.h"
+#include "record/saves/ended_by.h"
+#include "record/saves/model_files.h"
+#include "record/saves/return_point.h"
+#include "record/saves/whole_checkpoint.h"
+
+namespace ddp::launch {
+namespace fs = std::filesystem;
+namespace {
+
+std::string count(int restarts) { return std::to_string(restarts) + (restarts == 1 ? " restart" : " restarts"); }
+
+// A run whose ranks this process forks, as node 0: one group of ranks after another, until a group succeeds or must not
+// be restarted.
+class ForkedRun {
+ public:
+  // Opens the run in an order that writes nothing before all nodes are ready.
+  ForkedRun(Run& run, Nodes& nodes);
+  // Trains to the end. Returns the program's exit code.
+  int train();
+
+ private:
+  Ending to_its_end();
+  // Runs a group from the forks to the last rank's end. Returns whether the ranks are to be restarted.
+  bool run_group(record::SharedProgress& shared, Outcome& outcome);
+  Job job() const;
+  void show_start(record::RunProgress& progress) const;
+  void name_node(Outcome& outcome) const;
+
+  // Returns whether to restart a group that ended with this outcome. If all restarts are used up, the failure says so.
+  bool wants_restart(Outcome& outcome, record::SharedProgress& shared) const;
+  // Goes back to the newest complete checkpoint, in the same run directory, and makes a new meeting point. `progress`:
+  // of the failed ranks. Call it when no rank runs. Returns false if a restart is impossible; the failure then says
+  // why.
+  bool prepare_restart(Outcome& outcome, const record::RunProgress& progress);
+  void require_same_data() const;
+  void note_restart(const record::Failure& failure);
+
+  Run& run_;
+  Nodes& nodes_;
+  MeetingPoint meeting_;  // of the next ranks
+  std::vector<FileDescriptor> device_locks_;
+  OpenRun open_;      // its start is another one after a restart
+  fs::path weights_;  // if the run starts over
+  record::Summary summary_;
+  int restarts_ = 0;
+  record::ReturnPoint point_;  // from which the next ranks start after a restart
+  std::optional<GitState> git_;
+};
+
+ForkedRun::ForkedRun(Run& run, Nodes& nodes) : run_(run), nodes_(nodes), open_{.directory = record::RunDirectory(""), .lock = {}, .start = {}} {
+  const config::Experiment& e = run.plan.experiment;
+  nodes.welcome(sources_mark(e) + config::to_toml(e),
+                nodes.all().empty() ? config::Value() : record::content_samples(run.data.files()));
+  meeting_ = make_meeting_point(run.plan, nodes.own_ip());
+  device_locks_ = run.device_locks ? std::move(*run.device_locks) : lock_devices(run.plan);
+  open_ = run.open();
+  weights_ = open_.start.init_from;
+}
+
+int ForkedRun::train() {
+  summary_ = begin_run(run_.plan, open_.directory, nodes_.devices());
+  if (run_.begun) run_.begun(open_.directory);
+  try {
+    const Ending ending = to_its_end();
+    nodes_.end(ending.exit_code, ending.why);
+    return ending.exit_code;
+  } catch (const Error& error) {
+    summary_.status = "failed";
+    summary_.error = {.rank = -1, .what = error.what(), .log = ""};
+    record::write_summary(open_.directory, summary_);
+    throw;
+  }
+}
+
+Ending ForkedRun::to_its_end() {
+  const BlockedStopSignals signals;  // a signal between two groups must reach the second group
+  for (;;) {
+    // New for each group.
+    record::SharedProgress shared(run_.plan.world_size());
+    show_start(shared.run());
+    Outcome outcome;
+    if (run_group(shared, outcome) && prepare_restart(outcome, shared.run())) continue;
+    summary_.git = git_ ? git_->result() : *run_.git;
+    add_progress(summary_, shared.run(), run_.plan.experiment);
+    return conclude(open_.directory, summary_, shared.run(), outcome.failure, outcome.stop_signal, run_.plan.launch);
+  }
+}
+
+bool ForkedRun::run_group(record::SharedProgress& shared, Outcome& outcome) {
+  nodes_.start(meeting_.address);
+  const Job work = job();
+  Supervisor supervisor(shared, run_.plan.experiment, work.saves);
+  start_ranks(work, meeting_, nodes_.all().empty(), supervisor, shared);
+  NodeWatch others(nodes_, supervisor, shared, work);
+  if (run_.watch) supervisor.watch_over([&] { run_.watch(shared.run()); });
+  if (!git_ && !run_.git) git_.emplace(run_.experiment_folder);
+  if (git_) supervisor.watch_also(git_->output(), [this] { return git_->read(); });
+  outcome = supervisor.watch();
+  name_node(outcome);
+  return wants_restart(outcome, shared) && others.regroup(outcome);
+}
+
+// A rank's output goes to its log.
+Job ForkedRun::job() const {
+  const bool resumed = open_.resumed && restarts_ == 0;
+  // The ranks keep the lock: it is released when the last writer of the run ends.
+  std::vector<int> kept = run_.data.kept();
+  kept.push_back(open_.lock.get());
+  for (const FileDescriptor& lock : device_locks_) kept.push_back(lock.get());
+  const rank::TrainRequest request{.resumed = resumed,
+                                   .changes = resumed ? open_.changes : "",
+                                   .data_files = record::to_value(run_.data.files()),
+                                   .until_epoch = run_.until_epoch};
+  return {.plan = run_.plan,
+          .as_rank = [this, request](const rank::Task& task) { return run_.library.serve(task, request); },
+          .task = {.run_directory = open_.directory.path(),
+                   .resume_from = open_.start.resume_from,
+                   .init_from = open_.start.init_from,
+                   .held_data = run_.data.file()},
+          .kept = std::move(kept),
+          .output =
+              [this](int rank) {
+                const std::string log = open_.directory.log(rank).string();
+                return RankOutput{.log = log, .name = log};
+              }};
+}
+
+void ForkedRun::show_start(record::RunProgress& progress) const {
+  remember_epochs(progress, open_.directory, run_.plan.experiment);
+  progress.step = point_.position.step;
+  progress.epochs_done = point_.position.epoch;
+  progress.seconds = point_.position.seconds;
+}
+
+// On several nodes a rank's number does not say where to look.
+void ForkedRun::name_node(Outcome& outcome) const {
+  if (!outcome.failure || outcome.failure->rank < 0 || nodes_.all().empty()) return;
+  auto& what = outcome.failure->what;
+  what = "on " + nodes_.name_of(outcome.failure->rank / run_.plan.ranks_here()) + ": " + what;
+}
+
+bool ForkedRun::wants_restart(Outcome& outcome, record::SharedProgress& shared) const {
+  const int most = run_.plan.launch.max_restarts;
+  // If no rank is to blame, a machine or the network between machines failed.
+  if (!outcome.failure || outcome.failure->rank < 0 || outcome.stop_signal != 0 || most == 0) return false;
+  for (int r = 0; r < shared.ranks(); ++r) {
+    if (shared.rank(r).no_restart) return false;
+  }
+  if (restarts_ < most) return true;
+  outcome.failure->what += " (after " + count(restarts_) + ", as many as --max-restarts allows)";
+  return false;
+}
+
+bool ForkedRun::prepare_restart(Outcome& outcome, const record::RunProgress& progress) try {
+  const fs::path checkpoints = open_.directory.checkpoints();
+  point_ = {.checkpoint = record::newest_whole(checkpoints)};
+  if (!point_.checkpoint.empty()) point_.position = record::position_of(point_.checkpoint);
+  point_.finished = (progress.steps_in_all > 0 && point_.position.step >= progress.steps_in_all) ||
+                    has_ended(run_.plan.experiment, point_.position);
+  if (point_.checkpoint.empty() && !open_.start.resume_from.empty()) {
+    throw training_error("the checkpoints that it resumed from are gone", checkpoints.string());
+  }
+  require_same_data();
+  record::go_back(open_.directory, point_);
+  open_.start = {.resume_from = point_.checkpoint, .init_from = point_.checkpoint.empty() ? weights_ : fs::path()};
+  // The old meeting point is released first: the new one may have the same address.
+  meeting_ = {};
+  meeting_ = make_meeting_point(run_.plan, nodes_.own_ip());
+  note_restart(*outcome.failure);
+  return true;
+} catch (const Error& error) {
+  outcome.failure->what += "\n  and the ranks cannot be started again: " + std::string(error.what());
+  return false;
+}
+
+// Throws ddp::Error (training) if the data files have changed since the run began. Data that were read into memory
+// before the first start stay valid even if their files change.
+void ForkedRun::require_same_data() const {
+  const Plan& plan = run_.plan;
+  if (point_.checkpoint.empty()) return;
+  const auto model_files = record::model_files(plan.experiment);
+  const auto changed = plan.holds_data
+                           ? record::model_difference(run_.data.files(), model_files)
+                           : record::data_difference(run_.data.files(), record::data_files(plan.experiment));
+  if (changed.path.empty()) return;
+  require_fitting_weights(point_.checkpoint, plan.experiment, model_files,
+                          own_command("run " + path_word(open_.directory.config())));
+  throw training_error(changed.what, changed.path,
+                       "restore the files that the run was trained with, or continue with these: " +
+                           own_command("resume " + path_word(open_.directory.path()) + " --data-changed"));
+}
+
+void ForkedRun::note_restart(const record::Failure& failure) {
+  const auto& at = point_.position;
+  ++restarts_;
+  ++summary_.restarts;
+  record::write_summary(open_.directory, summary_);
+  const record::RestartRecord restart{.epoch = at.epoch,
+                                      .step = at.step,
+                                      .restart = summary_.restarts,
+                                      .rank = failure.rank,
+                                      .cause = failure.what,
+                                      .checkpoint = point_.checkpoint};
+  // The ranks that wrote metrics.jsonl have ended.
+  record::append_line(open_.directory.metrics(), record::to_line(restart, at.seconds));
+  const std::string from = point_.checkpoint.empty() ? "the start: nothing is saved yet"
+                                                     : "after step " + std::to_string(at.step) + ", from " +
+                                                           record::name_in_run(point_.checkpoint);
+  log::warn(in_words(failure, open_.directory, summary_) + "\n  restart " + std::to_string(restarts_) + " of " +
+            std::to_string(run_.plan.launch.max_restarts) + ": all ranks start again " + from);
+}
+
+}  // namespace
+
+int train(Run run, const LaunchRole& role) {
+  return role.nodes != nullptr ? ForkedRun(run, *role.nodes).train() : train_launched(run);
+}
+
+bool has_ended(const config::Experiment& e, const record::Position& position) {
+  if (record::still_ended(e, position.ended_by, position.stop, position.seconds)) return true;
+  return has_done_all_steps(e, position);
+}
+
+bool has_done_all_steps(const config::Experiment& e, const record::Position& position) {
+  return e.steps ? position.step >= *e.steps : position.epoch >= e.epochs.value_or(1);
+}
+
+void settle(const Plan& plan, const record::RunDirectory& directory, const record::Position& done) {
+  if (record::last_summary(directory).value("status", config::Value()) == "completed") return;
+  record::Summary summary = summary_of(plan, {});
+  keep_history(summary, directory);
+  record::SharedProgress shared(plan.world_size());
+  auto& run = shared.run();
+  remember_epochs(run, directory, plan.experiment);
+  run.epochs_done = done.epoch;
+  run.step = done.step;
+  run.seconds = done.seconds;
+  add_progress(summary, run, plan.experiment);
+  summary.status = has_ended(plan.experiment, done) ? "completed" : "interrupted";
+  if (done.ended_by != record::kAllSteps) summary.stopped_by = done.ended_by;
+  record::write_summary(directory, summary);
+}
+
+}  // namespace ddp::launch

@@ -1,0 +1,187 @@
+#include "launch/start/probe.h"
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "base/installation.h"
+#include "base/paths.h"
+#include "config/check/files.h"
+#include "launch/library/version.h"
+#include "launch/start/held_data.h"
+#include "rank/check.h"
+#include "record/file/atomic_file.h"
+#include "record/file/hash.h"
+#include "record/saves/model_files.h"
+
+namespace ddp::launch {
+namespace fs = std::filesystem;
+namespace {
+
+using config::Value;
+
+constexpr int kMostFiles = 1000;
+
+// The state of files; a changed content changes it.
+class FileStates {
+ public:
+  void add(const fs::path& path) {
+    add_one(path);
+    std::error_code error;
+    if (!fs::is_directory(path, error)) return;
+    fs::recursive_directory_iterator entry(path, fs::directory_options::skip_permission_denied, error);
+    for (const fs::recursive_directory_iterator end; !error && entry != end && !too_many(); entry.increment(error)) {
+      add_one(entry->path());
+    }
+  }
+
+  bool too_many() const { return states_.size() > kMostFiles; }
+  const Value& states() const { return states_; }
+
+ private:
+  void add_one(const fs::path& path) {
+    struct stat s {};
+    const bool there = stat(path.c_str(), &s) == 0;
+    Value state = Value::array({path.string()});
+    if (there) {
+      state.insert(state.end(), {s.st_dev, s.st_ino, s.st_size, s.st_mtim.tv_sec, s.st_mtim.tv_nsec, s.st_ctim.tv_sec,
+                                 s.st_ctim.tv_nsec});
+    }
+    states_.push_back(std::move(state));
+  }
+
+  Value states_ = Value::array();
+};
+
+constexpr std::size_t kMostEntries = 200;
+constexpr std::uint64_t kMostBytes = 1 << 20;  // of an entry
+
+std::uint64_t memory_limit() {
+  rlimit limit{};
+  return getrlimit(RLIMIT_AS, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
+}
+
+std::string text_of(const Value& value) { return value.dump(-1, ' ', false, Value::error_handler_t::replace); }
+
+// Without HOME the cache folder is a relative path, and nothing may be kept in the working folder.
+fs::path entry_of(const std::string& key) {
+  const fs::path cache = cache_folder();
+  return key.empty() || cache.is_relative() ? fs::path() : cache / "probes" / key;
+}
+
+void remove_oldest(const fs::path& folder) {
+  std::vector<std::pair<fs::file_time_type, fs::path>> entries;
+  for (const fs::path& entry : paths::entries(folder)) {
+    std::error_code gone;
+    entries.emplace_back(fs::last_write_time(entry, gone), entry);
+  }
+  if (entries.size() <= kMostEntries) return;
+  std::sort(entries.begin(), entries.end());
+  for (std::size_t i = 0; i < entries.size() - kMostEntries; ++i) {
+    std::error_code gone;
+    fs::remove(entries[i].second, gone);
+  }
+}
+
+}  // namespace
+
+std::optional<Value> file_states(const config::Experiment& experiment, const std::vector<fs::path>& more) {
+  const auto components = experiment.components();
+  FileStates files;
+  for (const auto& file : config::named_files(experiment, components)) files.add(file.path);
+  for (const auto& file : config::default_files(experiment, components)) {
+    for (const fs::path& place : default_places(file)) files.add(place);
+  }
+  for (const fs::path& file : more) files.add(file);
+  if (files.too_many()) return {};
+  return files.states();
+}
+
+std::string probe_key(const Plan& plan, const Start& start) {
+  std::vector<fs::path> origins;
+  for (const fs::path& origin : {start.resume_from, start.init_from}) {
+    if (!origin.empty()) origins.push_back(origin);
+  }
+  const auto states = file_states(plan.experiment, origins);
+  if (!states) return "";
+  Value experiment = config::write(plan.experiment);
+  experiment.erase("name");
+  return record::hash_hex(
+      text_of({build_id(), plan.experiment.components().plugin().hash, experiment, plan.groups.front(),
+               plan.world_size(), start.resume_from.string(), start.init_from.string(), *states, memory_limit()}));
+}
+
+std::optional<Value> find_reply(const std::string& key) try {
+  const fs::path entry = entry_of(key);
+  if (entry.empty()) return {};
+  const std::string text = record::read_text(entry, kMostBytes);
+  const std::size_t end = text.find('\n');
+  if (end == std::string::npos || record::hash_hex(text.substr(end + 1)) != text.substr(0, end)) return {};
+  const Value value = Value::parse(text.substr(end + 1), nullptr, /*allow_exceptions=*/false);
+  if (!value.is_object()) return {};
+  return value;
+} catch (const Error&) {
+  return {};
+}
+
+void keep_reply(const std::string& key, const Value& reply) try {
+  const fs::path entry = entry_of(key);
+  if (entry.empty()) return;
+  const std::string text = text_of(reply);
+  paths::make_folders(entry.parent_path());
+  record::write_atomically(entry, record::hash_hex(text) + "\n" + text);
+  remove_oldest(entry.parent_path());
+} catch (const Error&) {
+  return;
+}
+
+std::optional<rank::Probe> find_probe(const std::string& key) try {
+  const auto reply = find_reply(key);
+  if (!reply) return {};
+  return config::read<rank::Probe>(*reply);
+} catch (const Error&) {
+  return {};
+}
+
+void keep_probe(const std::string& key, const rank::Probe& probe) { keep_reply(key, config::write(probe)); }
+
+rank::Probe probe(const RankLibrary& library, const Plan& plan, const Start& start, const HeldData& data, bool timed) {
+  // The key is computed before the try: a file that changes meanwhile is tried again.
+  const std::string key = timed ? "" : probe_key(plan, start);
+  if (const auto known = find_probe(key)) return *known;
+  rank::Task task;
+  task.experiment = &plan.experiment;
+  task.devices = plan.groups.front();
+  task.world_size = plan.world_size();
+  task.resume_from = start.resume_from;
+  task.init_from = start.init_from;
+  task.held_data = data.file();
+  const auto found = library.ask("trying model and data", task, rank::ProbeRequest{.timed = timed}, data.kept());
+  keep_probe(key, found);
+  return found;
+}
+
+void require_fitting_weights(const std::filesystem::path& checkpoint, const config::Experiment& experiment,
+                             const std::vector<record::DataFile>& now, const std::string& anew) {
+  const auto changed = record::model_difference(record::files_of_checkpoint(checkpoint), now);
+  if (changed.path.empty()) return;
+  rank::Task task;
+  task.experiment = &experiment;
+  const RankLibrary library(/*gpus=*/false, experiment.components().plugin());
+  const rank::CheckRequest request{.weights = checkpoint / "model.safetensors"};
+  std::string misfit;
+  try {
+    misfit = library.ask("comparing the model with the checkpoint", task, request).misfit;
+  } catch (const Error& error) {
+    if (error.where() != changed.path) throw;
+    throw usage_error(error.summary(), error.where(), "put the file back that the checkpoint was trained with");
+  }
+  if (misfit.empty()) return;
+  throw usage_error(
+      changed.what + ", and the weights of the checkpoint do not fit it:\n  " + checkpoint.string() + ": " + misfit,
+      changed.path, "put the former file back, or train this one from the start: " + anew);
+}
+
+}  // namespace ddp::launch

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/experiment.h"
+#include "config/value.h"
+#include "launch/library/rank_library.h"
+#include "launch/plan/plan.h"
+#include "launch/plan/start.h"
+#include "rank/probe.h"
+#include "record/saves/data_files.h"
+
+namespace ddp::launch {
+
+class HeldData;
+
+// Returns the state (size, times and inode) of all files that an experiment reads, and of `more`: a changed content
+// changes the state. Returns nothing if a folder holds too many files.
+std::optional<config::Value> file_states(const config::Experiment& experiment,
+                                         const std::vector<std::filesystem::path>& more = {});
+
+// Replies about experiments that were tried before: one file each in the folder "probes" of the cache folder. The cache
+// only saves time at a start: an entry that is missing, damaged or not writable is no error.
+//
+// A key of everything that decides the result of a try: the build, the resolved experiment except its name, the
+// devices, the number of ranks, the start, the files that it reads (size, times and inode), and the memory limit. "":
+// no key, because a folder that it reads holds too many files.
+std::string probe_key(const Plan& plan, const Start& start);
+
+// Returns the reply kept under this key, a JSON object; nothing if the cache has none.
+std::optional<config::Value> find_reply(const std::string& key);
+
+// Keeps a reply. Beyond 200 entries the oldest are removed.
+void keep_reply(const std::string& key, const config::Value& reply);
+
+// The same for the reply of a probe.
+std::optional<rank::Probe> find_probe(const std::string& key);
+
+void keep_probe(const std::string& key, const rank::Probe& probe);
+
+// Returns facts about an experiment and its start that only tensors can tell, from a throw-away child or from the cache
+// of an earlier try. `timed`: also measures the time of a step, each time. Throws ddp::Error (usage) if the experiment
+// cannot be trained.
+rank::Probe probe(const RankLibrary& library, const Plan& plan, const Start& start, const HeldData& data,
+                  bool timed = false);
+
+// Throws ddp::Error (usage) if a file of the model has changed since the checkpoint and the checkpoint's weights do not
+// fit the model that it holds now. `now`: the experiment's current files. `anew`: the command that trains this model
+// from the start, for the remedy.
+void require_fitting_weights(const std::filesystem::path& checkpoint, const config::Experiment& experiment,
+                             const std::vector<record::DataFile>& now, const std::string& anew);
+
+}  // namespace ddp::launch
