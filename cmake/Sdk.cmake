@@ -1,5 +1,5 @@
 # sdk.json, beside the program, describes how to compile a component's file against the program. The program reads it for
-# `sources` (launch/plugin/sdk.h); so does find_package(ddp-exp) (cmake/package/ddp-exp-config.cmake).
+# `sources` (launch/library/compile.h); so does find_package(ddp-exp) (cmake/package/ddp-exp-config.cmake).
 #   compiler, compiler_version   the compiler of the program
 #   flags                        for C++20, the ABI and LibTorch's features
 #   includes                     folders of headers; relative ones start at the folder of sdk.json, "${torch}" is the
