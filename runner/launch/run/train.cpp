@@ -64,7 +64,8 @@ class ForkedRun {
   std::optional<GitState> git_;
 };
 
-ForkedRun::ForkedRun(Run& run, Nodes& nodes) : run_(run), nodes_(nodes), open_{.directory = record::RunDirectory(""), .lock = {}, .start = {}} {
+ForkedRun::ForkedRun(Run& run, Nodes& nodes)
+    : run_(run), nodes_(nodes), open_{.directory = record::RunDirectory(""), .lock = {}, .start = {}} {
   const config::Experiment& e = run.plan.experiment;
   nodes.welcome(sources_mark(e) + config::to_toml(e),
                 nodes.all().empty() ? config::Value() : record::content_samples(run.data.files()));
