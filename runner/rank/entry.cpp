@@ -54,21 +54,17 @@ void tell(const Request& request, const RequestFailure& failure) {
   }
 }
 
-void serve(const Request& request) {
-  if (!request.plugin.empty()) {
-    load_plugin(request.plugin, [&request](const Error& error) {
-      tell(request, {error});
-      _exit(request.refuse ? 0 : 1);  // a refusal is a valid reply
-    });
-  }
-  const TakeReply ignored = [](const config::Value&) {};
-  verbs().build(request.verb, request.options, request.task, request.reply ? request.reply : ignored);
-}
-
-// Returns nullopt if the request succeeded.
-std::optional<RequestFailure> failure_of(const Request& request) {
+// Serves the request. Returns nullopt if it succeeded.
+std::optional<RequestFailure> serve(const Request& request) {
   try {
-    serve(request);
+    if (!request.plugin.empty()) {
+      load_plugin(request.plugin, [&request](const Error& error) {
+        tell(request, {error});
+        _exit(request.refuse ? 0 : 1);  // a refusal is a valid reply
+      });
+    }
+    const TakeReply ignored = [](const config::Value&) {};
+    verbs().build(request.verb, request.options, request.task, request.reply ? request.reply : ignored);
     return {};
   } catch (const c10::Error& error) {
     return RequestFailure{training_error(error.what_without_backtrace()), dist::peer_trouble(error)};
@@ -103,7 +99,7 @@ Verbs& verbs() {
 
 extern "C" int ddp_rank_serve(const Request* request) {
   if (!request->refuse) become_rank(request->task);
-  const std::optional<RequestFailure> failure = failure_of(*request);
+  const std::optional<RequestFailure> failure = serve(*request);
   if (!failure) return 0;
   tell(*request, *failure);
   return 1;

@@ -83,13 +83,12 @@ def nowhere(c):
 
 
 def alone_by_srun(c):
-    """task 1 of srun without task 0 ends after distributed.timeout, and names the output to look at"""
+    """task 1 of srun without task 0 ends after distributed.timeout"""
     step = {"STEP_ID": 0, "STEP_NUM_TASKS": 2, "STEP_TASKS_PER_NODE": 2, "STEP_NODELIST": "host1", "PROCID": 1,
             "LOCALID": 1, "NODEID": 0, "JOB_ID": 7}  # fmt: skip
     words = [PROGRAM, "run", write_experiment(c.hosts[0].folder), "--set", "distributed.timeout=1"]
     (ended,) = finish([c.hosts[0].start(*words, **{f"SLURM_{k}": str(v) for k, v in step.items()})], code=1)
     assert "rank 0 is not there after 1 s (distributed.timeout)" in ended.err, ended
-    assert "look at the output of task 0" in ended.err and "MASTER_ADDR" not in ended.err, ended
     assert not (c.hosts[0].folder / "results").exists()
 
 

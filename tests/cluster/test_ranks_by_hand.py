@@ -74,8 +74,7 @@ def alone_by_hand(c):
     (ended,) = finish([rank_by_hand(c, 0, "--set", "distributed.timeout=1")], code=1)
     says_only(ended, "rank 1 of 2 did not come within 1 s (distributed.timeout)", "start all 2 ranks")
     (ended,) = finish([rank_by_hand(c, 1, "--set", "distributed.timeout=1")], code=1)
-    says_only(ended, "127.0.0.1:7777: rank 0 is not there after 1 s (distributed.timeout)",
-              "with MASTER_ADDR and MASTER_PORT of the machine of rank 0")  # fmt: skip
+    says_only(ended, "127.0.0.1:7777: rank 0 is not there after 1 s (distributed.timeout)")
     nothing_is_written(c)
 
 
@@ -218,7 +217,7 @@ def twice_by_hand(c):
     first = rank_by_hand(c, 0)
     first.until_said("waiting for rank 1 of 2")
     (ended,) = finish_some([rank_by_hand(c, 0)], code=2)
-    says_only(ended, "Address already in use", "give each process its own RANK")
+    says_only(ended, "Address already in use")
     first.kill()
     nothing_is_written(c)
 

@@ -127,15 +127,6 @@ TEST_CASE("validate warns of settings that visibly have no effect") {
   CHECK_FALSE(contains(run("validate x.toml --set validation.split=0.1", "2>&1").out, "validation.every"));
   CHECK(contains(run("validate x.toml --set validation.split=0.1 --set validation.every=4", "2>&1").out,
                  "is more than the epochs"));
-  scratch.write("y.toml",
-                "model = \"linear\"\ndataset = { name = \"csv\", path = \"y.csv\", normalise_targets = true }\n");
-  scratch.write("y.csv", "a,b\n1,2\n");
-  const auto of_loss = [](const std::string& loss) {
-    return run("validate y.toml --set dataset.target=b --set loss=" + loss, "2>&1").out;
-  };
-  CHECK(contains(of_loss("cross_entropy"), "\"dataset.normalise_targets\" has no effect"));
-  CHECK(contains(of_loss("bce_with_logits"), "\"dataset.normalise_targets\" has no effect"));
-  CHECK_FALSE(contains(of_loss("mse"), "has no effect"));
 }
 
 }  // namespace ddp::config

@@ -15,34 +15,34 @@ struct Ranks : record::SharedProgress {
 
 TEST_CASE("a rank that timed out waited for the ranks that did not come") {
   Ranks shared({7, 7, 6, 7});
-  const LateRank late = find_late_rank(shared, 1, 3);
-  CHECK(late.rank == 2);
-  CHECK(late.away == std::vector{2});
-  CHECK(late.what.find("longer than 3 s") != std::string::npos);
+  const Blame late = find_late_rank(shared, 1, 3);
+  CHECK(late.failure.rank == 2);
+  CHECK(late.hanging == std::vector{2});
+  CHECK(late.failure.what.find("longer than 3 s") != std::string::npos);
 }
 
 TEST_CASE("a running rank is not to blame if another one is stopped: it may wait for that one") {
   Ranks shared({6, 7, 7, 6});
   shared.rank(3).stopped = true;
-  const LateRank late = find_late_rank(shared, 1, 3);
-  CHECK(late.rank == 3);
-  CHECK(late.away == std::vector{3});
-  CHECK(late.what.find("rank 3 stays away") != std::string::npos);
-  CHECK(late.what.find("rank 0") == std::string::npos);
+  const Blame late = find_late_rank(shared, 1, 3);
+  CHECK(late.failure.rank == 3);
+  CHECK(late.hanging == std::vector{3});
+  CHECK(late.failure.what.find("rank 3 stays away") != std::string::npos);
+  CHECK(late.failure.what.find("rank 0") == std::string::npos);
 }
 
 TEST_CASE("the late rank that is furthest behind is to blame: the others may wait for it") {
   Ranks shared({9, 9, 8, 7});
-  const LateRank late = find_late_rank(shared, 0, 3);
-  CHECK(late.rank == 3);
-  CHECK(late.away == std::vector{3});
+  const Blame late = find_late_rank(shared, 0, 3);
+  CHECK(late.failure.rank == 3);
+  CHECK(late.hanging == std::vector{3});
 }
 
 TEST_CASE("if no rank is late the network is the suspect") {
   Ranks shared({7, 7});
-  const LateRank late = find_late_rank(shared, 1, 3);
-  CHECK(late.rank == 1);
-  CHECK(late.what.find("is the network between them broken?") != std::string::npos);
+  const Blame late = find_late_rank(shared, 1, 3);
+  CHECK(late.failure.rank == 1);
+  CHECK(late.failure.what.find("is the network between them broken?") != std::string::npos);
 }
 
 }  // namespace ddp::launch

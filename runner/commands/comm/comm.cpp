@@ -48,10 +48,10 @@ int comm_here(const CommFlags& flags, const config::Loaded& loaded, const rank::
                                    .request = request,
                                    .take_row = [&](const rank::CommRow& row) { take(row, table); }},
                                   nodes);
-  measured.failure = in_words_of_comm(measured.failure);
-  if (measured.exit_code == 1) log::error(measured.failure);
-  const int code = std::max(table.finish(measured.failure), measured.exit_code);
-  nodes.end(code, code != 1 ? "" : measured.failure.empty() ? "values were wrong" : measured.failure);
+  measured.why = in_words_of_comm(measured.why);
+  if (measured.exit_code == 1) log::error(measured.why);
+  const int code = std::max(table.finish(measured.why), measured.exit_code);
+  nodes.end(code, code != 1 ? "" : measured.why.empty() ? "values were wrong" : measured.why);
   return code;
 }
 
@@ -84,7 +84,7 @@ int comm_launched(const CommFlags& flags, const config::Loaded& loaded, const ra
          wrong += row.wrong;
          if (table) take(row, *table);
        }});
-  if (table) table->finish(in_words_of_comm(measured.failure));
+  if (table) table->finish(in_words_of_comm(measured.why));
   return measured.exit_code != 0 ? measured.exit_code : wrong > 0 ? 1 : 0;
 }
 

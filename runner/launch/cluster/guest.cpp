@@ -70,7 +70,7 @@ void Guest::find_node_0(milliseconds patience) {
     nanosleep(&pause, nullptr);
   }
   throw training_error("node 0 is not there after " + in_seconds(patience) + " (distributed.timeout)",
-                       place_in_words(launch_), "start it with the same command and --node-rank 0");
+                       place_in_words(launch_));
 }
 
 // Returns node 0's next message. An `end` message ends this node.
@@ -79,8 +79,7 @@ Value Guest::next_message(milliseconds patience) {
   const Value message = link_->wait(patience + kVerdictPatience);
   if (!message.is_object()) {
     throw training_error(link_->closed() ? "ended before the run began" : "does not answer",
-                         "node 0 (" + link_->peer() + ")",
-                         "is another program at this port? check --master-port and node 0's output");
+                         "node 0 (" + link_->peer() + ")");
   }
   if (message.value("type", "") != "end") return message;
   if (message.value("code", 1) == 0) return end_ = message;
@@ -91,25 +90,20 @@ Value Guest::next_message(milliseconds patience) {
 void Guest::decline(const std::string& why) { link_->send({{"type", "failed"}, {"why", why}}); }
 
 void Guest::start_ranks(const Value& start, const Job& job, Supervisor& supervisor, record::SharedProgress& shared) {
-  const Plan& plan = job.plan;
   const MeetingPlace meeting{.host = welcome_.node_0,
                              .port = start.at("store_port").get<std::uint16_t>(),
                              .own_address = own_ip_towards({.ip = welcome_.node_0, .port = 1})};
-  const GroupMemory memory = memory_for(plan);
-  std::vector<int> kept = memory.kept();
-  kept.insert(kept.end(), job.kept.begin(), job.kept.end());
-  for (int r = 0; r < plan.ranks_here(); ++r) {
+  std::vector<FileDescriptor> ends;  // of the ranks' output, until the ranks have them
+  Job here = job;
+  here.output = [&](int rank) {
     Pipe output = make_pipe(/*reads_wait=*/false);
-    // Rank 0 reports where they start from.
-    rank::Task task = task_of(plan, r, shared, job.task);
-    task.meeting = memory.at(meeting);
-    task.together = false;
-    outputs_.push_back({.rank = task.rank, .from = std::move(output.from)});
-    supervisor.start(task.rank, {.descriptor = output.to.get(), .name = "on node 0"}, kept, [&](int console) {
-      task.console = console;
-      return job.as_rank(task);
-    });
-  }
+    outputs_.push_back({.rank = rank, .from = std::move(output.from)});
+    ends.push_back(std::move(output.to));
+    return RankOutput{.descriptor = ends.back().get(), .name = "on node 0"};
+  };
+  // Rank 0 reports where they start from.
+  launch::start_ranks(
+      here, [&](int) { return meeting; }, /*together=*/false, supervisor, shared);
   for (const Output& output : outputs_) {
     supervisor.watch_also(output.from.get(), [this, &output] { return send_output(output); });
   }

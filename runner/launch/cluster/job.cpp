@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/group_memory.h"
 #include "base/log.h"
 #include "record/saves/checkpoint_settings.h"
 
@@ -11,23 +12,6 @@ namespace ddp::launch {
 namespace {
 
 using std::chrono::milliseconds;
-
-// Returns the socket of rank 0, which a launcher or the user started.
-FileDescriptor listen_as_rank_0(Address& address) try { return listen_on(address); } catch (const Error& error) {
-  throw usage_error(
-      error.summary(), error.where(),
-      "rank 0 listens at MASTER_ADDR and MASTER_PORT: set them to an address of the machine of rank 0, "
-      "and to a port that no other program uses there; another process with RANK=0 listens there too: give "
-      "each process its own RANK");
-}
-
-// The remedy if the store's host does not come.
-std::string start_the_host(const Launch& launch) {
-  if (launch.store_is_there) return "look at the launcher's own output";
-  if (launch.by == Launch::By::srun) return "look at the output of task 0: it failed, or could not listen there";
-  return "start all " + std::to_string(launch.world_size) +
-         " ranks, with MASTER_ADDR and MASTER_PORT of the machine of rank 0";
-}
 
 // Waits until the store's host listens: rank 0, or the launcher itself. c10d would wait too, but its errors are C++
 // backtraces.
@@ -40,7 +24,7 @@ void wait_for_store(const Launch& launch, const Address& address, milliseconds p
   while (!connect_to(address, milliseconds(1000))) {
     if (now() >= deadline) {
       throw training_error(host + " is not there after " + in_seconds(patience) + " (distributed.timeout)",
-                           address.text(), start_the_host(launch));
+                           address.text());
     }
     if (now() >= told_from && !std::exchange(told, true)) {
       log::info("rank " + std::to_string(launch.rank) + " is waiting for " + host + " at " + address.text());
@@ -84,7 +68,7 @@ MeetingPlace launched_meeting_place(const Plan& plan, FileDescriptor& listener) 
   if (launch.master_host.empty()) return {.file = launch.meeting_file, .own_address = outward_ip()};
   Address address = resolve(launch.master_host, launch.master_port);
   if (launch.rank == 0 && !launch.store_is_there) {
-    listener = listen_as_rank_0(address);
+    listener = listen_on(address);
   } else {
     wait_for_store(launch, address,
                    milliseconds(static_cast<std::int64_t>(plan.experiment.distributed.timeout * 1000)));
@@ -110,22 +94,20 @@ rank::Task task_of(const Plan& plan, int local_rank, record::SharedProgress& sha
   return same;
 }
 
-GroupMemory memory_for(const Plan& plan) {
-  return plan.shares_memory() ? GroupMemory(plan.ranks_here()) : GroupMemory();
-}
-
-void start_ranks(const Job& job, const MeetingPoint& meeting, bool together, Supervisor& supervisor,
-                 record::SharedProgress& shared) {
+void start_ranks(const Job& job, const std::function<MeetingPlace(int)>& place_for, bool together,
+                 Supervisor& supervisor, record::SharedProgress& shared) {
   const Plan& plan = job.plan;
-  const GroupMemory memory = memory_for(plan);
+  // The ranks share it; this process drops it once the last rank is forked.
+  const GroupMemory memory = plan.shares_memory() ? GroupMemory(plan.ranks_here()) : GroupMemory();
   for (int r = 0; r < plan.ranks_here(); ++r) {
     rank::Task task = task_of(plan, r, shared, job.task);
-    task.meeting = memory.at(meeting.place_for(r));
+    const MeetingPlace place = place_for(r);
+    task.meeting = memory.at(place);
     task.together = together;
     std::vector<int> kept = memory.kept();
     kept.insert(kept.end(), job.kept.begin(), job.kept.end());
-    if (r == 0 && meeting.listener) kept.push_back(meeting.listener.get());
-    supervisor.start(r, job.output(r), kept, [&](int console) {
+    if (place.listener >= 0) kept.push_back(place.listener);
+    supervisor.start(task.rank, job.output(task.rank), kept, [&](int console) {
       task.console = console;
       return job.as_rank(task);
     });

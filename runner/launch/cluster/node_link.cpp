@@ -100,12 +100,11 @@ Address resolve(const std::string& host, std::uint16_t port) {
   SocketAddress found;
   std::string why;
   if (!look_up(host, port, AF_INET, found, why) && !look_up(host, port, AF_INET6, found, why)) {
-    throw usage_error("cannot find this host: " + why, host, "give its address, such as 10.0.0.1");
+    throw usage_error("cannot find this host: " + why, host);
   }
   std::string ip = found.ip();
   if (ip == "0.0.0.0" || ip == "::") {
-    throw usage_error("stands for all addresses of a machine, and is none to meet at", host,
-                      "give one that the other machines reach, such as 10.0.0.1, or 127.0.0.1 on one machine");
+    throw usage_error("stands for all addresses of a machine, and is none to meet at", host);
   }
   if (ip == kDebiansOwnName) ip = outward_ip();
   return {.ip = ip, .port = port};
@@ -118,12 +117,7 @@ FileDescriptor listen_on(Address& address) {
   if (listener && address.port != 0) setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   if (!listener || bind(listener.get(), bound.get(), bound.size) != 0 || listen(listener.get(), SOMAXCONN) != 0 ||
       getsockname(listener.get(), bound.get(), &bound.size) != 0) {
-    const int error = errno;
-    throw usage_error(
-        "cannot listen: " + errno_text(error), address.text(),
-        error == EADDRINUSE      ? "is another node 0, or another program, there already? Give another --master-port"
-        : error == EADDRNOTAVAIL ? "is this the machine that --master-addr names? Only node 0 listens there"
-                                 : "");
+    throw usage_error("cannot listen: " + errno_text(errno), address.text());
   }
   address.port = bound.port();
   return listener;

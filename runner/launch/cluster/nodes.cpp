@@ -107,8 +107,7 @@ void Nodes::gather(const Value& terms) {
   std::vector<Caller> callers;
   while (static_cast<int>(nodes_.size()) + 1 < launch_.nodes) {
     if (Clock::now() >= deadline) {
-      throw training_error("not there after " + in_seconds(patience_) + " (distributed.timeout)", missing(),
-                           "start it with the same command and its --node-rank");
+      throw training_error("not there after " + in_seconds(patience_) + " (distributed.timeout)", missing());
     }
     if (wait_for_words(callers, std::min(left_until(deadline), kLook))) {
       FileDescriptor socket = answer_call();

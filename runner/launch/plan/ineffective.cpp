@@ -41,14 +41,6 @@ void add_of_held_out(const std::string& section, const config::HeldOut& h, Ineff
   found.add_if(h.split <= 0 && !h.by.empty(), section + ".by", without_split);
 }
 
-void add_of_targets(const Experiment& e, Ineffective& found) {
-  if (!e.dataset.options.value("normalise_targets", false)) return;
-  const config::Components components = e.components();
-  const config::Spec* loss = components.find("loss", e.loss.name);
-  found.add_if(loss != nullptr && loss->traits.value("outputs", "numbers") != "numbers", "dataset.normalise_targets",
-               "has no effect: the targets of " + e.loss.name + " are no numbers to scale");
-}
-
 // With a path above the folders of its sets, a dataset whose folders are its classes would train these as classes.
 void add_of_folders(const Experiment& e, Ineffective& found) {
   const config::Components components = e.components();
@@ -79,9 +71,6 @@ void add_of_file(const config::Loaded& loaded, Ineffective& found) {
   add_of_held_out("test", e.test, found);
   found.add_if(e.metrics.is_array() && !e.metrics.empty() && !v.exists() && !e.test.exists(), "metrics",
                kNothingHeldOut);
-  found.add_if(e.ema.on() && *e.ema.decay == 1, "ema.decay",
-               "is 1: the average stays at the weights of its first update, and these are measured");
-  add_of_targets(e, found);
   add_of_folders(e, found);
   found.add_if(!e.loader.shuffle && e.loader.sampler_seed != defaults.loader.sampler_seed, "loader.sampler_seed",
                "has no effect: shuffle = false keeps the order of the samples");
@@ -161,11 +150,6 @@ void add_of_schedule(const Experiment& e, const config::Length& run, Ineffective
     found.add_if(!schedule_acts(e, warmup, run), options.contains("step_size") ? "scheduler.step_size" : "scheduler",
                  "never changes lr: the run has " + number(run.steps) + " steps");
   }
-  if (e.scheduler.name != "wsd" || warmup >= run.steps) return;
-  const std::int64_t decay = schedule::steps_of(options.at("decay"), schedule::horizon_of(0, run), "decay");
-  found.add_if(decay > run.steps - warmup, "scheduler.decay",
-               "is " + number(decay) + " steps, and the run has " + number(run.steps - warmup) +
-                   ": lr begins below its full value");
 }
 
 // Before its first update the average holds the weights before training.

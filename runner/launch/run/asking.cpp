@@ -9,7 +9,6 @@
 #include "launch/cluster/node_watch.h"
 #include "launch/process/program.h"
 #include "launch/process/stop_signals.h"
-#include "launch/run/run_summary.h"
 #include "launch/watch/supervisor.h"
 
 namespace ddp::launch {
@@ -96,7 +95,9 @@ Outcome run_replying(Job job, const Serve& serve, const MeetingPoint& meeting, N
   job.kept.push_back(pipe.end_of_rank());
   job.output = [](int) { return RankOutput{.descriptor = STDERR_FILENO}; };
   Supervisor supervisor(shared, job.plan.experiment, job.saves);
-  start_ranks(job, meeting, nodes == nullptr || nodes->all().empty(), supervisor, shared);
+  start_ranks(
+      job, [&](int rank) { return meeting.place_for(rank); }, nodes == nullptr || nodes->all().empty(), supervisor,
+      shared);
   std::optional<NodeWatch> others;
   if (nodes != nullptr) others.emplace(*nodes, supervisor, shared, job);
   supervisor.watch_also(pipe.descriptor(), [&] { return pipe.read(take); });
@@ -122,7 +123,7 @@ void AskedRanks::ask(const Serve& serve, const rank::TakeReply& take) const {
   if (outcome.stop_signal != 0) throw Stopped(exit_code_of(outcome.stop_signal), "stopped by a signal");
 }
 
-Measured measure(const Measuring& m, Nodes& nodes) {
+Ending measure(const Measuring& m, Nodes& nodes) {
   record::SharedProgress shared(m.plan.world_size());
   const MeetingPoint meeting = make_meeting_point(m.plan, nodes.own_ip());
   nodes.start(meeting.address);
@@ -140,7 +141,7 @@ Measured measure(const Measuring& m, Nodes& nodes) {
   return {};
 }
 
-Measured measure_launched(const Measuring& m) {
+Ending measure_launched(const Measuring& m) {
   record::SharedProgress shared(m.plan.world_size());
   FileDescriptor listener;
   rank::Task task = task_of(m.plan, m.plan.launch.local_rank, shared);

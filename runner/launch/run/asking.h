@@ -8,6 +8,7 @@
 #include "launch/cluster/nodes.h"
 #include "launch/library/rank_library.h"
 #include "launch/plan/plan.h"
+#include "launch/run/run_summary.h"
 #include "launch/start/held_data.h"
 #include "rank/comm.h"
 
@@ -54,17 +55,11 @@ struct Measuring {
   std::function<void(const rank::CommRow&)> take_row;
 };
 
-// The result: the exit code and, for a failure, its text.
-struct Measured {
-  int exit_code = 0;
-  std::string failure = {};
-};
-
 // Measures as node 0, or as the only node: forks the ranks and watches them to their end. Wrong values do not fail a
 // rank.
-Measured measure(const Measuring& measuring, Nodes& nodes);
+Ending measure(const Measuring& measuring, Nodes& nodes);
 
 // Measures as one rank that torchrun or srun started. Only rank 0 passes on rows.
-Measured measure_launched(const Measuring& measuring);
+Ending measure_launched(const Measuring& measuring);
 
 }  // namespace ddp::launch

@@ -108,7 +108,8 @@ bool ForkedRun::run_group(record::SharedProgress& shared, Outcome& outcome) {
   nodes_.start(meeting_.address);
   const Job work = job();
   Supervisor supervisor(shared, run_.plan.experiment, work.saves);
-  start_ranks(work, meeting_, nodes_.all().empty(), supervisor, shared);
+  start_ranks(
+      work, [this](int rank) { return meeting_.place_for(rank); }, nodes_.all().empty(), supervisor, shared);
   NodeWatch others(nodes_, supervisor, shared, work);
   if (run_.watch) supervisor.watch_over([&] { run_.watch(shared.run()); });
   if (!git_ && !run_.git) git_.emplace(run_.experiment_folder);

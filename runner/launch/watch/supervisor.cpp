@@ -173,7 +173,7 @@ void Supervisor::end_after_grace() {
 }
 
 // Asks gdb where the hanging ranks are, before they are killed.
-void Supervisor::blame(const Verdict::Blame& found) {
+void Supervisor::blame(const Blame& found) {
   outcome_.failure = found.failure;
   bool asked = false;
   for (const Rank& rank : ranks_) {

@@ -86,7 +86,7 @@ class Supervisor {
   RunningRanks running() const;
   void judge();
   void end_after_grace();
-  void blame(const Verdict::Blame& blame);
+  void blame(const Blame& blame);
 
   record::SharedProgress& shared_;
   const std::chrono::duration<double> grace_;

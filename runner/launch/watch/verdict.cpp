@@ -120,7 +120,7 @@ constexpr double kLongAfterCollective = 10;
 
 }  // namespace
 
-LateRank find_late_rank(record::SharedProgress& shared, int waiting, double timeout) {
+Blame find_late_rank(record::SharedProgress& shared, int waiting, double timeout) {
   const auto& waits = shared.rank(waiting);
   const std::string wait = "rank " + std::to_string(waiting) + " waited for " +
                            record::to_string(waits.collective.load()) + " in " + record::current_step(waits) +
@@ -136,8 +136,10 @@ LateRank find_late_rank(record::SharedProgress& shared, int waiting, double time
     away += "; rank " + std::to_string(r) + " stays away: it is " + record::standing(rank) + stopped_in_words(rank);
   }
   if (late.empty())
-    return {.rank = waiting, .what = wait + ", although every rank joined: is the network between them broken?"};
-  return {.rank = late.front(), .what = wait + away, .away = late};
+    return {.failure = {.rank = waiting,
+                        .what = wait + ", although every rank joined: is the network between them broken?",
+                        .log = ""}};
+  return {.failure = {.rank = late.front(), .what = wait + away, .log = ""}, .hanging = late};
 }
 
 bool none_waits(record::SharedProgress& shared) {
@@ -149,14 +151,14 @@ bool none_waits(record::SharedProgress& shared) {
   return true;
 }
 
-LateRank find_hung_rank(record::SharedProgress& shared, const std::vector<int>& ranks, double timeout) {
+Blame find_hung_rank(record::SharedProgress& shared, const std::vector<int>& ranks, double timeout) {
   const int culprit = culprits_of(shared, ranks).front();
   std::string what = "has done nothing for " + seconds(timeout) + " (distributed.timeout): it is " +
                      place_in_words(shared.rank(culprit));
   for (const int r : ranks) {
     if (r != culprit) what += "; nor has rank " + std::to_string(r) + ", " + place_in_words(shared.rank(r));
   }
-  return {.rank = culprit, .what = what, .away = ranks};
+  return {.failure = {.rank = culprit, .what = what, .log = ""}, .hanging = ranks};
 }
 
 OomKills::OomKills() : file_(counting_file()) {
@@ -193,7 +195,7 @@ void note_stopped(record::SharedProgress& shared, const RunningRanks& running) {
   for (const auto& [rank, pid] : running) shared.rank(rank).stopped = state_of(pid).stopped;
 }
 
-Verdict::Blame Verdict::blame_ended(const std::vector<EndedRank>& ended, const RunningRanks& running) {
+Blame Verdict::blame_ended(const std::vector<EndedRank>& ended, const RunningRanks& running) {
   // A rank that only lost another rank is an effect; the cause was killed, or failed by itself.
   const auto is_late = [&](const EndedRank& e) { return shared_.rank(e.rank).peer_late.load(); };
   const auto is_cause = [&](const EndedRank& e) { return !shared_.rank(e.rank).peer_lost && !is_late(e); };
@@ -204,24 +206,20 @@ Verdict::Blame Verdict::blame_ended(const std::vector<EndedRank>& ended, const R
       return {.failure = {.rank = -1, .what = *suspected, .log = ""}};
     }
     note_stopped(shared_, running);
-    return blame_late(find_late_rank(shared_, late->rank, timeout_));
+    return find_late_rank(shared_, late->rank, timeout_);
   }
   const EndedRank& culprit = cause == ended.end() ? ended.front() : *cause;
   return {.failure = {.rank = culprit.rank, .what = describe(culprit), .log = culprit.log}};
 }
 
-std::optional<Verdict::Blame> Verdict::blame_silent(const RunningRanks& running) {
+std::optional<Blame> Verdict::blame_silent(const RunningRanks& running) {
   const std::chrono::duration<double> silence = pulse_.silence(running);
   if (silence.count() < timeout_ + kAfterCollective) return {};
   note_stopped(shared_, running);
   if (!none_waits(shared_) && silence.count() < timeout_ + kLongAfterCollective) return {};
   std::vector<int> ranks;
   for (const auto& [rank, pid] : running) ranks.push_back(rank);
-  return blame_late(find_hung_rank(shared_, ranks, timeout_));
-}
-
-Verdict::Blame Verdict::blame_late(const LateRank& late) const {
-  return {.failure = {.rank = late.rank, .what = late.what, .log = ""}, .hanging = late.away};
+  return find_hung_rank(shared_, ranks, timeout_);
 }
 
 std::string Verdict::describe(const EndedRank& ended) const {

@@ -16,15 +16,15 @@
 
 namespace ddp::launch {
 
-// The rank that made another rank time out in a collective, according to the shared progress.
-struct LateRank {
-  int rank = -1;  // the first absent rank; if none is absent, the rank that waited
-  std::string what;
-  std::vector<int> away = {};  // all absent ranks
+// The rank to blame for the failure of a group.
+struct Blame {
+  record::Failure failure;
+  std::vector<int> hanging = {};  // the ranks that the others wait for
 };
 
-// `waiting`: the rank that gave up, after `timeout` seconds.
-LateRank find_late_rank(record::SharedProgress& shared, int waiting, double timeout);
+// Finds in the shared progress the rank that made another rank time out in a collective: the first absent rank; if none
+// is absent, the rank that waited. `waiting`: the rank that gave up, after `timeout` seconds.
+Blame find_late_rank(record::SharedProgress& shared, int waiting, double timeout);
 
 // Returns whether no running rank has begun a collective that another rank has not begun. Then none waits, and none
 // will report a timeout.
@@ -32,7 +32,7 @@ bool none_waits(record::SharedProgress& shared);
 
 // Finds the rank that blocks a group in which no rank makes progress: a stopped rank, else one that is behind, else the
 // first.
-LateRank find_hung_rank(record::SharedProgress& shared, const std::vector<int>& ranks, double timeout);
+Blame find_hung_rank(record::SharedProgress& shared, const std::vector<int>& ranks, double timeout);
 
 // Counts the processes of this process's cgroup that the kernel killed because memory ran out.
 class OomKills {
@@ -92,10 +92,6 @@ class Verdict {
   // Called before an absent rank is blamed: names another possible cause, such as a node that is silent.
   void suspect(std::function<std::optional<std::string>()> suspicion) { suspicion_ = std::move(suspicion); }
 
-  struct Blame {
-    record::Failure failure;
-    std::vector<int> hanging = {};  // the ranks that the others wait for
-  };
   // `ended`: in the order of their detection.
   Blame blame_ended(const std::vector<EndedRank>& ended, const RunningRanks& running);
   // Returns the rank to blame for ranks that show no activity; nothing while they are active, or may still report more
@@ -103,7 +99,6 @@ class Verdict {
   std::optional<Blame> blame_silent(const RunningRanks& running);
 
  private:
-  Blame blame_late(const LateRank& late) const;
   std::string describe(const EndedRank& ended) const;
 
   record::SharedProgress& shared_;
