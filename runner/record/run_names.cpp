@@ -1,16 +1,13 @@
 #include "record/run_names.h"
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
-#include "base/own_command.h"
-#include "base/safe_name.h"
-#include "base/shell_word.h"
 #include "base/text_number.h"
 #include "config/check/phrases.h"
 #include "config/text/source.h"
 #include "record/run_directory.h"
-#include "record/saves/checkpoint_index.h"
 #include "record/summary.h"
 #include "record/timestamp.h"
 
@@ -83,136 +80,52 @@ std::string listed(const std::vector<std::string>& matches) {
   return text;
 }
 
-// Returns "name/id" of the run whose id, or the random end of its id, is nearest to the part.
-std::string nearest_run(const fs::path& results, const NamedPart& wanted, const std::vector<std::string>& names) {
-  for (const std::string& name : names) {
-    if (!wanted.name.empty() && name != wanted.name) continue;
-    const std::vector<std::string> ids = folders_inside(results / name);
-    if (const std::string near = config::nearest(wanted.part, ids); !near.empty()) return name + "/" + near;
-    if (wanted.part.size() < kShortestPart) continue;
-    std::vector<std::string> ends;
-    for (const std::string& id : ids) ends.push_back(id.substr(id.rfind('-') + 1));
-    const std::string near = config::nearest(wanted.part, ends);
-    const auto at = std::find(ends.begin(), ends.end(), near);
-    if (!near.empty()) return name + "/" + ids[static_cast<std::size_t>(at - ends.begin())];
-  }
-  return "";
-}
-
-// Returns "name/id" of the first run or sweep that has this id under another name.
-std::string same_id(const fs::path& results, const NamedPart& wanted, const std::vector<std::string>& names) {
-  for (const std::string& name : names) {
-    if (!wanted.part.empty() && holds_results(results / name / wanted.part)) return name + "/" + wanted.part;
-  }
-  return "";
-}
-
-// The names of the remedy for an unknown name: the nearest existing ones, or the ways to name a run.
-std::string remedy_for_unknown(const fs::path& results, const std::string& named) {
-  const auto wanted = split_name(named);
-  const std::vector<std::string> names = folders_inside(results);
-  std::vector<std::string> near;
-  // A run has the name of its experiment file.
-  const fs::path file = named;
-  if (file.extension() == ".toml" && std::find(names.begin(), names.end(), file.stem().string()) != names.end()) {
-    return "a run has no ending: did you mean " + config::in_quotes(file.stem().string()) + "?";
-  }
-  if (wanted && wanted->name.empty()) near.push_back(config::nearest(named, names));
-  if (wanted && !wanted->name.empty()) {
-    const std::string name = config::nearest(wanted->name, names);
-    if (!name.empty() && name != wanted->name) near.push_back(name + "/" + wanted->part);
-    if (name.empty()) near.push_back(same_id(results, *wanted, names));
-  }
-  if (wanted) near.push_back(nearest_run(results, *wanted, names));
-  std::string text;
-  for (const std::string& name : near) {
-    if (!name.empty()) text += (text.empty() ? "did you mean " : " or ") + config::in_quotes(name);
-  }
-  if (!text.empty()) return text + "?";
-  text = "name a run by its folder, by a name under " + results.string() +
-         ", by name/id, name/sweep-id/007 or latest, or a part of an id of at least 4 characters";
-  return names.empty() ? text : text + "; names there: " + listed(names);
-}
-
-// The error for a path inside a run's folder, such as a checkpoint's.
-std::optional<Error> inside_a_run(const std::string& named) {
-  std::error_code none;
-  if (!fs::exists(named, none)) return {};
-  const fs::path path = (fs::path(named) / "").parent_path();
-  for (fs::path above = path.parent_path(); !above.empty() && above != above.root_path(); above = above.parent_path()) {
-    if (!holds_results(above)) continue;
-    const std::string run = path_word(above.string());
-    const fs::path within = path.lexically_relative(above);
-    const bool is_checkpoint = within.parent_path() == "checkpoints" && is_checkpoint_name(within.filename().string());
-    if (!is_checkpoint) return usage_error("is inside the folder of a run", named, "name the run: " + run);
-    return usage_error(
-        "is a checkpoint, not a run", named,
-        "name its run, and the step with --from: " + run + " --from " + std::to_string(step_of(within.filename())));
-  }
-  return {};
-}
-
 // Returns the names in a results folder that have runs, or sweeps.
 std::vector<std::string> names_with_runs(const fs::path& results) {
   std::vector<std::string> names = folders_inside(results);
-  std::erase_if(names,
-                [&](const std::string& name) { return matches_of(results, {.name = name, .part = ""}).empty(); });
+  std::erase_if(names, [&](const auto& name) { return matches_of(results, {.name = name, .part = ""}).empty(); });
   return names;
 }
 
-// The error for a name whose newest run was removed, or all of its runs. `folder`: the folder of the name's runs.
-std::optional<Error> without_newest(const fs::path& folder) {
-  std::error_code none;
-  if (!fs::is_directory(folder, none) || holds_results(folder) || holds_results(folder / "latest")) return {};
-  const fs::path results = folder.parent_path();
-  const std::string name = folder.filename().string();
-  const std::vector<std::string> left = matches_of(results, {.name = name, .part = ""});
-  if (!left.empty()) {
-    return usage_error("its newest run is gone: the link `latest` names no run", folder.string(),
-                       "name one of its runs: " + listed(left));
+// Returns the name, or "name/id" of the run, that is nearest to what a person typed: a name, an id, the random end of
+// an id, or a path that ends in one of them; "" if none is near.
+std::string nearest_run(const fs::path& results, const std::vector<std::string>& names, const std::string& named) {
+  std::map<std::string, std::string> runs;
+  for (const std::string& name : names) {
+    runs.emplace(name, name);
+    for (const std::string& id : folders_inside(results / name)) {
+      const std::string run = name + "/" + id;
+      for (const std::string& known : {run, id, id.substr(id.rfind('-') + 1)}) runs.emplace(known, run);
+    }
   }
-  const std::vector<std::string> names = names_with_runs(results);
-  return usage_error("has no runs", folder.string(),
-                     names.empty() ? "start one: " + own_command("run FILE") : "names with runs: " + listed(names));
-}
-
-bool has_latest(const fs::path& folder) {
-  std::error_code none;
-  return fs::is_symlink(folder / "latest", none) || holds_results(folder / "latest");
-}
-
-// The error for a folder of runs: of all runs of a name, as "results/basic", or of all results.
-std::optional<Error> above_runs(const fs::path& results, const std::string& named) {
-  std::error_code none;
-  if (named.empty() || !fs::is_directory(named, none)) return {};
-  const fs::path folder = (fs::path(named) / "").parent_path();
-  if (has_latest(folder)) {
-    const bool is_here = fs::equivalent(folder / "..", results, none);
-    const fs::path name = fs::canonical(folder, none).filename();
-    if (auto gone = is_here ? without_newest(results / name) : std::nullopt) return gone;
-    return usage_error("is the folder of all runs of a name", named,
-                       "name one of them, the newest: " + path_word(is_here ? name : folder / "latest"));
+  std::vector<std::string> known;
+  for (const auto& [text, run] : runs) known.push_back(text);
+  const fs::path path = (fs::path(named) / "").parent_path();
+  for (const std::string& typed : {named, path.filename().string(), path.stem().string()}) {
+    if (const std::string near = config::nearest(typed, known); !near.empty()) return runs.at(near);
   }
-  const std::vector<std::string> names = folders_inside(folder);
-  if (std::none_of(names.begin(), names.end(), [&](const auto& name) { return has_latest(folder / name); })) return {};
-  const std::string elsewhere = fs::equivalent(folder, results, none) ? "" : " --results " + path_word(folder);
-  return usage_error("is a results folder, not a run", named,
-                     "name a run in it, such as the newest: latest" + elsewhere);
+  return "";
 }
 
 // The error for the folder of a run that has lost its file: the folder has results, and no config.toml.
 std::optional<Error> without_config(const fs::path& results, const fs::path& named) {
   std::error_code none;
   for (const fs::path& folder : {named, results / named, results / named / "latest"}) {
-    const RunDirectory run(folder);
-    if (holds_results(folder) || !fs::exists(run.metrics(), none)) continue;
+    if (holds_results(folder) || !fs::exists(RunDirectory(folder).metrics(), none)) continue;
     const fs::path own = fs::is_symlink(folder, none) ? folder.parent_path() / fs::read_symlink(folder, none) : folder;
-    const std::string weights = " --init-from " + path_word(own / "checkpoints" / "latest");
-    return usage_error("this run has no config.toml: without it no command can read the run", own.string(),
-                       "bring the file back from a copy" +
-                           (latest_checkpoint(run.checkpoints()).empty()
-                                ? ""
-                                : ", or start a new run with its weights: " + own_command("run FILE" + weights)));
+    return usage_error("this run has no config.toml: without it no command can read the run", own.string());
+  }
+  return {};
+}
+
+// The error for a path inside a run's folder, such as a checkpoint's.
+std::optional<Error> inside_a_run(const fs::path& named) {
+  std::error_code none;
+  if (!fs::exists(named, none)) return {};
+  for (fs::path above = named.parent_path(); !above.empty() && above != above.root_path();
+       above = above.parent_path()) {
+    if (holds_results(above))
+      return usage_error("is inside the folder of a run", named.string(), "name the run: " + above.string());
   }
   return {};
 }
@@ -231,11 +144,6 @@ std::optional<Error> no_such_trial(const fs::path& results, const fs::path& name
                        "its trials: " + trials.front() + " to " + trials.back());
   }
   return {};
-}
-
-// Is there a name of runs in this folder, as in a results folder?
-bool is_results_folder(const fs::path& folder, const std::string& named) {
-  return named != "latest" && has_latest(folder / fs::path(named).begin()->string());
 }
 
 }  // namespace
@@ -290,20 +198,17 @@ std::string no_runs_in_words(const fs::path& results) {
 Error unknown_run(const fs::path& results, const std::string& named) {
   if (const auto lost = without_config(results, named)) return *lost;
   if (const auto inside = inside_a_run(named)) return *inside;
-  if (is_safe_name(named)) {
-    if (const auto gone = without_newest(results / named)) return *gone;
-  }
-  if (const auto above = above_runs(results, named); above && !is_results_folder(".", named)) return *above;
   if (const auto trial = no_such_trial(results, named)) return *trial;
-  const std::string what = "no such run: " + config::in_quotes(named);
-  if (!folders_inside(results).empty()) {
-    return usage_error(what, results.string(), remedy_for_unknown(results, named));
+  const std::vector<std::string> names = names_with_runs(results);
+  if (std::find(names.begin(), names.end(), named) != names.end()) {
+    return usage_error("its newest run is gone: the link `latest` names no run", (results / named).string(),
+                       "name one of its runs: " + listed(matches_of(results, {.name = named, .part = ""})));
   }
-  const std::string remedy = is_results_folder(".", named)
-                                 ? "this folder holds results: name it with --results ."
-                                 : "run the command in the folder where the run was started, or name the folder of "
-                                   "its results: --results FOLDER";
-  return usage_error(what + "; " + no_runs_in_words(results), results.string(), remedy);
+  const std::string what = "no such run: " + config::in_quotes(named);
+  if (names.empty()) return usage_error(what + "; " + no_runs_in_words(results), results.string());
+  const std::string near = nearest_run(results, names, named);
+  return usage_error(what, results.string(),
+                     near.empty() ? "names there: " + listed(names) : "did you mean " + config::in_quotes(near) + "?");
 }
 
 }  // namespace ddp::record

@@ -109,7 +109,7 @@ TEST_CASE("list and show of a name without runs name the names that have some") 
     const Outcome refused = r.w.run({verb, "burst"});
     INFO(refused.err);
     CHECK(refused.code == 2);
-    CHECK(contains(refused.err, "results/burst: has no runs\n  names with runs: tiny"));
+    CHECK(contains(refused.err, "no such run: \"burst\"\n  names there: tiny"));
   }
   fs::remove(r.w.results() / "tiny" / "2" / "config.toml");
   r.w.write("results/tiny/1/summary.json", "no JSON");
