@@ -14,7 +14,7 @@
 #include "base/installation.h"
 #include "base/paths.h"
 #include "record/file/atomic_file.h"
-#include "record/file/hash.h"
+#include "record/file/input_file.h"
 
 namespace ddp::datasets {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "model/named_tensors.h"
-#include "record/file/hash.h"
+#include "record/file/input_file.h"
 
 namespace ddp::checkpoint {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "dist/parallel/buckets.h"
-#include "record/file/hash.h"
+#include "record/file/input_file.h"
 #include "record/saves/checkpoint_index.h"
 #include "record/saves/data_files.h"
 

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "format/safetensors.h"
 #include "record/file/atomic_file.h"
-#include "record/file/hash.h"
+#include "record/file/input_file.h"
 #include "record/saves/checkpoint_index.h"
 #include "record/saves/checkpoint_settings.h"
 #include "record/saves/retention.h"

@@ -9,10 +9,10 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "config/difference.h"
-#include "record/file/hash.h"
-#include "record/kept_sources.h"
+#include "record/file/input_file.h"
 #include "record/run_directory.h"
-#include "record/saves/content_samples.h"
+#include "record/saves/checkpoint_settings.h"
+#include "record/saves/data_files.h"
 
 namespace ddp::rank {
 namespace {

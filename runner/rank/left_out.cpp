@@ -9,8 +9,8 @@
 #include "base/log.h"
 #include "config/text/source.h"
 #include "dist/collectives.h"
-#include "record/console.h"
 #include "record/file/atomic_file.h"
+#include "record/metrics/metrics_log.h"
 #include "record/run_directory.h"
 
 namespace ddp::rank {

@@ -9,7 +9,6 @@
 #include "config/text/source.h"
 #include "record/run_directory.h"
 #include "record/summary.h"
-#include "record/timestamp.h"
 
 namespace ddp::record {
 namespace fs = std::filesystem;

@@ -34,8 +34,8 @@ std::optional<NewestRun> newest_inside(const std::filesystem::path& folder);
 // such trial.
 std::optional<std::filesystem::path> folder_of_trial(const std::filesystem::path& sweep, const std::string& number);
 
-// Returns the error for an unknown name of a run. It names the nearest run, the runs that a name still has, or the names
-// there are.
+// Returns the error for an unknown name of a run. It names the nearest run, the runs that a name still has, or the
+// names there are.
 Error unknown_run(const std::filesystem::path& results, const std::string& named);
 
 // "there is no folder /home/me/results", or "/home/me/results has no runs": why no run is found there.

@@ -1,14 +1,67 @@
 #include "record/summary.h"
 
+#include <exception>
 #include <utility>
 
 #include "config/metric.h"
 #include "config/text/json_text.h"
 #include "record/file/atomic_file.h"
-#include "record/metrics/matrices.h"
-#include "record/timestamp.h"
 
 namespace ddp::record {
+
+namespace {
+
+constexpr const char* kForm = "%Y-%m-%dT%H:%M:%SZ";
+
+}  // namespace
+
+std::string timestamp(std::time_t moment) {
+  std::tm utc{};
+  gmtime_r(&moment, &utc);
+  char text[32];
+  return {text, std::strftime(text, sizeof text, kForm, &utc)};
+}
+
+std::optional<std::time_t> read_timestamp(std::string_view text) {
+  std::tm utc{};
+  if (strptime(std::string(text).c_str(), kForm, &utc) == nullptr) return {};
+  const std::time_t moment = timegm(&utc);
+  // strptime also accepts shorter numbers and trailing text, and timegm takes February 31 for a day in March.
+  return timestamp(moment) == text ? std::optional(moment) : std::nullopt;
+}
+
+namespace {
+
+config::Value read_matrices(const RunDirectory& run) {
+  std::error_code none;
+  if (!std::filesystem::exists(run.matrices(), none)) return config::Value::object();
+  try {
+    config::Value kept = config::Value::parse(read_text(run.matrices()));
+    if (kept.is_object()) return kept;
+  } catch (const std::exception&) {  // damaged: the next measurement writes a new file
+  }
+  return config::Value::object();
+}
+
+}  // namespace
+
+void keep_matrices(const RunDirectory& run, const config::Value& by_name, std::int64_t step) {
+  if (by_name.empty()) return;
+  config::Value kept = read_matrices(run);
+  for (const auto& [name, rows] : by_name.items()) kept[name] = {{"step", step}, {"rows", rows}};
+  write_atomically(run.matrices(), kept.dump() + "\n");
+}
+
+config::Value kept_matrices(const RunDirectory& run, std::int64_t step) {
+  config::Value found = config::Value::object();
+  const config::Value kept = read_matrices(run);
+  for (const auto& [name, one] : kept.items()) {
+    const bool whole =
+        one.is_object() && one.contains("rows") && one.contains("step") && one["step"].is_number_integer();
+    if (whole && one["step"].get<std::int64_t>() <= step) found[name] = one["rows"];
+  }
+  return found;
+}
 
 config::Value to_json(const Origin& origin) {
   return {{"run", origin.run}, {"checkpoint", origin.checkpoint}, {"step", origin.step}};

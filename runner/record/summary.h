@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <ctime>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/value.h"
@@ -70,5 +72,19 @@ std::optional<Origin> origin_of(const RunDirectory& run);
 
 // Writes summary.json atomically. A run whose status is not "running" ends now. Throws ddp::Error (training).
 void write_summary(const RunDirectory& run, const Summary& summary);
+
+// Returns a time as summaries give it: RFC 3339, UTC, "2026-11-21T21:04:05Z".
+std::string timestamp(std::time_t moment);
+
+// Parses such a text; returns nothing if it is invalid.
+std::optional<std::time_t> read_timestamp(std::string_view text);
+
+// Keeps matrices that rank 0 measured, such as val_confusion, in a file of the run until its summary is written: no
+// event contains them. Adds the matrices, by their names in the summary, or replaces older ones. `step`: the run's step
+// at the measurement. Throws ddp::Error (training).
+void keep_matrices(const RunDirectory& run, const config::Value& by_name, std::int64_t step);
+
+// Returns the matrices that were measured at this step or before it, as an object by name. Leaves out unreadable ones.
+config::Value kept_matrices(const RunDirectory& run, std::int64_t step);
 
 }  // namespace ddp::record

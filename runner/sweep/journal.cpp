@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "config/text/json_text.h"
 #include "record/file/atomic_file.h"
-#include "record/timestamp.h"
+#include "record/summary.h"
 
 namespace ddp::sweep {
 namespace fs = std::filesystem;

@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "config/value.h"
-#include "record/console.h"
-#include "record/file/growing_file.h"
+#include "record/metrics/metrics_log.h"
 #include "record/metrics/run_recorder.h"
 #include "tensorboard/events.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "model/numerics.h"
-#include "record/saves/ended_by.h"
+#include "record/saves/checkpoint_settings.h"
 #include "train/not_finite.h"
 
 namespace ddp::train {

@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "catch.h"
 #include "checkpoint/store.h"
-#include "record/file/hash.h"
+#include "record/file/input_file.h"
 #include "record/saves/checkpoint_index.h"
 
 namespace ddp::checkpoint {

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "catch.h"
-#include "record/file/hash.h"
+#include "record/file/input_file.h"
 #include "record/saves/checkpoint_index.h"
-#include "record/saves/ended_by.h"
+#include "record/saves/checkpoint_settings.h"
 #include "words.h"
 
 namespace ddp::checkpoint {

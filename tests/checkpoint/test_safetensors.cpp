@@ -15,7 +15,7 @@
 #include "checkpoint/image.h"
 #include "errors.h"
 #include "format/safetensors.h"
-#include "record/file/hash.h"
+#include "record/file/input_file.h"
 #include "words.h"
 
 namespace ddp::checkpoint {

@@ -3,8 +3,8 @@
 #include <iterator>
 
 #include "base/error.h"
-#include "record/metrics/epoch_history.h"
-#include "record/metrics/rewind.h"
+#include "record/metrics/event_reader.h"
+#include "record/metrics/metrics_log.h"
 #include "report/read/continuation_points.h"
 #include "report/read/history.h"
 #include "report/read/loss_curve.h"

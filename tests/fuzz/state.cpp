@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "checkpoint/state.h"
-#include "record/file/hash.h"
+#include "record/file/input_file.h"
 #include "record/saves/checkpoint_index.h"
 #include "target.h"
 

@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "catch.h"
-#include "record/saves/content_samples.h"
+#include "record/saves/data_files.h"
 #include "scratch.h"
 
 namespace ddp::record {

@@ -6,7 +6,6 @@
 #include "errors.h"
 #include "record/file/atomic_file.h"
 #include "record/saves/data_files.h"
-#include "record/saves/model_files.h"
 #include "scratch.h"
 #include "words.h"
 

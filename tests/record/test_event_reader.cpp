@@ -7,9 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "catch.h"
-#include "record/metrics/epoch_history.h"
 #include "record/metrics/event_lines.h"
-#include "record/metrics/rewind.h"
+#include "record/metrics/metrics_log.h"
 #include "scratch.h"
 
 namespace ddp::record {

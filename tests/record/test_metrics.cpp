@@ -6,11 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "catch.h"
-#include "record/metrics/epoch_history.h"
-#include "record/metrics/json_line.h"
+#include "record/metrics/event_lines.h"
+#include "record/metrics/event_reader.h"
 #include "record/metrics/metrics_log.h"
-#include "record/metrics/rewind.h"
-#include "record/saves/return_point.h"
+#include "record/saves/retention.h"
 #include "scratch.h"
 
 namespace ddp::record {

@@ -2,8 +2,7 @@
 #include <set>
 
 #include "catch.h"
-#include "record/file/hash.h"
-#include "record/saves/checkpoint_copy.h"
+#include "record/file/input_file.h"
 #include "record/saves/checkpoint_index.h"
 #include "record/saves/retention.h"
 #include "scratch.h"

@@ -7,7 +7,7 @@
 #include "catch.h"
 #include "errors.h"
 #include "record/file/atomic_file.h"
-#include "record/file/hash.h"
+#include "record/file/input_file.h"
 #include "record/run_directory.h"
 #include "record/run_names.h"
 #include "record/saves/checkpoint_index.h"

@@ -1,5 +1,5 @@
 #include "catch.h"
-#include "record/timestamp.h"
+#include "record/summary.h"
 
 namespace ddp::record {
 

@@ -5,9 +5,8 @@
 
 #include "base/error.h"
 #include "catch.h"
-#include "record/metrics/json_line.h"
-#include "record/metrics/line_reader.h"
-#include "record/metrics/step_line.h"
+#include "record/metrics/event_lines.h"
+#include "record/metrics/event_reader.h"
 #include "record/scratch.h"
 #include "report/read/continuation_points.h"
 #include "report/read/history.h"

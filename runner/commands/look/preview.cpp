@@ -9,7 +9,7 @@
 #include "launch/library/version.h"
 #include "launch/start/held_data.h"
 #include "record/file/atomic_file.h"
-#include "record/timestamp.h"
+#include "record/summary.h"
 #include "report/html/page.h"
 
 namespace ddp::commands {

@@ -9,7 +9,7 @@
 #include "launch/library/plugin.h"
 #include "launch/library/run_copy.h"
 #include "rank/train.h"
-#include "record/saves/content_samples.h"
+#include "record/saves/data_files.h"
 
 namespace ddp::commands {
 namespace {

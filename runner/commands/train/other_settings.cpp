@@ -8,9 +8,9 @@
 #include "commands/sets.h"
 #include "config/check/files.h"
 #include "config/difference.h"
-#include "record/kept_sources.h"
-#include "record/saves/content_samples.h"
-#include "record/saves/whole_checkpoint.h"
+#include "record/saves/checkpoint_index.h"
+#include "record/saves/checkpoint_settings.h"
+#include "record/saves/data_files.h"
 
 namespace ddp::commands {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "commands/train/prepare.h"
 #include "config/value.h"
-#include "record/saves/return_point.h"
+#include "record/saves/retention.h"
 
 namespace ddp::commands {
 

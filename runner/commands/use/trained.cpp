@@ -20,8 +20,6 @@
 #include "record/saves/checkpoint_index.h"
 #include "record/saves/checkpoint_settings.h"
 #include "record/saves/data_files.h"
-#include "record/saves/model_files.h"
-#include "record/saves/whole_checkpoint.h"
 
 namespace ddp::commands {
 namespace fs = std::filesystem;

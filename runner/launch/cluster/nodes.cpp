@@ -10,7 +10,7 @@
 #include "launch/cluster/job.h"
 #include "launch/library/version.h"
 #include "record/file/atomic_file.h"
-#include "record/saves/content_samples.h"
+#include "record/saves/data_files.h"
 
 namespace ddp::launch {
 namespace {

@@ -17,7 +17,7 @@
 #include "launch/process/child.h"
 #include "rank/components.h"
 #include "record/file/atomic_file.h"
-#include "record/file/hash.h"
+#include "record/file/input_file.h"
 
 namespace ddp::launch {
 namespace fs = std::filesystem;

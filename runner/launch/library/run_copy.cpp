@@ -13,8 +13,8 @@
 #include "config/load.h"
 #include "config/text/to_toml.h"
 #include "record/file/atomic_file.h"
-#include "record/file/hash.h"
-#include "record/kept_sources.h"
+#include "record/file/input_file.h"
+#include "record/saves/checkpoint_settings.h"
 
 namespace ddp::launch {
 namespace fs = std::filesystem;

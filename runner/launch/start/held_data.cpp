@@ -16,7 +16,7 @@
 #include "rank/describe.h"
 #include "rank/hold.h"
 #include "record/file/atomic_file.h"
-#include "record/file/hash.h"
+#include "record/file/input_file.h"
 
 namespace ddp::launch {
 namespace fs = std::filesystem;

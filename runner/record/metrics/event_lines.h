@@ -1,11 +1,100 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <string_view>
 
-#include "record/metrics/records.h"
+#include "record/metrics/metric_values.h"
+#include "record/saves/checkpoint_index.h"
+#include "record/summary.h"
 
 namespace ddp::record {
+
+// One optimizer step, as metrics.jsonl records it.
+struct StepRecord {
+  std::int64_t epoch = 0;
+  std::int64_t step = 0;
+  double loss = 0;
+  double lr = 0;
+  std::int64_t samples = 0;              // of all ranks
+  bool nothing_counts = false;           // the loss ignores every target of the step: there is no mean
+  bool ends_run = false;                 // the run fails at this step and reports the loss itself
+  std::optional<double> grad_norm = {};  // before clipping; nothing: gradients are not clipped
+  bool skipped = false;                  // the gradients were not finite, and no parameter changed
+};
+
+// The end of an epoch.
+struct EpochRecord {
+  std::int64_t epoch = 0;
+  std::int64_t step = 0;
+  std::int64_t samples = 0;  // of the whole epoch, all ranks
+  MetricValues metrics;      // train_loss first
+};
+
+// A validation inside an epoch.
+struct ValidationRecord {
+  std::int64_t epoch = 0;
+  std::int64_t step = 0;
+  MetricValues metrics;  // val_loss first
+};
+
+// The test at the end of a run, with the weights of `step`.
+struct TestRecord {
+  std::int64_t epoch = 0;
+  std::int64_t step = 0;
+  MetricValues metrics;  // test_loss first
+};
+
+// A complete checkpoint.
+struct SaveRecord {
+  std::int64_t epoch = 0;
+  std::int64_t step = 0;
+  std::filesystem::path folder = {};
+  double stall = 0;  // seconds that training waited for the save
+  SaveReason reason = SaveReason::regular;
+};
+
+// The point from which a run resumes, and the changes of its experiment.
+struct ResumeRecord {
+  std::int64_t epoch = 0;
+  std::int64_t step = 0;
+  std::filesystem::path checkpoint = {};  // empty: from the start
+  int world_size = 1;
+  std::string changes = {};           // of the experiment, as a JSON object; empty: none
+  std::optional<Origin> origin = {};  // for the start of a fork
+};
+
+// The ranks of a run start again after one of them failed.
+struct RestartRecord {
+  std::int64_t epoch = 0;
+  std::int64_t step = 0;
+  int restart = 1;  // number of this restart in the run, from 1
+  int rank = -1;    // the rank that failed
+  std::string cause = {};
+  std::filesystem::path checkpoint = {};  // empty: from the start
+};
+
+// Builds one JSON object of metrics.jsonl without a document tree: for a small model, building the tree takes longer
+// than a step. Numbers read back exactly as they were.
+class JsonLine {
+ public:
+  explicit JsonLine(std::string_view event);
+  JsonLine& add(std::string_view key, std::int64_t value);
+  JsonLine& add(std::string_view key, std::string_view value);
+  // Adds a value that is already JSON.
+  JsonLine& add_json(std::string_view key, std::string_view value);
+  // A value that is not finite becomes null, and the line gets "finite":false once.
+  JsonLine& add(std::string_view key, double value);
+  // Returns the line with its newline.
+  std::string finish();
+
+ private:
+  void key(std::string_view name);
+  std::string text_;
+  bool finite_ = true;
+};
 
 // The only writer of metrics.jsonl. Each function returns one event as a line with its newline. `seconds`: training
 // time of the run. event_reader.h reads the lines.

@@ -2,14 +2,127 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
 #include <limits>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
+#include "base/error.h"
 #include "config/text/json_text.h"
-#include "record/metrics/step_line.h"
 
 namespace ddp::record {
+
+namespace {
+
+constexpr std::uint64_t kBlock = 256 << 10;
+
+}  // namespace
+
+std::optional<std::string_view> LineReader::next() {
+  for (;;) {
+    const std::size_t end = block_.find('\n', begin_);
+    if (end != std::string::npos) {
+      const std::string_view line(block_.data() + begin_, end - begin_);
+      begin_ = end + 1;
+      if (!std::exchange(inside_long_line_, false) && line.size() <= longest_) return line;
+      ++passed_over_;
+    } else if (!fill()) {
+      return {};
+    }
+  }
+}
+
+// Reads the next block behind the rest of this one. Returns false at the end of the file.
+bool LineReader::fill() {
+  block_.erase(0, begin_);
+  begin_ = 0;
+  if (block_.size() > longest_) {
+    inside_long_line_ = true;
+    block_.clear();
+  }
+  const std::uint64_t more = std::min(kBlock, in_.size() - offset_);
+  if (more == 0) return false;
+  const std::size_t before = block_.size();
+  block_.resize(before + more);
+  in_.read(offset_, block_.data() + before, more);
+  offset_ += more;
+  return true;
+}
+
+namespace {
+
+// Consumes expected text from the front of a line. After the first mismatch it consumes nothing more.
+class Front {
+ public:
+  explicit Front(std::string_view line) : rest_(line) {}
+
+  Front& text(std::string_view expected) {
+    good_ = good_ && rest_.starts_with(expected);
+    if (good_) rest_.remove_prefix(expected.size());
+    return *this;
+  }
+
+  Front& count(std::int64_t& value) {
+    take(value);
+    good_ = good_ && value >= 0;
+    return *this;
+  }
+
+  // Takes null as NaN: not finite.
+  Front& number(double& value) {
+    if (good_ && rest_.starts_with("null")) {
+      value = std::numeric_limits<double>::quiet_NaN();
+      return text("null");
+    }
+    take(value);
+    good_ = good_ && std::isfinite(value);  // from_chars takes "inf" too
+    return *this;
+  }
+
+  // Consumes the text if the line continues with it.
+  bool found(std::string_view text) {
+    const bool here = good_ && rest_.starts_with(text);
+    if (here) rest_.remove_prefix(text.size());
+    return here;
+  }
+
+  bool ended(std::string_view one, std::string_view other) const { return good_ && (rest_ == one || rest_ == other); }
+
+ private:
+  template <class Number>
+  void take(Number& value) {
+    const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
+    good_ = good_ && error == std::errc{};
+    if (good_) rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
+  }
+
+  std::string_view rest_;
+  bool good_ = true;
+};
+
+}  // namespace
+
+std::optional<StepLine> read_step_line(std::string_view line) {
+  StepLine step;
+  std::int64_t samples = 0;
+  Front front(line);
+  front.text(R"({"event":"step","epoch":)").count(step.epoch);
+  front.text(R"(,"step":)").count(step.step);
+  front.text(R"(,"loss":)").number(step.loss);
+  front.text(R"(,"lr":)").number(step.lr);
+  front.text(R"(,"samples":)").count(samples);
+  front.text(R"(,"samples_per_second":)").number(step.samples_per_second);
+  front.text(R"(,"seconds":)").number(step.seconds);
+  if (front.found(R"(,"grad_norm":)")) front.number(step.grad_norm.emplace());
+  front.found(R"(,"skipped":true)");
+  if (!front.ended("}", R"(,"finite":false})")) return {};
+  if (!std::isfinite(step.seconds)) step.seconds = 0;
+  return step;
+}
+
 namespace {
 
 constexpr double kNotFinite = std::numeric_limits<double>::quiet_NaN();
@@ -140,6 +253,28 @@ const Event* EventReader::next() {
 const Event* EventReader::unfinished() {
   line_ = lines_.rest();
   return !line_.empty() && read_event(line_, event_) && is_wanted(event_.kind) ? &event_ : nullptr;
+}
+
+EpochHistory epoch_history(const std::filesystem::path& metrics, const config::Metric& judged_by) {
+  EpochHistory history;
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(metrics, none)) return history;
+  try {
+    EventReader events(metrics, {EventKind::epoch, EventKind::validation});
+    while (const Event* event = events.next()) {
+      // Not every epoch has a validation: the last values stay.
+      for (const auto& [name, value] : event->numbers) {
+        if (is_metric_name(name)) set_value(history.metrics, std::string(name), value);
+      }
+      const double value = event->number(judged_by.name);
+      if (!judged_by.is_better(value, history.best)) continue;
+      history.best = value;
+      history.best_step = event->step;
+    }
+  } catch (const Error&) {
+    // The run's later epoch lines do not need the earlier ones.
+  }
+  return history;
 }
 
 }  // namespace ddp::record

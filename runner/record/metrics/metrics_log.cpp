@@ -1,10 +1,17 @@
 #include "record/metrics/metrics_log.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 #include <cerrno>
 #include <chrono>
+#include <climits>
+#include <string>
+#include <utility>
 
 #include "base/error.h"
+#include "base/log.h"
+#include "record/file/atomic_file.h"
+#include "record/metrics/event_reader.h"
 
 namespace ddp::record {
 namespace {
@@ -18,7 +25,68 @@ FileDescriptor open_to_append(const std::filesystem::path& file) {
   return opened;
 }
 
+// Longer lines are damaged: the longest valid lines belong to a resume that changed many keys.
+constexpr std::size_t kLongestKept = 16 << 20;
+
+// Does the event belong to the run up to this point? A test does not: a resumed run is tested again.
+bool belongs(const Event& event, std::int64_t step, std::int64_t epoch) {
+  if (event.kind == EventKind::test) return false;
+  return event.step <= step && (event.kind != EventKind::epoch || event.epoch < epoch);
+}
+
+std::string lines_up_to(const std::filesystem::path& file, std::int64_t step, std::int64_t epoch) try {
+  EventReader events(file, {}, kLongestKept);
+  std::string kept;
+  const auto keep = [&](const Event& event) {
+    if (belongs(event, step, epoch)) kept.append(events.line()).append("\n");
+  };
+  while (const Event* event = events.next()) keep(*event);
+  // A last line without its newline may be whole.
+  if (const Event* event = events.unfinished()) keep(*event);
+  return kept;
+} catch (const Error& error) {
+  throw usage_error(error.summary(), error.where());
+}
+
 }  // namespace
+
+void Console::line(const std::string& text) const {
+  log::info(text);
+  if (log::verbosity() != log::Verbosity::quiet) tell(text);
+}
+
+void Console::detail(const std::string& text) const {
+  log::detail(text);
+  if (log::verbosity() == log::Verbosity::verbose) tell(text);
+}
+
+void Console::tell(const std::string& text) const {
+  if (pipe_ < 0) return;
+  // POSIX does not mix a write of at most PIPE_BUF bytes with another rank's. If the parent is gone, nobody reads the
+  // line.
+  const std::string whole = text.substr(0, PIPE_BUF - 1) + "\n";
+  [[maybe_unused]] const auto written = write(pipe_, whole.data(), whole.size());
+}
+
+GrowingFile::GrowingFile(FileDescriptor file, std::string name, const Console& console, std::string what)
+    : file_(std::move(file)), name_(std::move(name)), console_(console), what_(std::move(what)) {}
+
+std::string GrowingFile::append(std::string& text) {
+  const off_t before = lseek(file_.get(), 0, SEEK_END);
+  try {
+    write_all(file_.get(), text.data(), text.size(), name_);
+  } catch (const Error& error) {
+    // The whole piece is written again later, behind its first part.
+    if (before >= 0 && ftruncate(file_.get(), before) != 0) log::error("cannot cut off a part of " + name_);
+    if (!std::exchange(failing_, true)) {
+      console_.line(std::string("warning: ") + error.what() + "; its " + what_ + " are kept and written later");
+    }
+    return error.what();
+  }
+  text.clear();
+  if (std::exchange(failing_, false)) console_.line(name_ + ": can be written again, and is complete");
+  return "";
+}
 
 MetricsLog::MetricsLog(const std::filesystem::path& file, const Console& console)
     : name_(file.string()), file_(open_to_append(file), name_, console, "lines") {
@@ -77,6 +145,15 @@ void MetricsLog::write_in_background() {
 void append_line(const std::filesystem::path& file, const std::string& line) {
   const FileDescriptor opened = open_to_append(file);
   write_all(opened.get(), line.data(), line.size(), file.string());
+}
+
+void rewind_metrics(const std::filesystem::path& file, std::int64_t step, std::int64_t epoch) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(file, error);
+  if (status.type() == std::filesystem::file_type::not_found) return;
+  if (error) throw usage_error("cannot be read: " + error.message(), file.string());
+  if (!std::filesystem::is_regular_file(status)) throw usage_error("is not a regular file", file.string());
+  write_atomically(file, lines_up_to(file, step, epoch));
 }
 
 }  // namespace ddp::record

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "record/metrics/event_lines.h"
-#include "record/metrics/matrices.h"
+#include "record/summary.h"
 
 namespace ddp::record {
 namespace {

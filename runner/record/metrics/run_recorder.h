@@ -8,9 +8,8 @@
 #include <utility>
 
 #include "config/metric.h"
-#include "record/console.h"
+#include "record/metrics/event_lines.h"
 #include "record/metrics/metrics_log.h"
-#include "record/metrics/records.h"
 #include "record/run_directory.h"
 #include "record/shared_progress.h"
 

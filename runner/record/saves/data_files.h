@@ -70,4 +70,41 @@ config::Value fitted_to_data(const std::filesystem::path& checkpoint);
 // the checkpoint's files. A resume after a kill then accepts them until the run saves. Throws ddp::Error (training).
 void accept_data(const std::filesystem::path& checkpoint, const std::vector<DataFile>& now);
 
+// The files of a model that was written in Python. They hold its graph, which no weights show: the content decides, and
+// neither path nor time.
+
+// Returns the files that the options of [model] name, with the hash of their content. Leaves out files that cannot be
+// read.
+std::vector<DataFile> model_files(const config::Experiment& experiment);
+
+// Tells whether this is such a file, among the files of a checkpoint's data.
+bool is_model_file(const DataFile& file);
+
+// Compares the model files in both lists by their options; an option that only one list has is no difference.
+DataDifference model_difference(const std::vector<DataFile>& then, const std::vector<DataFile>& now);
+
+// Throws ddp::Error (usage) if one of the current model files differs from the checkpoint's. `command`: accepts it, for
+// the remedy.
+void require_same_model(const std::filesystem::path& checkpoint, const std::vector<DataFile>& now,
+                        const std::string& command);
+
+// The remedy for a model file that differs.
+std::string remedy_of_model(const std::string& command);
+
+// Returns what shows whether machines read the same data: {"key", "path", "bytes", "content"} for each file; a folder
+// with many files has {"files"} and no content. "content" is a hash of the file, or of 64 pieces of 64 KiB if it is
+// larger; "" if the list has more than 64 data files, or the file cannot be read. Times are not in it: a copy is the
+// same.
+config::Value content_samples(const std::vector<DataFile>& files);
+
+// Returns one hash of such a list, without the folders of its files.
+std::string hash_of_samples(const config::Value& samples);
+
+// Describes the first difference of the second list, without regard to folders: "dataset.path: /data/t.csv has 96
+// bytes, not 120". "": there is none.
+std::string sample_difference(const config::Value& first, const config::Value& second);
+
+// The remedy for a difference.
+inline constexpr const char* kSameDataRemedy = "give all machines the same files: copy them, or use a shared folder";
+
 }  // namespace ddp::record

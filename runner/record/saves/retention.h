@@ -3,6 +3,9 @@
 #include <cstdint>
 #include <filesystem>
 
+#include "record/run_directory.h"
+#include "record/saves/checkpoint_index.h"
+
 namespace ddp::record {
 
 // Selects the checkpoints to keep and removes the others. None of these functions throws if a removal fails: the
@@ -24,5 +27,22 @@ void give_up_after(const std::filesystem::path& checkpoints, std::int64_t from, 
 // keep_best by their metric, and the newest one that was saved because of the time. Throws ddp::Error if one cannot be
 // read.
 void retain(const std::filesystem::path& checkpoints, std::int64_t keep_last, std::int64_t keep_best);
+
+// Copies a complete checkpoint into the checkpoints of another run, as its latest. The copy shares the bytes on disk
+// with the source if the file system can do that. The copy is checked as a load would check it, and appears whole or
+// not at all. Returns the copy's folder. Throws ddp::Error (usage) if the copy fails.
+std::filesystem::path copy_checkpoint(const std::filesystem::path& checkpoint,
+                                      const std::filesystem::path& checkpoints);
+
+// The point from which a run resumes.
+struct ReturnPoint {
+  std::filesystem::path checkpoint = {};  // empty: no checkpoint, the run starts over
+  Position position = {};
+  bool finished = false;  // all steps were done: an epoch that they cut short has ended too
+};
+
+// Makes the point's checkpoint the latest one, also for a resume after a kill before the next save, and cuts
+// metrics.jsonl back to it.
+void go_back(const RunDirectory& directory, const ReturnPoint& point);
 
 }  // namespace ddp::record

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "config/text/source.h"
 #include "record/run_directory.h"
-#include "record/timestamp.h"
+#include "record/summary.h"
 #include "report/read/config_file.h"
 #include "report/read/history.h"
 #include "report/read/summary_view.h"

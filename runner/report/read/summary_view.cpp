@@ -13,7 +13,7 @@
 #include "config/text/source.h"
 #include "record/file/atomic_file.h"
 #include "record/run_directory.h"
-#include "record/timestamp.h"
+#include "record/summary.h"
 #include "report/read/progress.h"
 
 namespace ddp::report {

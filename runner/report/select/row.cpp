@@ -3,7 +3,7 @@
 #include <set>
 
 #include "config/text/source.h"
-#include "record/timestamp.h"
+#include "record/summary.h"
 
 namespace ddp::report {
 namespace fs = std::filesystem;
