@@ -9,7 +9,7 @@
 #include <ATen/Parallel.h>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 
-#include "base/group_memory.h"
+#include "base/shared_memory.h"
 
 int run_ranks(int ranks, const std::string& backend,
               const std::function<void(int rank, const ddp::dist::Group&)>& body) {

@@ -1,6 +1,6 @@
 #include "base/conversion_command.h"
 
-#include "base/shell_word.h"
+#include "base/own_command.h"
 
 namespace ddp {
 

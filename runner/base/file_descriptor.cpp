@@ -1,5 +1,6 @@
 #include "base/file_descriptor.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 #include <cerrno>
 #include <system_error>
@@ -8,6 +9,28 @@
 #include "base/own_command.h"
 
 namespace ddp {
+namespace {
+
+constexpr int kWide = 1 << 20;
+
+void read_all(int pipe, char* data, std::uint64_t size) {
+  while (size > 0) {
+    const ssize_t taken = read(pipe, data, size);
+    if (taken < 0 && errno == EINTR) continue;
+    if (taken < 0) throw training_error("cannot be read: " + errno_text(errno), "pipe");
+    if (taken == 0) throw OtherEndGone();
+    data += taken;
+    size -= static_cast<std::uint64_t>(taken);
+  }
+}
+
+void put_all(int pipe, const void* data, std::uint64_t size) try {
+  write_all(pipe, data, size, "pipe");
+} catch (const Error&) {
+  throw OtherEndGone();
+}
+
+}  // namespace
 
 void FileDescriptor::close() {
   if (fd_ >= 0) ::close(std::exchange(fd_, -1));
@@ -45,5 +68,25 @@ void write_all(int fd, const void* data, std::size_t size, const std::string& na
     size -= static_cast<std::size_t>(written);
   }
 }
+
+void write_block(int pipe, const void* data, std::uint64_t size) {
+  put_all(pipe, &size, sizeof size);
+  put_all(pipe, data, size);
+}
+
+void end_blocks(int pipe) {
+  constexpr std::uint64_t kEnd = 0;
+  put_all(pipe, &kEnd, sizeof kEnd);
+}
+
+bool read_block(int pipe, std::string& block) {
+  std::uint64_t size = 0;
+  read_all(pipe, reinterpret_cast<char*>(&size), sizeof size);
+  block.resize(size);
+  read_all(pipe, block.data(), size);
+  return size > 0;
+}
+
+void widen_pipe(int pipe) { fcntl(pipe, F_SETPIPE_SZ, kWide); }
 
 }  // namespace ddp

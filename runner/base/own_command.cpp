@@ -1,15 +1,19 @@
 #include "base/own_command.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
 #include <string_view>
 
-#include "base/shell_word.h"
-
 namespace ddp {
 namespace fs = std::filesystem;
 namespace {
+
+bool is_plain(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         std::string("_-./,:=+@%").find(c) != std::string::npos;
+}
 
 std::string called_as = "ddp-exp";
 bool called_by_script = false;
@@ -28,6 +32,18 @@ bool is_found_on_path(const fs::path& program) {
 }
 
 }  // namespace
+
+std::string shell_word(const std::string& text) {
+  if (!text.empty() && std::all_of(text.begin(), text.end(), is_plain)) return text;
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
+}
+
+std::string path_word(const std::filesystem::path& path) {
+  const std::string text = path.string();
+  return shell_word(text.starts_with('-') ? "./" + text : text);
+}
 
 void remember_call(const char* argv0) {
   const char* script = std::getenv(kCalledAs);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
 
 namespace ddp {
@@ -21,5 +22,12 @@ std::string as_called(std::string text);
 
 // Returns a command of the checkout's script, which fetches and builds: "scripts/ddp-exp --setup-only".
 std::string setup_command(const std::string& arguments);
+
+// Quotes the text as one word of a shell and of an #SBATCH line. The text must not contain line ends.
+std::string shell_word(const std::string& text);
+
+// Quotes the path as one word of a printed command. A path that begins with "-" gets "./", or it would read as an
+// option.
+std::string path_word(const std::filesystem::path& path);
 
 }  // namespace ddp

@@ -1,9 +1,17 @@
 #include "checkpoint/everywhere.h"
 
+#include <algorithm>
+#include <cstring>
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Context.h>
 #include <ATen/ops/empty.h>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
+
 namespace ddp::checkpoint {
+
 namespace {
 
 using Json = nlohmann::json;
@@ -50,6 +58,85 @@ Checkpoint load_everywhere(const std::filesystem::path& folder, int rank, const 
   }
   for (const auto& [name, tensors] : checkpoint.tensors) send_tensors(control, tensors);
   return checkpoint;
+}
+
+namespace {
+
+constexpr char kAlphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+// RFC 4648.
+std::string to_base64(const at::Tensor& bytes) {
+  const auto* data = bytes.const_data_ptr<std::uint8_t>();
+  const std::int64_t size = bytes.numel();
+  std::string text;
+  for (std::int64_t i = 0; i < size; i += 3) {
+    const int left = static_cast<int>(std::min<std::int64_t>(3, size - i));
+    std::uint32_t group = 0;
+    for (int b = 0; b < 3; ++b) group = group << 8 | (b < left ? data[i + b] : 0u);
+    for (int d = 0; d < 4; ++d) text += d <= left ? kAlphabet[group >> (18 - 6 * d) & 63] : '=';
+  }
+  return text;
+}
+
+at::Tensor from_base64(const std::string& text) {
+  std::string bytes;
+  std::uint32_t group = 0;
+  int digits = 0;
+  for (const char c : text) {
+    if (c == '=') break;
+    const char* place = c == '\0' ? nullptr : std::strchr(kAlphabet, c);
+    if (place == nullptr) throw training_error("the generator's state is damaged", "state.json");
+    group = group << 6 | static_cast<std::uint32_t>(place - kAlphabet);
+    if (++digits == 4) {
+      for (int shift = 16; shift >= 0; shift -= 8) bytes += static_cast<char>(group >> shift & 0xff);
+      group = 0;
+      digits = 0;
+    }
+  }
+  if (digits > 1) {
+    group <<= 6 * (4 - digits);
+    for (int b = 0; b < digits - 1; ++b) bytes += static_cast<char>(group >> (16 - 8 * b) & 0xff);
+  }
+  at::Tensor tensor = at::empty({static_cast<std::int64_t>(bytes.size())}, at::kByte);
+  if (!bytes.empty()) std::memcpy(tensor.mutable_data_ptr(), bytes.data(), bytes.size());
+  return tensor;
+}
+
+at::Generator generator_of(const std::string& device) {
+  const c10::Device where(device);
+  return where.is_cpu() ? at::detail::getDefaultCPUGenerator() : at::globalContext().defaultGenerator(where);
+}
+
+std::vector<std::string> gather(const dist::Group& group, const std::string& device) {
+  std::vector<std::string> list;
+  for (const auto& state : dist::all_gather(group, generator_of(device).get_state())) list.push_back(to_base64(state));
+  return list;
+}
+
+void restore(const std::vector<std::string>& states, int rank, const std::string& device) {
+  if (rank >= static_cast<int>(states.size())) return;
+  try {
+    generator_of(device).set_state(from_base64(states[rank]));
+  } catch (const c10::Error& error) {
+    throw training_error("the generator's state is damaged: " + error.msg(), "state.json");
+  }
+}
+
+}  // namespace
+
+void gather_rng(const dist::Group& group, const std::vector<std::string>& devices, State& state) {
+  state.rng = gather(group, "cpu");
+  state.gpu_rng.clear();
+  for (const auto& device : devices) {
+    if (device != "cpu") state.gpu_rng.push_back(gather(group, device));
+  }
+}
+
+void restore_rng(int rank, const std::vector<std::string>& devices, const State& state) {
+  restore(state.rng, rank, "cpu");
+  for (std::size_t d = 0; d < std::min(devices.size(), state.gpu_rng.size()); ++d) {
+    if (devices[d] != "cpu") restore(state.gpu_rng[d], rank, devices[d]);
+  }
 }
 
 }  // namespace ddp::checkpoint

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "dist/parallel/buckets.h"
+#include "dist/collectives.h"
 #include "record/file/input_file.h"
 #include "record/saves/checkpoint_index.h"
 #include "record/saves/data_files.h"

@@ -54,8 +54,8 @@ fs::path save(const fs::path& checkpoints, const Snapshot& snapshot, const std::
   State state = snapshot.state;
   // A resumed run may have fewer states than the checkpoint that it resumed from.
   state.files.clear();
-  for (const auto& [name, image] : snapshot.images) {
-    state.files[name + kEnding] = image.write(unfinished.path() / (name + kEnding), moved);
+  for (const auto& [name, bytes] : snapshot.bytes) {
+    state.files[name + kEnding] = bytes.write(unfinished.path() / (name + kEnding), moved);
   }
   for (const auto& [name, text] : snapshot.documents) {
     record::write_atomically(unfinished.path() / name, text);

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "checkpoint/image.h"
+#include "checkpoint/snapshot_bytes.h"
 #include "checkpoint/state.h"
 
 namespace ddp::checkpoint {
@@ -39,12 +39,12 @@ struct Checkpoint {
 // A copy of all contents of a checkpoint at one moment. Training continues while it is written.
 struct Snapshot {
   State state;
-  std::map<std::string, SafetensorsImage> images;  // by the names of the states
-  std::map<std::string, std::string> documents;    // texts, by file name
+  std::map<std::string, SnapshotBytes> images;   // by the names of the states
+  std::map<std::string, std::string> documents;  // texts, by file name
 
-  // Finishes the images. Several threads may call it.
+  // Finishes the copies. Several threads may call it.
   void finish() {
-    for (auto& [name, image] : images) image.finish();
+    for (auto& [name, one] : bytes) one.finish();
   }
 };
 

@@ -10,7 +10,7 @@
 
 #include "base/own_command.h"
 #include "commands/option_text.h"
-#include "report/text/text_width.h"
+#include "report/text/table.h"
 
 namespace ddp::commands {
 namespace {

@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 
 #include "base/own_command.h"
-#include "base/shell_word.h"
 #include "commands/option_text.h"
 #include "commands/options_of_others.h"
 #include "config/check/check.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/own_command.h"
-#include "base/shell_word.h"
 #include "commands/sets.h"
 #include "config/difference.h"
 

@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
-#include "base/shell_word.h"
+#include "base/own_command.h"
 #include "config/value.h"
 
 namespace ddp::commands {

@@ -10,7 +10,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
-#include "base/shell_word.h"
+#include "base/own_command.h"
 #include "config/text/source.h"
 #include "config/text/value_advice.h"
 

@@ -6,7 +6,6 @@
 #include <CLI/CLI.hpp>
 
 #include "base/own_command.h"
-#include "base/shell_word.h"
 
 namespace ddp::commands {
 

@@ -8,7 +8,6 @@
 #include <CLI/CLI.hpp>
 
 #include "base/own_command.h"
-#include "base/shell_word.h"
 #include "commands/option_meant.h"
 #include "commands/option_text.h"
 #include "config/check/phrases.h"

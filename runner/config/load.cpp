@@ -1,6 +1,6 @@
 #include "config/load.h"
 
-#include "base/safe_name.h"
+#include "base/paths.h"
 #include "config/check/check.h"
 #include "config/check/check_root.h"
 #include "config/check/rules.h"

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -41,5 +42,8 @@ std::string broadcast_text(const Group& group, const std::string& mine);
 
 // Copies rank 0's values into every rank's tensors, in place.
 void broadcast_from_rank_0(const Group& group, std::vector<at::Tensor> tensors);
+
+// The buckets of gradients that are all-reduced together: for each bucket, indices into the parameters.
+using Buckets = std::vector<std::vector<std::size_t>>;
 
 }  // namespace ddp::dist

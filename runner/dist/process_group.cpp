@@ -1,25 +1,24 @@
 #include "dist/process_group.h"
 
+#include <dlfcn.h>
 #include <exception>
 #include <future>
 #include <memory>
 #include <thread>
 
 #include <c10/core/DeviceType.h>
+#include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/FileStore.hpp>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "base/error.h"
+#include "base/installation.h"
 #include "base/limits.h"
-#include "dist/attentive_group.h"
-#include "dist/hierarchical_group.h"
 #include "dist/meeting_noise.h"
-#include "dist/peer_error.h"
-#include "dist/roll_call.h"
-#include "dist/shm/group.h"
 #include "dist/waiting.h"
+#include "dist/watched_group.h"
 
 namespace ddp::dist {
 namespace {
@@ -213,6 +212,17 @@ Groups join_process_groups(const Membership& m, bool control) {
 std::shared_ptr<SharedArena> arena_of(const Group& group) {
   const auto* shared = dynamic_cast<const ArenaGroup*>(group.get());
   return shared == nullptr ? nullptr : shared->arena();
+}
+
+c10::intrusive_ptr<c10d::Backend> make_nccl(const c10::intrusive_ptr<c10d::Store>& store, const Membership& m) {
+  void* library = dlopen("libddp_nccl.so", RTLD_NOW | RTLD_GLOBAL);
+  auto* make = library == nullptr ? nullptr : reinterpret_cast<MakeNccl*>(dlsym(library, kMakeNccl));
+  if (make == nullptr) {
+    throw training_error(std::string("NCCL cannot be loaded: ") + dlerror(), "backend nccl", how_to_mend(true));
+  }
+  c10::intrusive_ptr<c10d::Backend> backend;
+  make(store, m, backend);
+  return backend;
 }
 
 void leave(const Group& group) {

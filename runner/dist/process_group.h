@@ -9,7 +9,7 @@
 
 #include <c10/util/intrusive_ptr.h>
 
-#include "base/meeting_place.h"
+#include "base/shared_memory.h"
 #include "dist/collectives.h"
 #include "record/shared_progress.h"
 
@@ -60,5 +60,10 @@ std::shared_ptr<SharedArena> arena_of(const Group& group);
 
 // Makes NCCL from libddp_nccl.so, the only library that needs libtorch_cuda.
 c10::intrusive_ptr<c10d::Backend> make_nccl(const c10::intrusive_ptr<c10d::Store>& store, const Membership& membership);
+
+// The only symbol of libddp_nccl.so.
+inline constexpr const char* kMakeNccl = "ddp_make_nccl";
+using MakeNccl = void(const c10::intrusive_ptr<c10d::Store>& store, const Membership& membership,
+                      c10::intrusive_ptr<c10d::Backend>& backend);
 
 }  // namespace ddp::dist

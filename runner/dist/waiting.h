@@ -1,15 +1,40 @@
 #pragma once
 
+#include <exception>
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "dist/process_group.h"
 
 namespace c10d {
 class Store;
 }
 
+namespace c10d {
+class Store;
+}
+
 namespace ddp::dist {
+
+// Another rank ended while this rank waited for it: an effect of that rank's end, not the cause of the failure.
+class PeerLost : public Error {
+ public:
+  explicit PeerLost(const std::string& what, const std::string& where = "", const std::string& remedy = "")
+      : Error(Fault::training, what, where, remedy) {}
+};
+
+// Another rank did not come to a collective in time.
+class PeerLate : public Error {
+ public:
+  explicit PeerLate(const std::string& what, const std::string& where = "", const std::string& remedy = "")
+      : Error(Fault::training, what, where, remedy) {}
+};
+
+enum class PeerTrouble { none, lost, late };
+
+// Tells from an exception of a collective or a store whether another rank has ended or is late.
+PeerTrouble peer_trouble(const std::exception& error);
 
 // Finds the absent ranks when no parent sees all ranks. Each rank that timed out sets a key in the store, and checks
 // for a moment which other ranks do the same. A rank without the key was not waiting, so it is absent. Returns rank 0
@@ -34,5 +59,11 @@ LostRank lost_rank(c10d::Store& store, int rank, int world_size);
 
 // The loss of rank 0 before its store answered.
 LostRank lost_rank_0();
+
+// Waits in the store until all ranks are there, for ranks that a user or srun started one by one: no parent compares
+// them. Each rank first compares its WORLD_SIZE with rank 0's, and makes sure that it is there once. A rank that finds
+// a mistake, receives a stop signal or has waited for too long calls the meeting off, and all ranks that wait end with
+// the same error. Throws ddp::Error.
+void call_roll(c10d::Store& store, const Membership& membership);
 
 }  // namespace ddp::dist

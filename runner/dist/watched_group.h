@@ -1,8 +1,13 @@
 #pragma once
 
+#include <memory>
+#include <utility>
+#include <vector>
+
 #include <c10/util/intrusive_ptr.h>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 
+#include "dist/shm/backend.h"
 #include "record/shared_progress.h"
 
 namespace ddp::dist {
@@ -60,6 +65,83 @@ class WatchedGroup : public c10d::ProcessGroup {
 
  private:
   record::RankProgress& progress_;
+};
+
+// A process group whose ranks stay awake for the gradients. When backward has started all of its all-reduces, the rank
+// yields its core to Gloo's threads for a few milliseconds instead of sleeping. On one node an all-reduce often takes
+// less time than the wake-up of an idle core (docs/performance.md has figures). The results have the same bits. Only
+// for CPU ranks with one core each: if another rank needs the core, sleeping is better.
+class AttentiveGroup : public WatchedGroup {
+ public:
+  using WatchedGroup::WatchedGroup;
+
+  c10::intrusive_ptr<c10d::Work> allreduce(std::vector<at::Tensor>& tensors,
+                                           const c10d::AllreduceOptions& options) override;
+};
+
+// A process group whose ranks share memory on each node and sum tensors there.
+class ArenaGroup : public WatchedGroup {
+ public:
+  template <class... Arguments>
+  explicit ArenaGroup(c10::intrusive_ptr<SharedMemory> machine, Arguments&&... arguments)
+      : WatchedGroup(std::forward<Arguments>(arguments)...), machine_(std::move(machine)) {}
+
+  // The memory in which tensors are summed without copies.
+  const std::shared_ptr<SharedArena>& arena() const { return machine_->arena(); }
+
+ protected:
+  const c10::intrusive_ptr<SharedMemory>& machine() const { return machine_; }
+
+ private:
+  const c10::intrusive_ptr<SharedMemory> machine_;
+};
+
+// A process group with all ranks on one node.
+class SharedGroup : public ArenaGroup {
+ public:
+  template <class... Arguments>
+  explicit SharedGroup(c10::intrusive_ptr<SharedMemory> all, Arguments&&... arguments)
+      : ArenaGroup(std::move(all), std::forward<Arguments>(arguments)...) {
+    setDefaultBackend(CUSTOM);
+    setBackend(c10::DeviceType::CPU, CUSTOM, machine());
+    setGroupName("0");
+  }
+
+  // Calls the backend directly: through LibTorch's dispatcher, a small all-reduce would take twice as long.
+  c10::intrusive_ptr<c10d::Work> allreduce(std::vector<at::Tensor>& tensors,
+                                           const c10d::AllreduceOptions& options) override {
+    note(record::CollectiveKind::all_reduce);
+    return machine()->allreduce(tensors, options);
+  }
+};
+
+// A group of ranks on several nodes, with shared memory on each node. An all-reduce has three steps: the ranks of a
+// node reduce in shared memory; one rank of each node, the speaker, all-reduces over Gloo; the speakers broadcast the
+// result in shared memory. A node thus sends as many bytes as one rank would, for any number of ranks on the node. All
+// other collectives use Gloo among all ranks.
+class HierarchicalGroup : public ArenaGroup {
+ public:
+  // `speakers`: the group of one rank of each node; null on the other ranks. `sums_may_wait`: as in Membership.
+  template <class... Arguments>
+  HierarchicalGroup(c10::intrusive_ptr<SharedMemory> machine, c10::intrusive_ptr<c10d::Backend> speakers,
+                    bool sums_may_wait, Arguments&&... arguments)
+      : ArenaGroup(std::move(machine), std::forward<Arguments>(arguments)...),
+        speakers_(std::move(speakers)),
+        sums_may_wait_(sums_may_wait) {}
+
+  // During backward it returns after the first step, the sum of this node. The other steps finish at the end of
+  // backward, in the order of the calls, or earlier if a caller waits. The network then overlaps with backward.
+  c10::intrusive_ptr<c10d::Work> allreduce(std::vector<at::Tensor>& tensors,
+                                           const c10d::AllreduceOptions& options) override;
+
+ private:
+  class Sum;
+  struct Pending;
+  static std::shared_ptr<Pending> none_pending();
+
+  const c10::intrusive_ptr<c10d::Backend> speakers_;
+  const bool sums_may_wait_;
+  const std::shared_ptr<Pending> pending_ = none_pending();
 };
 
 }  // namespace ddp::dist

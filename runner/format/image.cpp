@@ -1,6 +1,6 @@
 #include "format/image.h"
 
-#include "base/optional_library.h"
+#include "base/installation.h"
 #include "format/image_entry.h"
 
 namespace ddp::format {

@@ -1,6 +1,6 @@
 #include "format/table.h"
 
-#include "base/optional_library.h"
+#include "base/installation.h"
 #include "format/table_entry.h"
 
 namespace ddp::format {

@@ -1,4 +1,4 @@
-#include "dist/nccl.h"
+#include "dist/process_group.h"
 
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 

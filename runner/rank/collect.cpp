@@ -8,7 +8,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/block_pipe.h"
 #include "base/error.h"
 #include "base/file_descriptor.h"
 #include "format/table_writer.h"

@@ -13,8 +13,8 @@
 #include <c10/util/StringUtil.h>
 #include <nlohmann/json.hpp>
 
-#include "base/block_pipe.h"
 #include "base/error.h"
+#include "base/file_descriptor.h"
 #include "base/log.h"
 #include "data/prefetch.h"
 #include "data/sets.h"

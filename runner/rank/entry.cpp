@@ -15,7 +15,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/paths.h"
-#include "dist/peer_error.h"
+#include "dist/waiting.h"
 #include "rank/plugin.h"
 #include "rank/verb.h"
 

@@ -9,8 +9,8 @@
 #include <c10/util/StringUtil.h>
 #include <torch/nn/module.h>
 
-#include "base/block_pipe.h"
 #include "base/error.h"
+#include "base/file_descriptor.h"
 #include "model/call.h"
 #include "model/numerics.h"
 #include "rank/model.h"

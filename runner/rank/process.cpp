@@ -12,7 +12,6 @@
 
 #include "base/error.h"
 #include "dist/parallel/parallel.h"
-#include "dist/peer_error.h"
 #include "dist/waiting.h"
 
 namespace ddp::rank {

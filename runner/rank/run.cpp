@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "checkpoint/everywhere.h"
 #include "dist/parallel/parallel.h"
-#include "dist/peer_error.h"
+#include "dist/waiting.h"
 #include "format/safetensors.h"
 #include "model/weights.h"
 #include "models/model.h"
@@ -23,7 +23,6 @@
 #include "record/run_directory.h"
 #include "schedule/plateau.h"
 #include "tensorboard/event_log.h"
-#include "tensorboard/hyper_parameters.h"
 #include "train/trainer.h"
 
 namespace ddp::rank {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/meeting_place.h"
+#include "base/shared_memory.h"
 #include "config/experiment.h"
 #include "config/value.h"
 #include "record/shared_progress.h"

@@ -2,7 +2,7 @@
 
 #include <iterator>
 
-#include "base/shell_word.h"
+#include "base/own_command.h"
 #include "config/text/to_toml.h"
 
 namespace ddp::rank {

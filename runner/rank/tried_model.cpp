@@ -7,7 +7,6 @@
 #include "config/fitting_model.h"
 #include "config/length.h"
 #include "dist/parallel/parallel.h"
-#include "dist/parallel/unused.h"
 #include "model/call.h"
 #include "model/doubts.h"
 #include "model/numerics.h"

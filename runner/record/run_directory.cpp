@@ -11,8 +11,6 @@
 #include "base/error.h"
 #include "base/own_command.h"
 #include "base/paths.h"
-#include "base/safe_name.h"
-#include "base/shell_word.h"
 #include "config/text/source.h"
 #include "record/file/atomic_file.h"
 #include "record/run_names.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/shared_mapping.h"
+#include "base/shared_memory.h"
 #include "launch/process/child.h"
 #include "launch/process/stop_signals.h"
 #include "record/run_directory.h"

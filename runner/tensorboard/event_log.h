@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "config/experiment.h"
 #include "config/value.h"
 #include "record/metrics/metrics_log.h"
 #include "record/metrics/run_recorder.h"
@@ -67,5 +68,10 @@ class EventLog final : public record::MetricsFollower {
   bool closing_ = false;
   std::thread writer_;
 };
+
+// Returns the row of a run in TensorBoard's table of hyper-parameters, by keys of the experiment file: every component
+// with its options, the seed, and all other settings that differ from their defaults. The values are bools, numbers and
+// texts.
+config::Value hyper_parameters(const config::Experiment& experiment);
 
 }  // namespace ddp::tensorboard

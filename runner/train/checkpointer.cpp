@@ -14,9 +14,7 @@
 #include "base/log.h"
 #include "base/own_command.h"
 #include "base/paths.h"
-#include "base/shell_word.h"
 #include "checkpoint/everywhere.h"
-#include "checkpoint/rng.h"
 #include "model/numerics.h"
 #include "record/saves/retention.h"
 
@@ -86,7 +84,7 @@ void Checkpointer::begin_snapshot(checkpoint::State state) {
   snapshot_.documents = p_.documents;
   for (const auto& [name, saved] : p_.states) {
     const checkpoint::StateTensors tensors = saved->tensors();
-    snapshot_.images[name].begin(tensors.steady, tensors.changing);
+    snapshot_.bytes[name].begin(tensors.steady, tensors.changing);
   }
 }
 
@@ -259,7 +257,7 @@ void Checkpointer::get_ready() {
   for (const auto& [name, saved] : p_.states) tensors[name] = saved->tensors();
   in_background([this, tensors = std::move(tensors)] {
     try {
-      for (const auto& [name, of_state] : tensors) snapshot_.images[name].reserve(of_state.steady, of_state.changing);
+      for (const auto& [name, of_state] : tensors) snapshot_.bytes[name].reserve(of_state.steady, of_state.changing);
     } catch (const std::exception&) {
       // The next save will fail for the same reason and report it.
     }

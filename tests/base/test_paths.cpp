@@ -5,7 +5,7 @@
 #include <new>
 #include <stdexcept>
 
-#include "base/shell_word.h"
+#include "base/own_command.h"
 #include "catch.h"
 #include "errors.h"
 #include "words.h"

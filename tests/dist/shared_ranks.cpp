@@ -8,7 +8,7 @@
 
 #include <ATen/Parallel.h>
 
-#include "base/group_memory.h"
+#include "base/shared_memory.h"
 #include "catch.h"
 #include "dist/process_group.h"
 

@@ -12,7 +12,7 @@
 #include <ATen/core/Tensor.h>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 
-#include "base/shared_mapping.h"
+#include "base/shared_memory.h"
 
 namespace ddp::dist {
 

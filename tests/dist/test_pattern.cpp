@@ -1,7 +1,7 @@
 #include <ATen/Functions.h>
 
 #include "catch.h"
-#include "dist/pattern.h"
+#include "dist/collective_op.h"
 
 namespace ddp::dist {
 namespace {

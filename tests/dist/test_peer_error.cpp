@@ -5,7 +5,7 @@
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "catch.h"
-#include "dist/peer_error.h"
+#include "dist/waiting.h"
 
 namespace ddp::dist {
 namespace {

@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "target.h"
-#include "tensorboard/event_folder.h"
 #include "tensorboard/events.h"
 
 namespace ddp::fuzz {

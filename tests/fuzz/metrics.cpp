@@ -5,9 +5,7 @@
 #include "base/error.h"
 #include "record/metrics/event_reader.h"
 #include "record/metrics/metrics_log.h"
-#include "report/read/continuation_points.h"
 #include "report/read/history.h"
-#include "report/read/loss_curve.h"
 #include "target.h"
 
 namespace ddp::fuzz {

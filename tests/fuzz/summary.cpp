@@ -2,7 +2,6 @@
 #include <sstream>
 
 #include "base/error.h"
-#include "report/text/listing.h"
 #include "report/text/run_page.h"
 #include "target.h"
 

@@ -1,6 +1,6 @@
 #include <cstdio>
 
-#include "base/shell_word.h"
+#include "base/own_command.h"
 #include "catch.h"
 #include "launch/cluster/slurm_job.h"
 

@@ -4,7 +4,7 @@
 
 #include <ATen/ops/zeros.h>
 
-#include "base/block_pipe.h"
+#include "base/file_descriptor.h"
 #include "catch.h"
 #include "rank/predict.h"
 #include "rank/predictions.h"

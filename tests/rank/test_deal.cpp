@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "array_files.h"
-#include "base/block_pipe.h"
+#include "base/file_descriptor.h"
 #include "catch.h"
 #include "rank/predict.h"
 #include "rank/request.h"

@@ -1,4 +1,4 @@
-#include "report/select/catalog.h"
+#include "report/select/row.h"
 
 #include <sys/stat.h>
 

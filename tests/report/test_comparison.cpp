@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "catch.h"
 #include "record/scratch.h"
-#include "report/read/continuation_points.h"
-#include "report/text/listing.h"
+#include "report/read/history.h"
+#include "report/text/run_page.h"
 #include "words.h"
 
 namespace ddp::report {

@@ -1,4 +1,4 @@
-#include "report/select/condition.h"
+#include "report/select/query.h"
 
 #include "base/error.h"
 #include "catch.h"

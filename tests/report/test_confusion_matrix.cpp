@@ -1,5 +1,5 @@
 #include "catch.h"
-#include "report/text/confusion_matrix.h"
+#include "report/text/run_page.h"
 
 namespace ddp::report {
 

@@ -5,8 +5,7 @@
 #include "catch.h"
 #include "record/scratch.h"
 #include "report/text/chart.h"
-#include "report/text/sparkline.h"
-#include "report/text/text_width.h"
+#include "report/text/table.h"
 
 namespace ddp::report {
 namespace fs = std::filesystem;

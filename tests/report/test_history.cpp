@@ -8,9 +8,7 @@
 #include "record/metrics/event_lines.h"
 #include "record/metrics/event_reader.h"
 #include "record/scratch.h"
-#include "report/read/continuation_points.h"
 #include "report/read/history.h"
-#include "report/read/loss_curve.h"
 
 namespace ddp::report {
 namespace {

@@ -3,7 +3,6 @@
 #include <sstream>
 
 #include "catch.h"
-#include "report/text/text_width.h"
 
 namespace ddp::report {
 namespace {

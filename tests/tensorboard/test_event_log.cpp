@@ -4,9 +4,8 @@
 
 #include "catch.h"
 #include "record/scratch.h"
-#include "tensorboard/event_folder.h"
 #include "tensorboard/event_log.h"
-#include "tensorboard/tfrecord.h"
+#include "tensorboard/events.h"
 
 namespace ddp::tensorboard {
 namespace fs = std::filesystem;

@@ -7,10 +7,8 @@
 #include "base/file_descriptor.h"
 #include "catch.h"
 #include "record/scratch.h"
-#include "tensorboard/event_folder.h"
+#include "tensorboard/event_log.h"
 #include "tensorboard/events.h"
-#include "tensorboard/hyper_parameters.h"
-#include "tensorboard/tfrecord.h"
 
 namespace ddp::tensorboard {
 namespace fs = std::filesystem;

@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "base/own_command.h"
-#include "base/safe_name.h"
+#include "base/paths.h"
 #include "commands/commands.h"
 #include "commands/look/looking.h"
 #include "config/metric.h"
@@ -16,7 +16,7 @@
 #include "record/run_directory.h"
 #include "record/run_names.h"
 #include "report/select/query.h"
-#include "report/text/listing.h"
+#include "report/text/run_page.h"
 
 namespace ddp::commands {
 namespace fs = std::filesystem;

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "base/shell_word.h"
+#include "base/own_command.h"
 #include "commands/use/unnamed_output.h"
 #include "launch/library/version.h"
 #include "launch/start/held_data.h"

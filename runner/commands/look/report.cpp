@@ -16,7 +16,6 @@
 #include "record/file/atomic_file.h"
 #include "record/run_directory.h"
 #include "report/html/page.h"
-#include "report/html/page_data.h"
 
 namespace ddp::commands {
 namespace fs = std::filesystem;

@@ -3,7 +3,7 @@
 #include <iosfwd>
 
 #include "config/value.h"
-#include "report/text/terminal.h"
+#include "report/text/table.h"
 
 namespace ddp::commands {
 

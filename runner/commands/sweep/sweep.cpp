@@ -10,7 +10,6 @@
 #include "base/log.h"
 #include "base/own_command.h"
 #include "base/paths.h"
-#include "base/shell_word.h"
 #include "commands/look/looking.h"
 #include "commands/look/report.h"
 #include "commands/option_text.h"

@@ -9,7 +9,6 @@
 #include "base/log.h"
 #include "base/own_command.h"
 #include "base/paths.h"
-#include "base/shell_word.h"
 #include "commands/commands.h"
 #include "commands/look/looking.h"
 #include "commands/sets.h"

@@ -2,7 +2,6 @@
 
 #include "base/log.h"
 #include "base/own_command.h"
-#include "base/shell_word.h"
 #include "record/saves/checkpoint_index.h"
 #include "record/summary.h"
 

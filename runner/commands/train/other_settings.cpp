@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/own_command.h"
-#include "base/shell_word.h"
 #include "commands/sets.h"
 #include "config/check/files.h"
 #include "config/difference.h"

@@ -5,7 +5,6 @@
 #include "base/glob.h"
 #include "base/log.h"
 #include "base/own_command.h"
-#include "base/shell_word.h"
 #include "commands/other_split.h"
 #include "commands/sets.h"
 #include "commands/train/epoch_order.h"
@@ -26,7 +25,7 @@
 #include "record/saves/ended_by.h"
 #include "record/saves/whole_checkpoint.h"
 #include "record/summary.h"
-#include "report/read/progress.h"
+#include "report/read/summary_view.h"
 #include "schedule/change.h"
 
 namespace ddp::commands {

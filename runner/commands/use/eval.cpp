@@ -9,7 +9,6 @@
 
 #include "base/log.h"
 #include "base/own_command.h"
-#include "base/shell_word.h"
 #include "commands/other_split.h"
 #include "commands/train/resumption.h"
 #include "commands/use/trained.h"
@@ -20,7 +19,7 @@
 #include "rank/evaluate.h"
 #include "record/saves/checkpoint_index.h"
 #include "record/saves/checkpoint_settings.h"
-#include "report/text/confusion_matrix.h"
+#include "report/text/run_page.h"
 
 namespace ddp::commands {
 namespace fs = std::filesystem;

@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/file_descriptor.h"
 #include "base/own_command.h"
-#include "base/shell_word.h"
 #include "commands/use/trained.h"
 #include "commands/use/unnamed_output.h"
 #include "commands/use/while_saving.h"

@@ -4,9 +4,8 @@
 #include <string>
 
 #include "base/own_command.h"
-#include "base/shell_word.h"
 #include "record/saves/checkpoint_index.h"
-#include "report/select/catalog.h"
+#include "report/select/row.h"
 
 namespace ddp::commands {
 namespace fs = std::filesystem;

@@ -9,7 +9,6 @@
 #include "base/glob.h"
 #include "base/own_command.h"
 #include "base/paths.h"
-#include "base/shell_word.h"
 #include "commands/use/trained.h"
 #include "commands/use/unnamed_output.h"
 #include "commands/use/while_saving.h"

@@ -7,8 +7,8 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/own_command.h"
 #include "base/paths.h"
-#include "base/shell_word.h"
 
 namespace ddp::commands {
 namespace fs = std::filesystem;

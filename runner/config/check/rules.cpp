@@ -3,7 +3,7 @@
 #include "config/check/metric_rules.h"
 #include "config/check/scheduler_rules.h"
 
-#include "base/safe_name.h"
+#include "base/paths.h"
 #include "config/compose/forms.h"
 #include "config/groups.h"
 

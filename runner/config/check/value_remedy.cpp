@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "base/shell_word.h"
+#include "base/own_command.h"
 #include "base/text_number.h"
 #include "config/check/amounts.h"
 #include "config/check/check.h"

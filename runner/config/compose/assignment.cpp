@@ -3,7 +3,6 @@
 #include <regex>
 
 #include "base/own_command.h"
-#include "base/shell_word.h"
 #include "config/compose/compose.h"
 #include "config/text/blanks.h"
 #include "config/text/toml_reader.h"

@@ -1,6 +1,6 @@
 #include "config/text/node.h"
 
-#include "base/shell_word.h"
+#include "base/own_command.h"
 
 #include <algorithm>
 #include <cmath>

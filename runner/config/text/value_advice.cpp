@@ -4,7 +4,7 @@
 #include <cctype>
 #include <vector>
 
-#include "base/shell_word.h"
+#include "base/own_command.h"
 #include "config/text/blanks.h"
 #include "config/text/typography.h"
 

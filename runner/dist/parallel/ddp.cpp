@@ -14,9 +14,8 @@
 #include <torch/csrc/distributed/c10d/reducer.hpp>
 
 #include "base/error.h"
-#include "base/pages.h"
+#include "base/shared_memory.h"
 #include "dist/parallel/parallel.h"
-#include "dist/parallel/unused.h"
 #include "dist/process_group.h"
 #include "dist/shm/arena.h"
 #include "model/call.h"

@@ -7,10 +7,10 @@
 #include <ATen/core/Tensor.h>
 #include <torch/nn/modules/container/any.h>
 
+#include "base/error.h"
 #include "config/experiment.h"
 #include "config/registry.h"
 #include "dist/collectives.h"
-#include "dist/parallel/buckets.h"
 #include "model/named_tensors.h"
 
 namespace ddp::dist {
@@ -101,5 +101,8 @@ ParallelRegistry& parallels();
 bool joins_group(const std::string& strategy);
 // Tells whether the one process of this strategy has a copy of the model on each device.
 bool copies_model(const std::string& strategy);
+
+// The error for parameters on which the loss does not depend, by their names. DDP would wait for their gradients.
+Error unused_parameters(Fault fault, const std::vector<std::string>& names);
 
 }  // namespace ddp::dist

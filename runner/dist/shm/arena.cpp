@@ -8,7 +8,7 @@
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
 
-#include "base/pages.h"
+#include "base/shared_memory.h"
 
 namespace ddp::dist {
 namespace {

@@ -1,10 +1,16 @@
 #pragma once
 
+#include <cstddef>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/core/ivalue.h>
+#include <c10/util/Exception.h>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
+#include <torch/csrc/distributed/c10d/Work.hpp>
 
 #include "base/error.h"
 #include "dist/process_group.h"
@@ -12,9 +18,52 @@
 #include "dist/shm/channels.h"
 #include "dist/shm/collectives.h"
 #include "dist/shm/segment.h"
-#include "dist/shm/work.h"
 
 namespace ddp::dist {
+
+// A tensor's values in contiguous order: its own memory if it is contiguous, else a copy.
+class Flat {
+ public:
+  explicit Flat(const at::Tensor& tensor) : tensor_(tensor), flat_(tensor) {
+    TORCH_CHECK(tensor.device().is_cpu() && tensor.layout() == at::kStrided,
+                "shm carries dense tensors in CPU memory, not one on ", tensor.device(), " of layout ",
+                tensor.layout());
+    const at::NoGradGuard no_grad;
+    if (!tensor.is_contiguous()) flat_ = tensor.contiguous();
+  }
+  std::byte* data() const { return static_cast<std::byte*>(flat_.mutable_data_ptr()); }
+  const at::Tensor& tensor() const { return tensor_; }
+  std::size_t bytes() const { return flat_.nbytes(); }
+  std::size_t count() const { return static_cast<std::size_t>(flat_.numel()); }
+  // Copies changed values back into the tensor.
+  void store() const {
+    const at::NoGradGuard no_grad;
+    if (!flat_.is_same(tensor_)) tensor_.copy_(flat_);
+  }
+
+ private:
+  at::Tensor tensor_;
+  at::Tensor flat_;
+};
+
+// Work that is complete when it is returned.
+class DoneWork : public c10d::Work {
+ public:
+  DoneWork(int rank, c10d::OpType type, std::vector<at::Tensor> outputs)
+      : Work(rank, type), outputs_(std::move(outputs)) {}
+
+  bool isCompleted() override { return true; }
+  bool isSuccess() const override { return true; }
+  bool wait(std::chrono::milliseconds) override { return true; }
+  void synchronize() override {}
+  void abort() override {}
+  std::vector<at::Tensor> result() override { return outputs_; }
+  // The Reducer reads its buckets from the future.
+  c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
+
+ private:
+  std::vector<at::Tensor> outputs_;
+};
 
 // The c10d backend "shm": collectives between the CPU ranks of one node, through memory that their parent mapped before
 // it forked them. It implements the whole c10d::Backend, so any user of a process group can use it. Each call runs in

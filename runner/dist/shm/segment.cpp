@@ -12,8 +12,8 @@
 
 #include "base/error.h"
 #include "base/limits.h"
-#include "base/pages.h"
-#include "dist/peer_error.h"
+#include "base/shared_memory.h"
+#include "dist/waiting.h"
 
 namespace ddp::dist {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/own_command.h"
 #include "base/paths.h"
-#include "base/shell_word.h"
 #include "config/difference.h"
 #include "config/load.h"
 #include "config/text/to_toml.h"

@@ -7,8 +7,8 @@
 #include <functional>
 #include <utility>
 
-#include "base/block_pipe.h"
 #include "base/error.h"
+#include "base/file_descriptor.h"
 #include "base/log.h"
 #include "launch/cluster/job.h"
 #include "launch/process/program.h"

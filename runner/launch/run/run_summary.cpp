@@ -13,7 +13,6 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/own_command.h"
-#include "base/shell_word.h"
 #include "config/metric.h"
 #include "launch/library/run_copy.h"
 #include "launch/library/version.h"

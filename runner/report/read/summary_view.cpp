@@ -1,23 +1,32 @@
 #include "report/read/summary_view.h"
 
 #include <sys/stat.h>
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cmath>
 #include <exception>
 #include <sstream>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 
 #include "base/error.h"
+#include "config/check/problems.h"
 #include "config/text/json_text.h"
+#include "config/text/node.h"
 #include "config/text/source.h"
+#include "config/text/toml_reader.h"
 #include "record/file/atomic_file.h"
+#include "record/file/input_file.h"
+#include "record/metrics/event_reader.h"
+#include "record/metrics/metric_values.h"
 #include "record/run_directory.h"
 #include "record/summary.h"
-#include "report/read/progress.h"
 
 namespace ddp::report {
 namespace fs = std::filesystem;
+
 namespace {
 
 using config::Value;
@@ -244,6 +253,106 @@ SweepView read_sweep(const fs::path& folder) {
   }
   sweep.repeat = text(json, "repeat");
   return sweep;
+}
+
+namespace {
+
+using record::EventKind;
+
+constexpr std::uint64_t kEnd = 256 << 10;  // bytes read from the end of the file: more than a thousand lines
+
+void take(RunView& run, const record::Event& event) {
+  if (!event.has_place) return;
+  const bool is_step = event.kind == EventKind::step;
+  run.epochs = event.epoch + (event.kind == EventKind::epoch ? 1 : 0);
+  run.steps = event.step;
+  if (is_step) {
+    run.seconds = event.seconds;
+    return;
+  }
+  for (const auto& [name, value] : event.numbers) {
+    if (record::is_metric_name(name) && std::isfinite(value)) run.final_metrics[std::string(name)] = value;
+  }
+}
+
+bool tells_progress(EventKind kind) {
+  return kind == EventKind::step || kind == EventKind::epoch || kind == EventKind::validation ||
+         kind == EventKind::test;
+}
+
+// Skips lines of other kinds unparsed.
+void take(RunView& run, std::string_view line, record::Event& event) {
+  const auto kind = record::kind_in_front(line);
+  if (kind && !tells_progress(*kind)) return;
+  if (record::read_event(line, event) && tells_progress(event.kind)) take(run, event);
+}
+
+}  // namespace
+
+void add_progress(RunView& run) try {
+  const record::InputFile file(record::RunDirectory(run.folder).metrics());
+  std::string text(std::min(kEnd, file.size()), '\0');
+  file.read(file.size() - text.size(), text.data(), text.size());
+  // The first line may be cut off, and the last one incomplete.
+  std::size_t begin = text.size() < file.size() ? text.find('\n') : 0;
+  if (begin == std::string::npos) return;
+  record::Event event;
+  for (std::size_t end = text.find('\n', begin); end != std::string::npos; end = text.find('\n', begin)) {
+    take(run, std::string_view(text).substr(begin, end - begin), event);
+    begin = end + 1;
+  }
+} catch (const Error&) {  // no file yet
+}
+
+namespace {
+
+constexpr std::uint64_t kLargestConfig = 1 << 20;
+constexpr std::size_t kMostKeys = 1000;  // in one table: a lookup scans all of them
+
+void require_few_keys(const config::Node& node) {
+  if (node.entries.size() > kMostKeys) throw std::runtime_error("it has too many keys");
+  for (const config::Node& item : node.items) require_few_keys(item);
+  for (const auto& [name, entry] : node.entries) require_few_keys(entry);
+}
+
+// Replaces `loss = "mse"` by a table with that name.
+void write_out_short_forms(config::Value& config) {
+  for (const char* kind : {"model", "dataset", "loss", "optimizer", "scheduler"}) {
+    const auto section = config.find(kind);
+    if (section != config.end() && section->is_string()) *section = config::Value{{"name", *section}};
+  }
+}
+
+}  // namespace
+
+config::Value read_config(const std::filesystem::path& file) {
+  const std::string text = record::read_text(file, kLargestConfig);
+  config::Problems problems;
+  const auto root = config::parse_toml(config::Source::file(file, text, 0), text, problems);
+  if (!root) throw usage_error("is damaged: it is not TOML", file.string());
+  try {
+    require_few_keys(*root);
+    config::Value config = config::to_value(*root);
+    write_out_short_forms(config);
+    return config;
+  } catch (const std::runtime_error& error) {
+    throw usage_error(std::string("is damaged: ") + error.what(), file.string());
+  }
+}
+
+const config::Value* value_at(const config::Value& config, const std::string& key) {
+  const config::Value* value = &config;
+  for (std::size_t begin = 0; begin <= key.size();) {
+    const std::size_t end = std::min(key.find('.', begin), key.size());
+    if (!value->is_object()) return nullptr;
+    const auto found = value->find(key.substr(begin, end - begin));
+    if (found == value->end()) return nullptr;
+    value = &*found;
+    begin = end + 1;
+  }
+  if (!value->is_object()) return value;
+  const auto name = value->find("name");
+  return name == value->end() ? nullptr : &*name;
 }
 
 }  // namespace ddp::report

@@ -98,4 +98,16 @@ SweepView read_sweep(const std::filesystem::path& folder);
 // Adds the status that the sweep knows of a trial to the trial's run.
 void add_trial_status(const SweepView& sweep, RunView& run);
 
+// Reads the progress of a run that is running or was killed from the end of its metrics.jsonl: epochs, steps, seconds
+// and the metrics of its last epoch. summary.json is written only when a run begins and ends.
+void add_progress(RunView& run);
+
+// Returns the content of a TOML file of a results folder in its order, such as a run's config.toml, which has every
+// key. A component becomes a table with its name, even if the file has the short form. Throws ddp::Error if the file
+// cannot be read.
+config::Value read_config(const std::filesystem::path& file);
+
+// Returns the value of a key, "optimizer.lr"; for a component, "optimizer", its name; null if the key is missing.
+const config::Value* value_at(const config::Value& config, const std::string& key);
+
 }  // namespace ddp::report

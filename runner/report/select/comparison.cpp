@@ -5,7 +5,7 @@
 
 #include "config/difference.h"
 #include "record/run_directory.h"
-#include "report/read/config_file.h"
+#include "report/read/summary_view.h"
 
 namespace ddp::report {
 namespace {

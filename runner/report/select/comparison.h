@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "report/select/row.h"
-#include "report/text/terminal.h"
+#include "report/text/table.h"
 
 namespace ddp::report {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <ostream>
 
-#include "report/text/text_width.h"
+#include "report/text/table.h"
 #include "report/text/words.h"
 
 namespace ddp::report {
@@ -144,6 +144,21 @@ void print_legend(const std::vector<Curve>& curves, std::ostream& out) {
 }
 
 }  // namespace
+
+std::string sparkline(const std::vector<CurvePoint>& points) {
+  static constexpr const char* kBars[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  if (points.size() < 2) return "";
+  const auto [low, high] =
+      std::minmax_element(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.loss < b.loss; });
+  // Halves: the difference of two huge losses would be infinite.
+  const double range = high->loss / 2 - low->loss / 2;
+  std::string line;
+  for (const CurvePoint& point : points) {
+    const double height = range > 0 ? (point.loss / 2 - low->loss / 2) / range : 0;
+    line += kBars[std::min(7, static_cast<int>(height * 8))];
+  }
+  return line;
+}
 
 std::size_t chart_points(const Terminal& terminal) { return columns_of(terminal) / 2; }
 

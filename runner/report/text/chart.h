@@ -4,10 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "report/read/loss_curve.h"
-#include "report/text/terminal.h"
+#include "report/read/history.h"
+#include "report/text/table.h"
 
 namespace ddp::report {
+
+// Returns a curve as one line of text, one character per point: "█▆▄▃▂▂▁▁". Empty for fewer than two points.
+std::string sparkline(const std::vector<CurvePoint>& points);
 
 struct Curve {
   std::string name;  // a letter

@@ -6,7 +6,6 @@
 #include "report/select/comparison.h"
 #include "report/text/chart.h"
 #include "report/text/table.h"
-#include "report/text/text_width.h"
 #include "report/text/words.h"
 
 namespace ddp::report {

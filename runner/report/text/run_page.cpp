@@ -8,19 +8,58 @@
 
 #include "base/error.h"
 #include "base/own_command.h"
-#include "base/shell_word.h"
 #include "config/text/source.h"
 #include "record/run_directory.h"
 #include "record/saves/checkpoint_index.h"
 #include "record/saves/data_files.h"
-#include "report/read/continuation_points.h"
-#include "report/text/confusion_matrix.h"
-#include "report/text/sparkline.h"
+#include "report/read/history.h"
+#include "report/text/chart.h"
 #include "report/text/table.h"
 #include "report/text/words.h"
 
 namespace ddp::report {
 namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kHead = "class  predicted as";
+constexpr std::size_t kWidestName = 24;
+
+// Returns "0 cat" for each class, and kHead as the last; all have the same width.
+std::vector<std::string> labels_of(std::size_t classes, const std::vector<std::string>& names) {
+  std::vector<std::string> labels;
+  std::size_t width = text_width(kHead);
+  for (std::size_t i = 0; i < classes; ++i) {
+    labels.push_back(std::to_string(i));
+    if (names.size() == classes) labels[i] += " " + clipped(config::printable(names[i]), kWidestName, "...");
+    width = std::max(width, text_width(labels[i]));
+  }
+  labels.push_back(kHead);
+  for (std::string& label : labels) label += std::string(width - text_width(label), ' ');
+  return labels;
+}
+
+}  // namespace
+
+std::string in_lines(const std::vector<std::vector<std::int64_t>>& matrix, const std::vector<std::string>& names) {
+  std::size_t width = 0;
+  for (const auto& row : matrix) {
+    for (const std::int64_t count : row) width = std::max(width, std::to_string(count).size());
+  }
+  const auto cell = [width](std::int64_t number) {
+    const std::string digits = std::to_string(number);
+    return std::string(width + 2 - std::min(width, digits.size()), ' ') + digits;
+  };
+  const std::vector<std::string> labels = labels_of(matrix.size(), names);
+  std::string text = labels.back();
+  for (std::size_t i = 0; i < matrix.size(); ++i) text += cell(static_cast<std::int64_t>(i));
+  for (std::size_t i = 0; i < matrix.size(); ++i) {
+    text += "\n" + labels[i];
+    for (const std::int64_t count : matrix[i]) text += cell(count);
+  }
+  return text;
+}
+
 namespace {
 
 constexpr std::size_t kWideCurve = 40;
@@ -261,6 +300,164 @@ void print_page_as_json(const Row& row, std::ostream& out) {
     for (const fs::path& log : logs_of(directory)) json["logs"].push_back(config::printable(log.string()));
   }
   out << json.dump(2, ' ', false, config::Value::error_handler_t::replace) << "\n";
+}
+
+namespace {
+
+constexpr std::size_t kTrialCurve = 12;
+constexpr std::size_t kTrialsWithCurve = 200;
+
+// "12: 9 completed, 2 at a rung, 1 failed".
+std::string trials_in_words(const SweepView& sweep) {
+  std::string text;
+  const auto add = [&text](std::int64_t number, const char* what) {
+    if (number > 0) text += (text.empty() ? ": " : ", ") + std::to_string(number) + " " + what;
+  };
+  add(sweep.completed, "completed");
+  add(sweep.stopped, "at a rung");
+  add(sweep.failed, "failed");
+  add(sweep.trials - sweep.completed - sweep.stopped - sweep.failed - sweep.waiting,
+      sweep.status == "running" ? "running" : "interrupted");
+  add(sweep.waiting, "waiting");
+  return std::to_string(sweep.trials) + text;
+}
+
+std::string joined(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
+  return text;
+}
+
+// Returns the first line of `text`.
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+// `name`: the sweep's name, as commands take it.
+void print_ranking(const std::string& name, const SweepView& sweep, std::ostream& out, const Terminal& terminal) {
+  std::vector<Column> columns{{.header = "place", .right = true},
+                              {.header = "trial"},
+                              {.header = sweep.metric.empty() ? "metric" : sweep.metric, .right = true}};
+  for (const std::string& parameter : sweep.parameters) columns.push_back({.header = parameter, .right = true});
+  columns.push_back({.header = "status", .colour = colour_of_status});
+  columns.push_back({.header = "epochs", .right = true, .spare = 1});
+  columns.push_back({.header = "time", .right = true, .spare = 2});
+  columns.push_back({.header = "loss", .spare = 4});
+  columns.push_back({.header = "error", .spare = 3});
+  Table table(columns);
+  const bool with_curves = terminal.utf8 && sweep.ranking.size() <= kTrialsWithCurve;
+  for (const TrialView& trial : sweep.ranking) {
+    std::vector<std::string> cells{trial.place ? std::to_string(*trial.place) : "",
+                                   name + "/" + trial.folder.filename().string(), in_words(trial.metric)};
+    for (const std::string& parameter : sweep.parameters) {
+      const auto value = trial.parameters.find(parameter);
+      cells.push_back(value == trial.parameters.end() ? "" : in_words(value->second));
+    }
+    cells.push_back(status_in_words(trial));
+    cells.push_back(trial.epochs > 0 ? std::to_string(trial.epochs) : "");
+    cells.push_back(trial.seconds > 0 ? duration(trial.seconds) : "");
+    cells.push_back(with_curves ? sparkline(loss_curve(record::RunDirectory(trial.folder).metrics(), kTrialCurve))
+                                : "");
+    cells.push_back(first_line(trial.error));
+    table.row(std::move(cells));
+  }
+  table.print(out, terminal);
+}
+
+}  // namespace
+
+void print_sweep(const std::string& name, const SweepView& sweep, std::ostream& out, const Terminal& terminal) {
+  Table facts;
+  facts.row({"sweep", name});
+  facts.row({"status", sweep.status});
+  facts.row({"method", sweep.method + " over " + joined(sweep.parameters)});
+  facts.row({"metric", sweep.metric + (sweep.goal == "max" ? ", greatest is best" : ", least is best")});
+  facts.row({"started", local_time(sweep.started) + ", " + age(sweep.started, std::time(nullptr)) + " ago"});
+  facts.row({"time", duration(sweep.seconds)});
+  facts.row({"trials", trials_in_words(sweep)});
+  if (!sweep.repeat.empty()) facts.row({"train best", sweep.repeat});
+  facts.row({"folder", config::printable(sweep.folder.string())});
+  if (sweep.status == "interrupted")
+    facts.row({"resume", own_command("resume " + path_word(config::printable(sweep.folder.string())))});
+  facts.print(out, {});
+  if (sweep.ranking.empty()) return;
+  out << "\n";
+  print_ranking(name, sweep, out, terminal);
+}
+
+namespace {
+
+constexpr std::size_t kNarrowCurve = 12;
+// Each curve reads a file; longer lists show none.
+constexpr std::size_t kRowsWithCurve = 200;
+
+std::string curve_of(const Row& row) {
+  if (!row.as_run()) return "";
+  return sparkline(loss_curve(record::RunDirectory(row.view().folder).metrics(), kNarrowCurve));
+}
+
+// Returns the progress: finished epochs, or finished trials.
+std::string progress_of(const Row& row) {
+  if (const RunView* run = row.as_run()) return std::to_string(run->epochs);
+  const SweepView& sweep = *row.as_sweep();
+  const auto done = sweep.completed + sweep.stopped + sweep.failed;
+  return "sweep " + std::to_string(done) + "/" + std::to_string(sweep.trials);
+}
+
+// Returns the sweep to which all of these trials belong, "name/run-id"; "" if there is no such sweep.
+std::string sweep_of(const std::vector<Row>& rows) {
+  static const std::string kTrials = "/trials/";
+  const std::size_t end = rows.empty() ? std::string::npos : rows.front().run.rfind(kTrials);
+  if (end == std::string::npos) return "";
+  const std::string begin = rows.front().run.substr(0, end + kTrials.size());
+  const auto is_other = [&](const Row& row) {
+    return row.run.rfind('/') + 1 != begin.size() || !row.run.starts_with(begin);
+  };
+  return std::any_of(rows.begin(), rows.end(), is_other) ? "" : begin.substr(0, end);
+}
+
+// Returns "completed (patience)" for a run that a rule ended.
+std::string status_of(const Row& row) {
+  const RunView* run = row.as_run();
+  return run ? status_in_words(*run) : row.view().status;
+}
+
+}  // namespace
+
+void print_list(const std::vector<Row>& rows, std::ostream& out, const Terminal& terminal) {
+  const std::string sweep = sweep_of(rows);
+  const std::vector<std::string> metrics = metrics_of(rows);
+  std::vector<Column> columns{{.header = sweep.empty() ? "run" : "trial"},
+                              {.header = "status", .colour = colour_of_status},
+                              {.header = "epochs", .right = true}};
+  for (const std::string& name : metrics) {
+    columns.push_back({.header = name, .right = true, .spare = name == "val_loss" ? 0 : name == "train_loss" ? 1 : 3});
+  }
+  columns.push_back({.header = "time", .right = true, .spare = 4});
+  columns.push_back({.header = "age", .right = true, .spare = 2});
+  columns.push_back({.header = "loss", .spare = 5});
+  Table table(std::move(columns));
+  const std::time_t now = std::time(nullptr);
+  for (const Row& row : rows) {
+    const bool with_curve = terminal.utf8 && rows.size() <= kRowsWithCurve;
+    std::vector<std::string> cells{sweep.empty() ? row.run : sweep + row.run.substr(row.run.rfind('/')), status_of(row),
+                                   progress_of(row)};
+    for (const std::string& name : metrics) cells.push_back(in_words(metric_of(row, name)));
+    cells.push_back(duration(row.view().seconds));
+    cells.push_back(age(row.view().started, now));
+    cells.push_back(with_curve ? curve_of(row) : "");
+    table.row(std::move(cells));
+  }
+  table.print(out, terminal);
+}
+
+void print_list_as_json(const std::vector<Row>& rows, std::ostream& out) {
+  config::Value runs = config::Value::array();
+  for (const Row& row : rows) {
+    runs.push_back(to_json(row));
+    // `show` prints the ranking.
+    runs.back().erase("ranking");
+  }
+  const config::Value all = {{"version", 1}, {"runs", std::move(runs)}};
+  out << all.dump(2, ' ', false, config::Value::error_handler_t::replace) << "\n";
 }
 
 }  // namespace ddp::report

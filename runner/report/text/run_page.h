@@ -1,11 +1,18 @@
 #pragma once
 
+#include <cstdint>
 #include <iosfwd>
+#include <string>
+#include <vector>
 
 #include "report/select/row.h"
-#include "report/text/terminal.h"
+#include "report/text/table.h"
 
 namespace ddp::report {
+
+// Returns the lines of a confusion matrix with aligned columns: a line for each right class, with its name if `names`
+// has one for each class.
+std::string in_lines(const std::vector<std::vector<std::int64_t>>& matrix, const std::vector<std::string>& names);
 
 // Prints the output of `show` for one run: its results and its files; for a sweep, its ranking. `row.run` names it.
 void print_page(const Row& row, std::ostream& out, const Terminal& terminal);
@@ -13,5 +20,9 @@ void print_page_as_json(const Row& row, std::ostream& out);
 
 // Prints the part of a sweep.
 void print_sweep(const std::string& name, const SweepView& sweep, std::ostream& out, const Terminal& terminal);
+
+// Prints the output of `list`: a table of runs and sweeps in the given order.
+void print_list(const std::vector<Row>& rows, std::ostream& out, const Terminal& terminal);
+void print_list_as_json(const std::vector<Row>& rows, std::ostream& out);
 
 }  // namespace ddp::report

@@ -1,12 +1,29 @@
 #pragma once
 
+#include <cstddef>
 #include <iosfwd>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "report/text/terminal.h"
-
 namespace ddp::report {
+
+// The abilities of the terminal behind stdout or stderr.
+struct Terminal {
+  std::size_t width = 80;  // in columns
+  bool cuts = false;       // cut longer lines, which would be wrapped; false if the output is not a terminal
+  bool utf8 = true;
+  bool colour = false;
+};
+
+Terminal terminal_of_stdout();
+Terminal terminal_of_stderr();
+
+// Returns the columns that a UTF-8 text takes in a terminal: two for a wide character, none for a combining one.
+std::size_t text_width(std::string_view text);
+
+// Returns the text, cut to this number of columns; `mark` ends a text that was cut.
+std::string clipped(std::string_view text, std::size_t width, std::string_view mark);
 
 struct Column {
   std::string header = {};

@@ -14,12 +14,12 @@ namespace ddp::checkpoint {
 
 // The bytes of a safetensors file (format/safetensors.h), in memory that is reused for the next save. Tensors are
 // copied into it while training only reads them; another thread writes the file while training changes them.
-class SafetensorsImage {
+class SnapshotBytes {
  public:
-  SafetensorsImage() = default;
-  ~SafetensorsImage();
-  SafetensorsImage(const SafetensorsImage&) = delete;
-  SafetensorsImage& operator=(const SafetensorsImage&) = delete;
+  SnapshotBytes() = default;
+  ~SnapshotBytes();
+  SnapshotBytes(const SnapshotBytes&) = delete;
+  SnapshotBytes& operator=(const SnapshotBytes&) = delete;
 
   // Allocates and touches the memory for a file of these tensors, which is most of the work of a first begin() and
   // finish(). Throws ddp::Error (training).

@@ -1,4 +1,4 @@
-#include "base/shared_mapping.h"
+#include "base/shared_memory.h"
 
 #include <sys/mman.h>
 #include <cerrno>
@@ -9,6 +9,12 @@
 #include "base/file_descriptor.h"
 
 namespace ddp {
+namespace {
+
+// Address space only: a memory page counts once it is written to.
+constexpr std::size_t kBytesPerRank = 4u << 20;
+
+}  // namespace
 
 SharedMapping::SharedMapping(std::size_t bytes) : size_(bytes) {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -29,6 +35,16 @@ SharedMapping& SharedMapping::operator=(SharedMapping&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
   return *this;
+}
+
+GroupMemory::GroupMemory(int ranks)
+    : mapping_(kBytesPerRank * static_cast<std::size_t>(ranks)), file_(memfd_create("ddp-exp", MFD_CLOEXEC)) {}
+
+MeetingPlace GroupMemory::at(MeetingPlace place) const {
+  place.memory = mapping_.data();
+  place.memory_bytes = mapping_.size();
+  place.shared_file = file_.get();
+  return place;
 }
 
 }  // namespace ddp

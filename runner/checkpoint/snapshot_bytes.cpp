@@ -1,4 +1,4 @@
-#include "checkpoint/image.h"
+#include "checkpoint/snapshot_bytes.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/file_descriptor.h"
-#include "base/pages.h"
+#include "base/shared_memory.h"
 #include "format/safetensors.h"
 
 namespace ddp::checkpoint {
@@ -68,11 +68,11 @@ void write_pages(const FileDescriptor& out, const char* data, std::uint64_t size
 
 }  // namespace
 
-SafetensorsImage::~SafetensorsImage() {
+SnapshotBytes::~SnapshotBytes() {
   if (data_ != nullptr) munmap(data_, capacity_);
 }
 
-bool SafetensorsImage::take(std::uint64_t bytes) {
+bool SnapshotBytes::take(std::uint64_t bytes) {
   if (bytes <= capacity_) return false;
   if (data_ != nullptr) munmap(std::exchange(data_, nullptr), std::exchange(capacity_, 0));
   // Without huge pages: on a virtual machine whose host must first find them, touching them took eight times longer.
@@ -83,12 +83,12 @@ bool SafetensorsImage::take(std::uint64_t bytes) {
   return true;
 }
 
-void SafetensorsImage::reserve(const NamedTensors& steady, const NamedTensors& changing) {
+void SnapshotBytes::reserve(const NamedTensors& steady, const NamedTensors& changing) {
   if (!take(in_pages(Layout(steady, changing).size))) return;
   for (std::uint64_t page = 0; page < capacity_; page += kPage) static_cast<volatile char*>(data_)[page] = 0;
 }
 
-void SafetensorsImage::add(const at::Tensor& tensor, char* to, bool steady) {
+void SnapshotBytes::add(const at::Tensor& tensor, char* to, bool steady) {
   if (tensor.nbytes() == 0) return;
   if (!steady || !tensor.is_cpu() || !tensor.is_contiguous()) {
     at::from_blob(to, tensor.sizes(), tensor.options().device(at::kCPU)).copy_(tensor.detach());
@@ -101,7 +101,7 @@ void SafetensorsImage::add(const at::Tensor& tensor, char* to, bool steady) {
   }
 }
 
-void SafetensorsImage::begin(const NamedTensors& steady, const NamedTensors& changing) {
+void SnapshotBytes::begin(const NamedTensors& steady, const NamedTensors& changing) {
   const Layout layout(steady, changing);
   take(in_pages(layout.size));
   size_ = layout.size;
@@ -117,7 +117,7 @@ void SafetensorsImage::begin(const NamedTensors& steady, const NamedTensors& cha
   std::memset(next, 0, in_pages(size_) - size_);
 }
 
-void SafetensorsImage::finish() {
+void SnapshotBytes::finish() {
   for (std::size_t i = 0; (i = taken_++) < pieces_.size();) {
     std::memcpy(pieces_[i].to, pieces_[i].from, pieces_[i].bytes);
     if (++copied_ == pieces_.size()) copied_.notify_all();
@@ -125,7 +125,7 @@ void SafetensorsImage::finish() {
   for (std::size_t copied; (copied = copied_) < pieces_.size();) copied_.wait(copied);
 }
 
-record::Digest SafetensorsImage::write(const fs::path& file, const std::function<void()>& moved) const {
+record::Digest SnapshotBytes::write(const fs::path& file, const std::function<void()>& moved) const {
   FileDescriptor out = create(file, size_);
   write_pages(out, data_, in_pages(size_), file.string(), moved);
   if (ftruncate(out.get(), static_cast<off_t>(size_)) != 0 || fsync(out.get()) != 0) {
