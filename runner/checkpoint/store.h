@@ -39,7 +39,7 @@ struct Checkpoint {
 // A copy of all contents of a checkpoint at one moment. Training continues while it is written.
 struct Snapshot {
   State state;
-  std::map<std::string, SnapshotBytes> images;   // by the names of the states
+  std::map<std::string, SnapshotBytes> bytes;    // by the names of the states
   std::map<std::string, std::string> documents;  // texts, by file name
 
   // Finishes the copies. Several threads may call it.
