@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "base/shell_word.h"
+#include "base/own_command.h"
 #include "launch/plan/plan.h"
 
 namespace ddp::launch {

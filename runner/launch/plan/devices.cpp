@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "base/safe_name.h"
+#include "base/paths.h"
 #include "launch/plan/plan.h"
 #include "launch/process/child.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/limits.h"
-#include "record/file/hash.h"
-#include "record/kept_sources.h"
+#include "record/file/input_file.h"
+#include "record/saves/checkpoint_settings.h"
 #include "schedule/scheduler.h"
 
 namespace ddp::launch {
