@@ -6,7 +6,7 @@
 #   PREFIX/share/ddp-exp/       example experiments, their JSON Schema, and python/export_model.py
 #   PREFIX/share/               the manual page, and completion for bash, zsh and fish
 # The component "bundle" adds system libraries that not every system has. scripts/setup/package/staging.py uses it.
-# LibTorch and Arrow stay outside (launch/library/libtorch.h and base/optional_library.cpp say where the program looks).
+# LibTorch and Arrow stay outside (launch/library/libtorch.h and base/installation.cpp say where the program looks).
 set(ddp_parts ddp-exp ddp_core ddp_rank)
 if(DDP_WITH_NCCL)
   list(APPEND ddp_parts ddp_nccl)

@@ -11,7 +11,6 @@
 #include "base/error.h"
 
 namespace ddp::checkpoint {
-
 namespace {
 
 using Json = nlohmann::json;

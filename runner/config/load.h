@@ -36,7 +36,7 @@ class Loaded {
   std::int64_t model_devices = 1;  // the most devices of a rank that the model can use
   Strategy strategy = {};
   bool holds_data = false;               // the dataset holds tensors in memory that ranks can share
-  std::set<std::string> libraries = {};  // libraries that the datasets need (base/optional_library.h)
+  std::set<std::string> libraries = {};  // libraries that the datasets need (base/installation.h)
 };
 
 // A file of the key `sources` and the place that names it.

@@ -12,7 +12,6 @@
 #include "base/error.h"
 
 namespace ddp::dist {
-
 namespace {
 
 // More values distinguish more indices; a table of this size fits into the cache.

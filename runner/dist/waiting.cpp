@@ -23,7 +23,6 @@
 #include "config/value.h"
 
 namespace ddp::dist {
-
 namespace {
 
 bool has_any(std::string_view text, std::initializer_list<std::string_view> words) {

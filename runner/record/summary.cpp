@@ -8,7 +8,6 @@
 #include "record/file/atomic_file.h"
 
 namespace ddp::record {
-
 namespace {
 
 constexpr const char* kForm = "%Y-%m-%dT%H:%M:%SZ";

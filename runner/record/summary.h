@@ -40,7 +40,7 @@ struct Summary {
   std::string status = "running";  // running | completed | failed | interrupted
   std::string stopped_by;          // the rule that ended a completed run before its last step; empty: none did
   std::string name;
-  std::string started;  // in the format of record/timestamp.h; of a resumed run, its first start
+  std::string started;  // as timestamp() gives it; of a resumed run, its first start
   std::int64_t epochs = 0;
   std::int64_t steps = 0;
   std::int64_t skipped_steps = 0;  // of these, left out because a loss or a gradient was not finite

@@ -6,7 +6,6 @@
 #include "base/error.h"
 
 namespace ddp::tensorboard {
-
 namespace {
 
 using Clock = std::chrono::steady_clock;

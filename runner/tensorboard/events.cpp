@@ -18,7 +18,6 @@
 
 namespace ddp::tensorboard {
 namespace fs = std::filesystem;
-
 namespace {
 
 static_assert(std::endian::native == std::endian::little);

@@ -1,18 +1,18 @@
-#include "base/paths.h"
-
 #include <sys/wait.h>
 #include <unistd.h>
 #include <new>
 #include <stdexcept>
 
+#include "base/glob.h"
 #include "base/own_command.h"
+#include "base/paths.h"
 #include "catch.h"
 #include "errors.h"
+#include "record/scratch.h"
 #include "words.h"
 
 namespace ddp {
 namespace fs = std::filesystem;
-namespace {}  // namespace
 
 TEST_CASE("an exception of std::filesystem becomes an error with the act, the paths and the reason") {
   std::error_code missing = std::make_error_code(std::errc::no_such_file_or_directory);
@@ -63,6 +63,26 @@ TEST_CASE("a path in a printed command is one word of the shell and never an opt
   CHECK(path_word("/a/b-c_d.toml") == "/a/b-c_d.toml");
   CHECK(path_word("two words") == "'two words'");
   CHECK(path_word("-x/run") == "./-x/run");
+}
+
+TEST_CASE("a glob gives the files that match it, sorted by their bytes") {
+  const record::Scratch scratch;
+  const std::string folder = scratch.folder().string() + "/";
+  for (const char* name : {"b.npy", "a-10.npy", "a-2.npy", "B.npy", "c.txt", "sub/d.npy"}) scratch.write(name, "");
+  CHECK(matching_paths(folder + "*.npy") ==
+        std::vector<std::string>{folder + "B.npy", folder + "a-10.npy", folder + "a-2.npy", folder + "b.npy"});
+  CHECK(matching_paths(folder + "[ab].npy") == std::vector<std::string>{folder + "b.npy"});
+  CHECK(matching_paths(folder + "*/?.npy") == std::vector<std::string>{folder + "sub/d.npy"});
+  CHECK(matching_paths(folder + "none*").empty());
+}
+
+TEST_CASE("a path without a pattern, or with a name that exists literally, is itself") {
+  const record::Scratch scratch;
+  const std::string name = (scratch.folder() / "x[1].npy").string();
+  scratch.write("x[1].npy", "");
+  scratch.write("x1.npy", "");
+  CHECK(matching_paths(name) == std::vector<std::string>{name});
+  CHECK(matching_paths("/nowhere/x.npy") == std::vector<std::string>{"/nowhere/x.npy"});
 }
 
 }  // namespace ddp

@@ -1,8 +1,8 @@
-#include "report/text/table.h"
-
 #include <sstream>
 
 #include "catch.h"
+#include "report/text/run_page.h"
+#include "report/text/table.h"
 
 namespace ddp::report {
 namespace {
@@ -83,6 +83,17 @@ TEST_CASE("colour is used only on a terminal that has it") {
   table.row({"failed", "1"});
   CHECK(printed_table(table, {}).find('\x1b') == std::string::npos);
   CHECK(printed_table(table, {.cuts = true, .colour = true}) == "status  x\n\x1b[31mfailed\x1b[0m  1\n");
+}
+
+TEST_CASE("a confusion matrix has a line for each right class, with its name if the data give one") {
+  CHECK(in_lines({{2, 0}, {1, 10}}, {}) ==
+        "class  predicted as   0   1\n"
+        "0                     2   0\n"
+        "1                     1  10");
+  CHECK(in_lines({{2, 0}, {1, 10}}, {"no", "yes, with a long remark"}) ==
+        "class  predicted as         0   1\n"
+        "0 no                        2   0\n"
+        "1 yes, with a long remark   1  10");
 }
 
 }  // namespace ddp::report

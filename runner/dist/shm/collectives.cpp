@@ -6,7 +6,6 @@
 #include "base/error.h"
 
 namespace ddp::dist {
-
 namespace {
 
 constexpr int kBytesBits = 40;

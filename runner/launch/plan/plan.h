@@ -55,7 +55,7 @@ struct Start {
 struct Plan {
   config::Experiment experiment;  // backend, threads, batch_size and device_pool are set
   config::Strategy strategy;
-  std::set<std::string> libraries;               // that datasets need (base/optional_library.h)
+  std::set<std::string> libraries;               // that datasets need (base/installation.h)
   bool holds_data = false;                       // the dataset keeps tensors in memory that ranks can share
   std::vector<std::vector<std::string>> groups;  // by rank of this machine: "cpu" or "cuda:3", the first one leads
   std::vector<Gpu> gpus;                         // of this machine

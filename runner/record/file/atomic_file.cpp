@@ -12,7 +12,6 @@
 
 namespace ddp::record {
 namespace fs = std::filesystem;
-
 namespace {
 
 // `file`: the name that a person knows, not a temporary one.

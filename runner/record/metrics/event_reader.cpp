@@ -14,7 +14,6 @@
 #include "config/text/json_text.h"
 
 namespace ddp::record {
-
 namespace {
 
 constexpr std::uint64_t kBlock = 256 << 10;

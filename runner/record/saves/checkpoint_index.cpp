@@ -21,7 +21,6 @@
 
 namespace ddp::record {
 namespace fs = std::filesystem;
-
 namespace {
 
 constexpr std::uint64_t kLargestComplete = 64;

@@ -13,7 +13,6 @@
 
 namespace ddp::record {
 namespace fs = std::filesystem;
-
 namespace {
 
 // Returns a checkpoint's own settings; an empty path if it has none.

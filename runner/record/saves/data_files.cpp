@@ -21,7 +21,6 @@
 
 namespace ddp::record {
 namespace fs = std::filesystem;
-
 namespace {
 
 constexpr std::int64_t kNanoseconds = 1'000'000'000;

@@ -33,7 +33,7 @@ struct DataFile {
 inline constexpr std::size_t kFilesByName = 1000;
 
 // Returns the states of all files that the options of [dataset], [validation] dataset and [test] dataset name, in the
-// order of the options, and then the files of the model (model_files.h). A glob stands for its current matches, a
+// order of the options, and then the files of the model. A glob stands for its current matches, a
 // folder for its files. Leaves out files that do not exist, and files that the set-up downloaded: a checksum guards
 // their content.
 std::vector<DataFile> data_files(const config::Experiment& experiment);

@@ -22,7 +22,6 @@
 
 namespace ddp::record {
 namespace fs = std::filesystem;
-
 namespace {
 
 constexpr const char* kRemoved = ".removed";

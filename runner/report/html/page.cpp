@@ -20,7 +20,6 @@
 
 namespace ddp::report {
 namespace fs = std::filesystem;
-
 namespace {
 
 using config::Value;

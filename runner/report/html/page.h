@@ -22,7 +22,7 @@ config::Value runs_data(const std::vector<std::filesystem::path>& runs);
 
 config::Value sweep_data(const std::filesystem::path& sweep);
 
-// Returns the data of report/html/page_data.h or of `plan --preview` (commands/look/preview) as one self-contained HTML
+// Returns data as above, or of `plan --preview` (commands/look/preview) as one self-contained HTML
 // file: style and script are inside, nothing is loaded, and its Content-Security-Policy blocks everything else. No text
 // of the data can end its element.
 std::string page(const config::Value& data);

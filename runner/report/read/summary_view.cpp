@@ -26,7 +26,6 @@
 
 namespace ddp::report {
 namespace fs = std::filesystem;
-
 namespace {
 
 using config::Value;

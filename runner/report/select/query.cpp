@@ -20,7 +20,6 @@
 #include "report/select/row.h"
 
 namespace ddp::report {
-
 namespace {
 
 constexpr std::string_view kBlanks = " \t\n";

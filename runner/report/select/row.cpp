@@ -10,7 +10,6 @@
 
 namespace ddp::report {
 namespace fs = std::filesystem;
-
 namespace {
 
 void note(Catalog& catalog, const std::string& where, const std::string& what) {

@@ -19,7 +19,6 @@
 
 namespace ddp::report {
 namespace fs = std::filesystem;
-
 namespace {
 
 constexpr const char* kHead = "class  predicted as";

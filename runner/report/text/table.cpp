@@ -13,7 +13,6 @@
 #include <string_view>
 
 namespace ddp::report {
-
 namespace {
 
 std::string environment(const char* name) {
