@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "launch/watch/live_line.h"
-#include "report/text/text_width.h"
+#include "report/text/table.h"
 #include "report/text/words.h"
 
 namespace ddp::sweep {

@@ -2,15 +2,14 @@
 
 #include "base/log.h"
 #include "base/own_command.h"
-#include "base/shell_word.h"
 #include "launch/plan/start.h"
 #include "launch/run/run_summary.h"
 #include "launch/run/train.h"
 #include "launch/start/probe.h"
+#include "record/saves/checkpoint_index.h"
 #include "record/saves/checkpoint_settings.h"
 #include "record/saves/data_files.h"
-#include "record/saves/return_point.h"
-#include "record/saves/whole_checkpoint.h"
+#include "record/saves/retention.h"
 #include "report/read/summary_view.h"
 
 namespace ddp::sweep {

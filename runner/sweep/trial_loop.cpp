@@ -14,11 +14,10 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/own_command.h"
-#include "base/safe_name.h"
-#include "base/shell_word.h"
+#include "base/paths.h"
 #include "launch/run/run_summary.h"
 #include "record/file/atomic_file.h"
-#include "record/timestamp.h"
+#include "record/summary.h"
 #include "report/read/summary_view.h"
 
 namespace ddp::sweep {

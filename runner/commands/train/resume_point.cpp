@@ -4,7 +4,7 @@
 #include "commands/train/resumption.h"
 #include "config/difference.h"
 #include "launch/run/train.h"
-#include "record/saves/ended_by.h"
+#include "record/saves/checkpoint_settings.h"
 
 namespace ddp::commands {
 namespace {

@@ -22,7 +22,7 @@
 #include "launch/plan/start.h"
 #include "launch/run/train.h"
 #include "launch/start/held_data.h"
-#include "record/kept_sources.h"
+#include "record/saves/checkpoint_settings.h"
 
 namespace ddp::commands {
 namespace {

@@ -7,7 +7,6 @@
 
 #include "base/log.h"
 #include "base/own_command.h"
-#include "base/shell_word.h"
 #include "launch/process/program.h"
 #include "record/file/atomic_file.h"
 

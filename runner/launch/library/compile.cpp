@@ -25,7 +25,7 @@
 #include "launch/process/child.h"
 #include "launch/process/stop_signals.h"
 #include "record/file/atomic_file.h"
-#include "record/file/hash.h"
+#include "record/file/input_file.h"
 
 namespace ddp::launch {
 namespace fs = std::filesystem;

@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/file_descriptor.h"
 #include "base/installation.h"
-#include "base/optional_library.h"
 #include "base/paths.h"
 #include "launch/library/version.h"
 #include "launch/process/program.h"

@@ -17,10 +17,10 @@
 #include "launch/library/run_copy.h"
 #include "launch/library/version.h"
 #include "record/file/atomic_file.h"
-#include "record/metrics/epoch_history.h"
 #include "record/metrics/event_lines.h"
-#include "record/saves/checkpoint_copy.h"
-#include "record/timestamp.h"
+#include "record/metrics/event_reader.h"
+#include "record/saves/retention.h"
+#include "record/summary.h"
 
 namespace ddp::launch {
 namespace fs = std::filesystem;

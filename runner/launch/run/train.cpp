@@ -3,7 +3,6 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/own_command.h"
-#include "base/shell_word.h"
 #include "launch/cluster/node_watch.h"
 #include "launch/library/run_copy.h"
 #include "launch/run/run_summary.h"
@@ -13,12 +12,10 @@
 #include "record/file/atomic_file.h"
 #include "record/metrics/event_lines.h"
 #include "record/metrics/metrics_log.h"
-#include "record/saves/content_samples.h"
+#include "record/saves/checkpoint_index.h"
+#include "record/saves/checkpoint_settings.h"
 #include "record/saves/data_files.h"
-#include "record/saves/ended_by.h"
-#include "record/saves/model_files.h"
-#include "record/saves/return_point.h"
-#include "record/saves/whole_checkpoint.h"
+#include "record/saves/retention.h"
 
 namespace ddp::launch {
 namespace fs = std::filesystem;

@@ -13,8 +13,8 @@
 #include "launch/start/held_data.h"
 #include "rank/check.h"
 #include "record/file/atomic_file.h"
-#include "record/file/hash.h"
-#include "record/saves/model_files.h"
+#include "record/file/input_file.h"
+#include "record/saves/data_files.h"
 
 namespace ddp::launch {
 namespace fs = std::filesystem;
