@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "base/group_memory.h"
 #include "base/log.h"
+#include "base/shared_memory.h"
 #include "record/saves/checkpoint_settings.h"
 
 namespace ddp::launch {

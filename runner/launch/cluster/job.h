@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/file_descriptor.h"
-#include "base/meeting_place.h"
+#include "base/shared_memory.h"
 #include "launch/cluster/node_link.h"
 #include "launch/plan/plan.h"
 #include "launch/watch/supervisor.h"
