@@ -9,6 +9,7 @@ namespace ddp::datasets {
 config::Option path_option(const std::string& doc) {
   return {.name = "path",
           .doc = doc,
+          .aliases = {"data_dir", "data_path", "root", "file", "filename"},
           .required = true,
           .path = true,
           .types = {config::Type::text, config::Type::list},

@@ -22,7 +22,12 @@ struct MlpOptions {
        .range = config::at_least(1),
        .from_data = "in_features"},
       in_features);
-    f({.name = "hidden", .doc = "widths of the hidden layers", .range = config::at_least(1), .required = true}, hidden);
+    f({.name = "hidden",
+       .doc = "widths of the hidden layers",
+       .aliases = {"hidden_layer_sizes", "hidden_sizes", "hidden_dims", "hidden_size"},
+       .range = config::at_least(1),
+       .required = true},
+      hidden);
     f({.name = "out_features",
        .doc = "values of the prediction; default: number of the data's classes or target columns",
        .range = config::at_least(1),

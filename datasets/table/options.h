@@ -27,13 +27,17 @@ struct TableSection {
     f(path_option("file or list of files; a name with * means all matching files, sorted by name"), path);
     f({.name = "target",
        .doc = "column to predict, or a list of columns",
+       .aliases = {"label", "labels", "target_column", "label_column"},
        .required = true,
        .types = {Type::text, Type::list},
        .item = Type::text},
       target);
     f({.name = "features", .doc = "input columns; default: all other columns"}, features);
     f({.name = "drop", .doc = "columns to leave out"}, drop);
-    f({.name = "categories", .doc = "columns of names: each becomes one column (0 or 1) per value"}, categories);
+    f({.name = "categories",
+       .doc = "columns of names: each becomes one column (0 or 1) per value",
+       .aliases = {"categorical", "cat_features", "categorical_features"}},
+      categories);
     f({.name = "classes",
        .doc = "values of the target, in the order of the model's outputs; default: the sorted values of the training "
               "rows",
@@ -46,6 +50,7 @@ struct TableSection {
       missing);
     f({.name = "normalise",
        .doc = "scaling of numbers: StandardScaler or MinMaxScaler, fitted on the training rows",
+       .aliases = {"normalize", "standardize", "scaler"},
        .choices = {"none", "standard", "minmax"}},
       normalise);
     f({.name = "normalise_targets", .doc = "standardise targets that are numbers; predict undoes it"},
@@ -61,7 +66,10 @@ struct CsvSection : TableSection {
 
   void fields(config::Fields& f) {
     TableSection::fields(f);
-    f({.name = "delimiter", .doc = "character between two cells; default: a comma, in .tsv files a tab"}, delimiter);
+    f({.name = "delimiter",
+       .doc = "character between two cells; default: a comma, in .tsv files a tab",
+       .aliases = {"sep", "separator"}},
+      delimiter);
     f({.name = "header", .doc = "the first line names the columns; otherwise their names are 0, 1, …"}, header);
     f({.name = "missing_values", .doc = "cells that are missing; in quotes only if they are empty, or of numbers"},
       missing_values);

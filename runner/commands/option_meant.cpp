@@ -7,37 +7,23 @@
 #include "base/own_command.h"
 #include "commands/option_text.h"
 #include "commands/options_of_others.h"
-#include "config/check/check.h"
-#include "config/check/common_names.h"
 #include "config/components.h"
-#include "config/compose/compose.h"
+#include "config/text/compose.h"
 #include "config/experiment.h"
+#include "config/suggest.h"
 
 namespace ddp::commands {
 namespace {
 
-bool is_count(const std::string& text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-}
-
-// Returns the device pool that a word of other programs means: "auto" for "cuda", "[1]" for "cuda:1".
-std::string pool_meant(const std::string& value) {
-  const std::string plain = config::plain_name(value);
-  if (plain == "cpu") return R"(["cpu","cpu"])";
-  if (plain.starts_with("cuda:")) return "[" + plain.substr(5) + "]";
-  if (is_count(value) && value != "0") return value;
-  const bool lists_gpus = !value.empty() && value.find_first_not_of("0123456789,") == std::string::npos;
-  return lists_gpus ? "[" + value + "]" : "auto";
-}
-
 bool is_like_path(const std::string& value) { return value.find_first_of("./") != std::string::npos; }
 
-// Returns "key=value" for a key of the experiment. A section stands for its key that probably takes the value.
 std::string assignment(const std::string& key, const std::string& value) {
-  if (key == "device_pool") return key + "=" + pool_meant(value);
-  if (key == "dataset" && is_like_path(value)) return "dataset.path=" + value;
-  const config::FirstKey* const first = config::first_key(key);
-  return (first == nullptr ? key : key + "." + first->key) + "=" + (value.empty() ? "…" : value);
+  return key + "=" + (value.empty() ? "…" : value);
+}
+
+std::string plain_name(std::string name) {
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
 }
 
 constexpr const char* kNoSweepHere =
@@ -59,10 +45,8 @@ std::string in_place_of(const CLI::App& verb, const CLI::Option& here, const std
 
 // Returns the key of the experiment that a name means; empty: none.
 std::string key_meant(const std::string& name) {
-  const config::CommonName* const common = config::find_common_name(name);
-  return common != nullptr
-             ? common->key
-             : config::place_of_key(name, config::describe<config::Experiment>(), config::Components::installed());
+  const std::vector<config::Option> options = config::describe<config::Experiment>();
+  return config::same_name(name, config::keys_of(options, config::Components::installed()));
 }
 
 // Finds the command's own option for a name in another spelling, or for a key of the experiment.
@@ -87,7 +71,7 @@ std::string option_for_key(const CLI::App& verb, const std::string& name, const 
 std::string option_meant(const CLI::App& verb, const std::string& option, const std::string& value) {
   if (const std::string sbatch = sbatch_meant(verb, option, value); !sbatch.empty()) return sbatch;
   if (const std::string sweep = multirun_meant(verb, option); !sweep.empty()) return sweep;
-  const std::string name = config::plain_name(option.substr(std::min(option.find_first_not_of('-'), option.size())));
+  const std::string name = plain_name(option.substr(std::min(option.find_first_not_of('-'), option.size())));
   if (name.empty()) return "";
   if (const CLI::Option* const same = own_option(verb, name)) return in_place_of(verb, *same, value);
   if (const OptionOfOthers* const known = option_of_others(verb, name, value)) {
@@ -97,8 +81,6 @@ std::string option_meant(const CLI::App& verb, const std::string& option, const 
   if (const std::string key = key_of_sweep(verb, name); !key.empty()) {
     return "set a key of the sweep with --set " + shell_word(assignment(key, value));
   }
-  const config::CommonName* const common = config::find_common_name(name);
-  if (common != nullptr && !*common->key) return as_called(common->words);
   const std::string key = key_meant(name);
   return key.empty() ? "" : "set a key of the experiment with --set " + shell_word(assignment(key, value));
 }
@@ -113,7 +95,6 @@ std::string word_meant(const CLI::App& verb, const std::string& word) {
   const auto without_value =
       std::find_if(given.begin(), given.end(), [](const auto& set) { return set.find('=') == std::string::npos; });
   if (without_value != given.end()) return "a setting is one word: --set " + shell_word(*without_value + "=" + word);
-  if (const auto of_hydra = config::hydra_override(word)) return of_hydra->what + ": " + of_hydra->remedy;
   if (word.find('=') != std::string::npos) return "a setting needs its option: --set " + shell_word(word);
   const bool measures = verb.get_name() == "eval" && is_like_path(word);
   return measures ? "other data are a setting: --set " + shell_word("dataset.path=" + word) : "";

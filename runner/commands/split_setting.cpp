@@ -12,7 +12,6 @@
 #include "base/error.h"
 #include "base/own_command.h"
 #include "config/text/source.h"
-#include "config/text/value_advice.h"
 
 namespace ddp::commands {
 namespace {
@@ -70,9 +69,7 @@ std::optional<Split> split_list(const Words& words, std::size_t at) {
     if (next == words.size() || is_option(words[next])) return std::nullopt;
     joined += " " + words[next];
   }
-  const std::size_t value = joined.find('=') + 1;
-  const std::string quoted = config::with_quoted_words(std::string_view(joined).substr(value));
-  return Split{.words = joined, .meant = quoted.empty() ? joined : joined.substr(0, value) + quoted};
+  return Split{.words = joined, .meant = joined};
 }
 
 // `at`: the place of the setting's first word. Returns nothing for a setting that is one word.

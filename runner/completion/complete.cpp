@@ -7,14 +7,15 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/embedded.h"
 #include "base/error.h"
-#include "completion/files.h"
-#include "completion/runs.h"
-#include "completion/settings.h"
 #include "config/load.h"
 #include "record/run_directory.h"
 
 namespace ddp::completion {
+
+extern const std::span<const EmbeddedFile> kShells;  // from runner/completion/shells
+
 namespace {
 
 using Texts = std::vector<std::string>;
@@ -145,6 +146,15 @@ Candidates argument(const std::string& verb, const Given& given, const std::stri
   return words == choices.end() || !given.arguments.empty() ? Candidates() : starting(words->second, typed);
 }
 
+constexpr std::string_view kProgram = "@program@";
+
+// Quotes a text as one word for any of the three shells.
+std::string quoted(const std::string& text) {
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? "'\\''" : std::string(1, c);
+  return word + "'";
+}
+
 }  // namespace
 
 Candidates complete(const CLI::App& app, const Texts& words, const Choices& choices) {
@@ -162,6 +172,21 @@ Candidates complete(const CLI::App& app, const Texts& words, const Choices& choi
   Candidates found = value_of(typed.substr(0, equals), name, given, typed.substr(equals + 1), choices);
   for (Candidate& candidate : found) candidate.text.insert(0, typed, 0, equals + 1);
   return found;
+}
+
+std::vector<std::string> shells() {
+  std::vector<std::string> names;
+  for (const EmbeddedFile& file : kShells) names.emplace_back(file.name);
+  return names;
+}
+
+std::string shell_script(const std::string& shell, const std::filesystem::path& program) {
+  for (const EmbeddedFile& file : kShells) {
+    if (file.name != shell) continue;
+    std::string script(file.text);
+    return script.replace(script.find(kProgram), kProgram.size(), quoted(program.string()));
+  }
+  throw usage_error("no completion for \"" + shell + "\"", "", "use bash, zsh or fish");
 }
 
 }  // namespace ddp::completion

@@ -1,15 +1,25 @@
 #include "config/components.h"
 
+#include <unistd.h>
+#include <filesystem>
 #include <fstream>
 #include <utility>
 
 #include "base/error.h"
 #include "base/installation.h"
+#include "base/log.h"
+#include "config/registry.h"
 
 namespace ddp::config {
 namespace {
 
 constexpr int kVersion = 1;
+
+// "models/mlp.cpp:12". The path of the checkout is left out: it means nothing on another machine.
+std::string file_and_line(const SourceLine& where) {
+  const std::filesystem::path file = where.file;
+  return (file.parent_path().filename() / file.filename()).string() + ":" + std::to_string(where.line);
+}
 
 }  // namespace
 
@@ -73,6 +83,13 @@ Components Components::installed() {
   } catch (const Value::exception&) {
     throw usage_error("is damaged", file.string(), how_to_mend());
   }
+}
+
+void refuse_second_registration(const std::string& kind, const std::string& name, const SourceLine& first,
+                                const SourceLine& second) {
+  log::error("two files register the " + kind + " \"" + name + "\": " + file_and_line(first) + " and " +
+             file_and_line(second) + "\n  give one of them another name");
+  _exit(2);
 }
 
 }  // namespace ddp::config

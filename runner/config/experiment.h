@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -128,6 +129,31 @@ inline constexpr std::int64_t kIgnoredByDefault = -100;
 // Reads "250 steps"; returns nothing for any other text.
 std::optional<std::int64_t> steps_in(const std::string& text);
 
+// A condition on the number of dimensions of a parameter: "ndim<2".
+struct Condition {
+  std::string comparison;  // "<", "<=", ">", ">=", "=="
+  std::int64_t ndim = 0;
+
+  bool holds(std::int64_t dimensions) const;
+  // False if the condition holds for no number of dimensions.
+  bool can_hold() const;
+};
+
+// Is the text a condition rather than a pattern of names?
+bool is_condition(const std::string& text);
+// Returns nothing if the text is not a valid condition.
+std::optional<Condition> condition_of(const std::string& text);
+
+// One table of [[groups]]: parameters with their own options of the optimizer.
+struct ParameterGroup {
+  Value match;  // a pattern of names or a condition, or a list of them
+  double lr_scale = 1;
+  Value options = Value::object();  // options of the optimizer that the group sets, without match and lr_scale
+
+  std::vector<std::string> patterns() const;
+  void fields(Fields& f);
+};
+
 // An experiment file as plain structs; its fields' defaults are the file's defaults.
 struct Experiment {
   std::string name;
@@ -153,7 +179,7 @@ struct Experiment {
   Clip clip;
   Ema ema;
   std::vector<std::string> freeze;  // patterns of names of parameters that get no gradient
-  Value groups = Value::array();    // of parameters, with their own options: config/groups.h
+  Value groups = Value::array();    // of parameters, with their own options: parameter_groups()
   std::string on_nan = "stop";
   Value device_pool = "auto";                    // "auto", a count, or a list: launch::device_groups reads it
   std::optional<std::int64_t> devices_per_rank;  // default: 1, or the group size of a device_pool with groups
@@ -187,5 +213,49 @@ struct Experiment {
   std::optional<Components> components_;
   Direction direction_ = Direction::less;  // of best_metric()
 };
+
+// The parameter groups of a checked experiment, in the order of the file.
+std::vector<ParameterGroup> parameter_groups(const Experiment& experiment);
+
+// Adds the options of the optimizer except lr to the keys of [[groups]]. They get no defaults: a group inherits missing
+// options from [optimizer]. An empty name adds the options of every optimizer.
+void supply_group_keys(std::vector<Option>& options, const Components& components, const std::string& optimizer);
+
+// A key at the top of a file that is short for a key of a section.
+struct ShortForm {
+  const char* key;
+  const char* section;
+};
+inline constexpr std::array<ShortForm, 2> kShortForms{{{"backend", "distributed"}, {"save_every", "checkpoint"}}};
+
+// A section that may be given as a text, which is the value of one of its keys.
+inline constexpr std::array<ShortForm, 1> kTextForms{{{"path", "init_from"}}};
+
+// Two keys of which a file may give only one. The given one replaces an inherited other one.
+struct Alternatives {
+  const char* section;  // of the two keys; "": at the top
+  const char* first;
+  const char* second;
+};
+inline constexpr std::array<Alternatives, 3> kAlternatives{
+    {{"", "epochs", "steps"}, {"", "batch_size", "global_batch_size"}, {"clip", "norm", "value"}}};
+
+// The same, but config.toml contains both keys, one with a default without effect. check/rules reports a file
+// that gives both.
+inline constexpr Alternatives kWarmups{"scheduler", "warmup_steps", "warmup"};
+
+// A key that users may expect, but that does not exist.
+struct AbsentKey {
+  const char* section;  // of the key; "": at the top
+  const char* key;
+  const char* what;
+  const char* hint;
+};
+inline constexpr std::array<AbsentKey, 2> kAbsentKeys{
+    {{"", "cuda_graph",
+      "there is no \"cuda_graph\" yet: CUDA graphs need a GPU, and this version has not been tried on one",
+      "leave it out"},
+     {"groups", "lr", "a group has no \"lr\", it has \"lr_scale\"",
+      "lr_scale = 0.1 multiplies the learning rate that the optimizer and the scheduler give for each step"}}};
 
 }  // namespace ddp::config

@@ -3,16 +3,9 @@
 #include <cstdint>
 
 #include "config/experiment.h"
+#include "config/run_part.h"
 
 namespace ddp::config {
-
-// The length of a run: micro-batches per rank and epoch, optimizer steps, epochs.
-struct Length {
-  std::int64_t micro_batches_per_epoch = 0;  // endless datasets: 0
-  std::int64_t steps_per_epoch = 0;
-  std::int64_t steps = 0;
-  std::int64_t epochs = 0;
-};
 
 // Returns how many of `size` samples are held out for validation.
 std::int64_t held_out(std::int64_t size, double split);

@@ -1,12 +1,14 @@
 #include "config/load.h"
 
+#include <algorithm>
+
 #include "base/paths.h"
 #include "config/check/check.h"
-#include "config/check/check_root.h"
 #include "config/check/rules.h"
-#include "config/compose/compose.h"
-#include "config/groups.h"
-#include "config/texts.h"
+#include "config/experiment.h"
+#include "config/option/parameter.h"
+#include "config/text/compose.h"
+#include "config/text/toml.h"
 
 namespace ddp::config {
 namespace {
@@ -60,17 +62,43 @@ void supply_ema(Node& root) {
   supply("every", Kind::integer, Ema::kEvery);
 }
 
+// True for a size that must equal the size of the data; a model may exceed the other sizes.
+bool is_exact(const std::string& fact, const Value& facts) {
+  if (fact == "out_features") return !facts.contains("num_classes");
+  return fact == "in_features" || fact == "in_channels" || fact == "image_size";
+}
+
+void check_size(const Option& option, const Value& given, const Value& facts, const Loaded& loaded) {
+  const Value& size = facts.at(option.from_data);
+  if (!given.is_number_integer() || !size.is_number_integer()) return;
+  const bool fits = is_exact(option.from_data, facts) ? given == size : given >= size;
+  if (fits) return;
+  const std::string key = "model." + option.name;
+  const bool counts_classes = option.from_data == "out_features" && facts.contains("num_classes");
+  throw loaded.error(key,
+                     "\"" + key + "\" is " + given.dump() + ", but the data of \"" + loaded.experiment.dataset.name +
+                         "\" have " + size.dump() + (counts_classes ? " classes" : " (" + option.from_data + ")"),
+                     "leave it out: the data determine it");
+}
+
+// The error of a size that neither the file nor the data give.
+Error no_size(const Option& option, const Loaded& loaded) {
+  return loaded.error("model",
+                      "\"model." + option.name + "\" is missing, and the dataset \"" + loaded.experiment.dataset.name +
+                          "\" does not determine it",
+                      "give it: " + option.doc);
+}
+
 }  // namespace
 
-void supply_loss(Node& root, const Components& components, Problems& problems) {
+void supply_loss(Node& root, const Components& components, Mistakes& mistakes) {
   const Node* dataset = root.at_path("dataset.name");
   const Spec* spec = dataset && dataset->text() ? components.find("dataset", *dataset->text()) : nullptr;
   if (!spec || root.at_path("loss.name")) return;
   if (!spec->traits.contains("loss")) {
     if (!root.find("loss"))
-      problems.add(root.place, "\"loss\" is missing",
-                   "give one: the dataset \"" + spec->name +
-                       "\" implies none; \"cross_entropy\" for classes, \"mse\" for numbers");
+      mistakes.add(root.place, "\"loss\" is missing: the dataset \"" + spec->name + "\" implies none",
+                   "\"cross_entropy\" for classes, \"mse\" for numbers");
     return;
   }
   const SourceRange place = dataset->place;
@@ -85,11 +113,11 @@ std::string name_of_file(const std::filesystem::path& file) {
   return like.empty() ? stem : like;  // the check refuses it
 }
 
-Error Loaded::error(const std::string& path, const std::string& what, const std::string& remedy) const {
+Error Loaded::error(const std::string& path, const std::string& what, const std::string& hint) const {
   const auto place = places.find(path);
-  if (place == places.end()) return usage_error("\"" + path + "\": " + what, file, remedy);
+  if (place == places.end()) return usage_error("\"" + path + "\": " + what, file, hint);
   const std::string lines = excerpt(place->second);
-  return usage_error(lines.empty() ? what : what + "\n" + lines, where(path), remedy);
+  return usage_error(lines.empty() ? what : what + "\n" + lines, where(path), hint);
 }
 
 std::string Loaded::where(const std::string& path) const {
@@ -108,21 +136,21 @@ std::string Loaded::blamed(const std::string& path) const {
 
 bool Loaded::given(const std::string& path) const { return places.count(path) > 0; }
 
-Loaded check_root(Node root, const std::filesystem::path& file, const Components& components, Problems& problems) {
+Loaded check_root(Node root, const std::filesystem::path& file, const Components& components, Mistakes& mistakes) {
   Loaded loaded;
   loaded.file = file.string();
   keep_texts_as_typed(root, "", root, {}, components);
   note_places(root, "", loaded);
   root.entries.erase("sweep");  // load_sweep reads it
   const Node given = root;
-  supply_loss(root, components, problems);
+  supply_loss(root, components, mistakes);
   supply_ema(root);
   inherit_dataset(root, "validation");
   inherit_dataset(root, "test");
   std::vector<Option> options = describe<Experiment>();
   supply_names(options, components);
   supply_group_keys(options, components, optimizer_of(root));
-  Value values = Checker(options, components, problems).check(root, given);
+  Value values = Checker(options, components, mistakes).check(root, given);
   if (!root.find("name")) values["name"] = name_of_file(file);
   loaded.experiment = read<Experiment>(values);
   if (!loaded.experiment.ema.on()) loaded.experiment.ema = {};
@@ -140,13 +168,13 @@ Loaded check_root(Node root, const std::filesystem::path& file, const Components
     if (dataset == &e.dataset) loaded.holds_data = spec->traits.value("held", false);
     if (spec->traits.contains("library")) loaded.libraries.insert(spec->traits["library"].get<std::string>());
   }
-  check_rules(root, loaded.experiment, components, problems);
+  check_rules(root, loaded.experiment, mistakes);
   return loaded;
 }
 
 std::vector<NamedSource> named_sources(const std::filesystem::path& file, const std::vector<std::string>& sets) {
-  Problems problems;
-  const std::optional<Node> root = compose(file, sets, describe<Experiment>(), problems);
+  Mistakes mistakes;
+  const std::optional<Node> root = compose(file, sets, describe<Experiment>(), mistakes);
   const Node* list = root ? root->find("sources") : nullptr;
   std::vector<NamedSource> sources;
   if (!list) return sources;
@@ -159,12 +187,43 @@ std::vector<NamedSource> named_sources(const std::filesystem::path& file, const 
 }
 
 Loaded load(const std::filesystem::path& file, const std::vector<std::string>& sets, const Components& components) {
-  Problems problems;
-  std::optional<Node> root = compose(file, sets, describe<Experiment>(), problems);
-  if (!root) throw problems.error();
-  Loaded loaded = check_root(std::move(*root), file, components, problems);
-  if (!problems.empty()) throw problems.error();
+  Mistakes mistakes;
+  std::optional<Node> root = compose(file, sets, describe<Experiment>(), mistakes);
+  if (!root) throw mistakes.error();
+  Loaded loaded = check_root(std::move(*root), file, components, mistakes);
+  if (!mistakes.empty()) throw mistakes.error();
   return loaded;
+}
+
+std::string to_toml(const Experiment& experiment) { return to_toml(write(experiment)); }
+
+bool leaves_sizes(const Experiment& e) {
+  const Components components = e.components();
+  const Spec* model = components.find("model", e.model.name);
+  return model != nullptr && std::any_of(model->options.begin(), model->options.end(), [&](const Option& option) {
+           return !option.from_data.empty() && !e.model.options.contains(option.name);
+         });
+}
+
+void fill_sizes(Experiment& e, const Loaded& loaded, const Value& facts) {
+  const Components components = e.components();
+  const Spec* model = components.find("model", e.model.name);
+  if (model == nullptr) return;
+  const auto left = [&](const Option& option) {
+    return !option.from_data.empty() && !e.model.options.contains(option.name) && !facts.contains(option.from_data);
+  };
+  const auto undetermined = std::find_if(model->options.begin(), model->options.end(), left);
+  if (undetermined != model->options.end()) throw no_size(*undetermined, loaded);
+  for (const Option& option : model->options) {
+    if (option.from_data.empty()) continue;
+    const auto given = e.model.options.find(option.name);
+    const bool told = facts.contains(option.from_data);
+    if (given != e.model.options.end()) {
+      if (told) check_size(option, *given, facts, loaded);
+    } else if (told) {
+      e.model.options[option.name] = facts.at(option.from_data);
+    }
+  }
 }
 
 }  // namespace ddp::config

@@ -1,9 +1,12 @@
 #include "config/run_part.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <map>
 #include <string_view>
+#include <utility>
 
 #include "base/error.h"
 
@@ -30,6 +33,7 @@ std::optional<RunPart::Unit> unit_in(std::string_view text) {
   if (text == "%" || text == " %") return RunPart::Unit::share;
   return {};
 }
+constexpr std::int64_t kLongestSpan = 1'000'000'000;
 
 }  // namespace
 
@@ -67,6 +71,37 @@ std::int64_t steps_of(const Value& value, const Length& run, const std::string& 
   const auto part = value.is_string() ? read_run_part(value.get<std::string>()) : std::nullopt;
   if (!part) throw usage_error("is not a part of a run", key, "give steps, or a text such as \"10 epochs\" or \"5%\"");
   return part->steps_of(run, key);
+}
+
+std::optional<std::int64_t> read_time_span(const std::string& text) {
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  std::int64_t seconds = 0;
+  for (const auto& [unit, length] : {std::pair{'d', 86400}, {'h', 3600}, {'m', 60}, {'s', 1}}) {
+    std::uint32_t count = 0;
+    const auto [rest, error] = std::from_chars(at, end, count);
+    if (error != std::errc{} || rest == end || *rest != unit) continue;
+    seconds += static_cast<std::int64_t>(count) * length;
+    at = rest + 1;
+  }
+  if (at != end || seconds < 1 || seconds > kLongestSpan) return {};
+  return seconds;
+}
+
+const TextForm& text_form(const std::string& name) {
+  static const std::map<std::string, TextForm> kForms = {
+      {kPartForm,
+       {.in_words = "a text such as \"10 epochs\", \"200 steps\" or \"5%\" (of the run)",
+        .pattern = R"(^[0-9]+(\.[0-9]+)?( steps?| epochs?| ?%)$)",
+        .fits = [](const std::string& text) { return read_run_part(text).has_value(); }}},
+      {kTimeSpanForm,
+       {.in_words = "a text such as \"2h30m\", with days (d), hours (h), minutes (m) and seconds (s)",
+        .pattern = "^([0-9]+[dhms])*$",
+        .fits = [](const std::string& text) { return text.empty() || read_time_span(text).has_value(); }}},
+  };
+  const auto found = kForms.find(name);
+  if (found == kForms.end()) throw usage_error("components.json names an unknown form \"" + name + "\"");
+  return found->second;
 }
 
 }  // namespace ddp::config

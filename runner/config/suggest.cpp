@@ -85,6 +85,15 @@ std::string beginning_of(const std::string& typed, const std::vector<Named>& kno
   return longest == nullptr ? "" : path_of(*longest);
 }
 
+// Returns the path of the first name with the typed one among its words: "val_rmse" for "rmse".
+std::string with_word(const std::string& typed, const std::vector<Named>& known) {
+  const auto has = [&](const Named& one) {
+    return ("_" + one.name + "_").find("_" + typed + "_") != std::string::npos;
+  };
+  const auto found = std::find_if(known.begin(), known.end(), has);
+  return found == known.end() || typed.empty() ? "" : path_of(*found);
+}
+
 // Adds the keys of a section, once for each name.
 void add_keys(const std::vector<Option>& options, const std::string& section, std::vector<Named>& keys) {
   for (const Option& option : options) {
@@ -114,7 +123,9 @@ std::string nearest_name(const std::string& typed, const std::vector<Named>& kno
   for (const Named& one : known) names.push_back(one.name);
   for (const Named& one : known) names.insert(names.end(), one.aliases.begin(), one.aliases.end());
   const std::string near = nearest(typed, names);
-  return near.empty() ? beginning_of(typed, known) : same_name(near, known);
+  if (!near.empty()) return same_name(near, known);
+  const std::string begun = beginning_of(typed, known);
+  return begun.empty() ? with_word(typed, known) : begun;
 }
 
 std::string hint_of_name(const std::string& typed, const std::vector<Named>& known, const std::string& what) {
@@ -194,17 +205,6 @@ std::string nearest_file(const std::string& name, const std::vector<std::string>
 std::string suggestion(const std::string& name, const std::vector<std::string>& candidates, const std::string& what) {
   if (const std::string near = nearest(name, candidates); !near.empty()) return "did you mean \"" + near + "\"?";
   return listed(candidates, what);
-}
-
-std::string with_word(const std::string& name, const std::vector<std::string>& candidates) {
-  const auto has = [](const std::string& words, const std::string& word) {
-    return ("_" + words + "_").find("_" + word + "_") != std::string::npos;
-  };
-  auto found = std::find_if(candidates.begin(), candidates.end(), [&](const auto& one) { return has(one, name); });
-  if (found == candidates.end()) {
-    found = std::find_if(candidates.begin(), candidates.end(), [&](const auto& one) { return has(name, one); });
-  }
-  return found == candidates.end() ? "" : *found;
 }
 
 }  // namespace ddp::config

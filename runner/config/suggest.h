@@ -43,8 +43,4 @@ std::string nearest_file(const std::string& name, const std::vector<std::string>
 // The same in the form of hint_of_name().
 std::string suggestion(const std::string& name, const std::vector<std::string>& candidates, const std::string& what);
 
-// Returns the first candidate that has `name` among its words, "save_every" for "every"; else the first one that is
-// among the words of `name`, "every" for "update_every". Empty: none.
-std::string with_word(const std::string& name, const std::vector<std::string>& candidates);
-
 }  // namespace ddp::config

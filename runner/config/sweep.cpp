@@ -1,16 +1,16 @@
 #include "config/sweep.h"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
+#include <set>
+#include <string_view>
 
 #include "config/check/check.h"
-#include "config/check/check_root.h"
-#include "config/check/metric_rules.h"
-#include "config/compose/compose.h"
-#include "config/compose/forms.h"
-#include "config/sweep_metric.h"
-#include "config/sweep_mistakes.h"
-#include "config/text/to_toml.h"
-#include "config/texts.h"
+#include "config/check/rules.h"
+#include "config/experiment.h"
+#include "config/text/compose.h"
+#include "config/text/toml.h"
 
 namespace ddp::config {
 namespace {
@@ -59,12 +59,88 @@ Node assignment(const std::string& key, const SourceRange& key_place, Node value
   return table;
 }
 
+constexpr std::size_t kMostCombinations = 1000;
+
+// Sections whose keys decide which metrics are measured. The dataset gives the loss if the file names none.
+constexpr std::string_view kDeciding[] = {"metrics", "loss", "validation", "dataset"};
+
+bool decides(const Parameter& parameter) {
+  const std::string section = parameter.key.substr(0, parameter.key.find('.'));
+  return std::find(std::begin(kDeciding), std::end(kDeciding), section) != std::end(kDeciding);
+}
+
+std::vector<Point> combinations(const std::vector<Parameter>& parameters) {
+  std::vector<Point> all(1);
+  for (const Parameter& parameter : parameters) {
+    std::vector<Point> longer;
+    for (const Point& point : all) {
+      for (const Node& value : parameter.samples()) {
+        if (longer.size() == kMostCombinations) break;
+        longer.push_back(point);
+        longer.back().push_back(value);
+      }
+    }
+    all = std::move(longer);
+  }
+  return all;
+}
+
+// "loss = "mse", validation.split = 0"
+std::string point_in_words(const std::vector<Parameter>& parameters, const Point& point) {
+  std::string text;
+  for (std::size_t i = 0; i < point.size(); ++i) {
+    text += (i > 0 ? ", " : "") + parameters[i].key + " = " +
+            to_value(point[i]).dump(-1, ' ', false, Value::error_handler_t::replace);
+  }
+  return text;
+}
+
+// Returns the settings of an experiment in which these parameters have these values.
+using Composed = std::function<Node(const std::vector<Parameter>& parameters, const Point& point)>;
+
+// Checks that every trial measures the metric of the sweep, for each combination of the values that decide this, up to
+// a limit. Adds a mistake at `place`, with the values that cause it.
+void check_sweep_metric(const Sweep& sweep, const SourceRange& place, const Composed& composed,
+                        const Components& components, Mistakes& mistakes) {
+  std::vector<Parameter> deciding;
+  std::copy_if(sweep.parameters.begin(), sweep.parameters.end(), std::back_inserter(deciding), decides);
+  std::set<std::string> told;  // each reason once, with the first values that have it
+  for (const Point& point : combinations(deciding)) {
+    Mistakes of_trial;  // trial() reports them
+    Node root = composed(deciding, point);
+    supply_loss(root, components, of_trial);
+    const auto why = unmeasured(sweep.metric.name, root, components);
+    if (!why || !told.insert(why->what).second) continue;
+    const std::string with = deciding.empty() ? "" : ", in a trial with " + point_in_words(deciding, point);
+    mistakes.add(place, why->what + with, why->hint);
+  }
+}
+
+// Adds the mistakes of the experiment itself, with each value of each parameter once. For a sweep whose [sweep] has
+// mistakes: without them the check of all trials reports the same.
+void check_experiment_of(const LoadedSweep& loaded, Mistakes& mistakes) {
+  constexpr std::size_t kMostChecks = 1000;
+  const std::vector<Parameter>& parameters = loaded.sweep.parameters;
+  Point first;
+  for (const Parameter& parameter : parameters) first.push_back(parameter.samples().front());
+  loaded.trial(first, mistakes);
+  std::size_t checks = 1;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    Point point = first;
+    for (const Node& value : parameters[i].samples()) {
+      if (++checks > kMostChecks) return;
+      point[i] = value;
+      loaded.trial(point, mistakes);
+    }
+  }
+}
+
 }  // namespace
 
 // Reads the [sweep] table.
 class SweepReader {
  public:
-  SweepReader(const Components& components, Problems& problems) : components_(components), problems_(problems) {}
+  SweepReader(const Components& components, Mistakes& mistakes) : components_(components), mistakes_(mistakes) {}
 
   LoadedSweep read(const std::filesystem::path& file, Node root) {
     LoadedSweep loaded;
@@ -78,7 +154,6 @@ class SweepReader {
     loaded.base_ = std::move(root);
     const Node* name = loaded.base_.find("name");
     loaded.name = name && name->text() ? *name->text() : name_of_file(file);
-    take_misplaced_keys(section, components_, problems_);
     read_section(section, loaded);
     return loaded;
   }
@@ -91,14 +166,14 @@ class SweepReader {
     // An unknown method is one mistake: the options of every method are accepted, to report no further ones.
     std::vector<Option> options = spec ? common_options(components_) : sweep_options(components_);
     if (spec) options.insert(options.end(), spec->options.begin(), spec->options.end());
-    loaded.section_ = Checker(options, components_, problems_).check_section(section, "sweep", "method", method);
+    loaded.section_ = Checker(options, components_, mistakes_).check_section(section, "sweep", "method", method);
     const auto common = config::read<SweepOptions>(loaded.section_);
     Sweep& sweep = loaded.sweep;
     sweep.method = {.name = method, .options = loaded.section_};
     for (const char* key : {"method", "metric", "goal", "retries", "parameters"}) sweep.method.options.erase(key);
     sweep.retries = common.retries;
     read_goal(common, loaded);
-    read_what_varies(section, method, loaded);
+    read_what_varies(section, loaded);
     check_goal(section, common, loaded);
     if (spec) read_epochs(section, *spec, loaded);
   }
@@ -116,35 +191,33 @@ class SweepReader {
   void check_goal(const Node& section, const SweepOptions& common, const LoadedSweep& loaded) {
     const Node* metric = section.find("metric");
     if (metric && common.metric.empty()) return;  // the check has reported it
-    const Compose compose = [&](const std::vector<Parameter>& parameters, const Point& point) {
-      Problems of_trial;  // trial() reports them
+    const Composed composed = [&](const std::vector<Parameter>& parameters, const Point& point) {
+      Mistakes of_trial;  // trial() reports them
       return loaded.composed(parameters, point, of_trial);
     };
-    check_sweep_metric(loaded.sweep, metric ? metric->place : section.key, compose, components_, problems_);
+    check_sweep_metric(loaded.sweep, metric ? metric->place : section.key, composed, components_, mistakes_);
   }
 
-  void read_what_varies(const Node& section, const std::string& method, LoadedSweep& loaded) {
+  void read_what_varies(const Node& section, LoadedSweep& loaded) {
     const Node* table = section.find("parameters");
     if (!table || (table->is_table() && table->entries.empty())) {
-      return problems_.add(
+      return mistakes_.add(
           section.key, "[sweep.parameters] is missing",
-          std::string("give the keys to vary, such as \"optimizer.lr\" = ") +
-              (method == "grid" ? "[0.1, 0.01, 0.001]" : "{ min = 1e-4, max = 0.1, scale = \"log\" }"));
+          "give the keys to vary, such as \"optimizer.lr\" = [0.1, 0.01], or = { min = 1e-4, max = 0.1 }");
     }
     if (!table->is_table()) return;  // the check has reported it
     std::vector<Option> options = describe<Experiment>();
     supply_names(options, components_);
-    loaded.sweep.parameters = read_parameters(*table, options, components_, problems_);
+    loaded.sweep.parameters = read_parameters(*table, options, components_, mistakes_);
     if (loaded.sweep.parameters.size() > kMostParameters) {
-      problems_.add(table->key, "more than " + std::to_string(kMostParameters) + " parameters vary");
+      mistakes_.add(table->key, "more than " + std::to_string(kMostParameters) + " parameters vary");
     }
     for (const Parameter& parameter : loaded.sweep.parameters) {
       // All trials share the components of one list of sources.
       const bool is_fixed = parameter.key == "name" || parameter.key == "extends" || parameter.key == "sources";
       if (!is_fixed && !parameter.key.starts_with("sweep")) continue;
-      problems_.add(parameter.place, in_quotes(parameter.key) + " cannot vary", "leave it out of [sweep.parameters]");
+      mistakes_.add(parameter.place, in_quotes(parameter.key) + " cannot vary", "leave it out of [sweep.parameters]");
     }
-    check_varied_keys(loaded.sweep.parameters, options, components_, problems_);
     check_what_excludes(loaded.sweep.parameters);
     Node found = *table;
     const std::vector<Parameter> given = loaded.sweep.parameters;
@@ -157,7 +230,7 @@ class SweepReader {
     make_paths_absolute(found, loaded.base_, loaded.sweep.parameters, components_);
     loaded.section_["parameters"] = to_value(found);
     // The journal names the values that sweep.toml has: a resumed sweep compares them.
-    Problems reported;
+    Mistakes reported;
     loaded.sweep.parameters = read_parameters(found, options, components_, reported);
   }
 
@@ -172,7 +245,7 @@ class SweepReader {
       const auto first = named(two, two.first);
       const auto second = named(two, two.second);
       if (first == parameters.end() || second == parameters.end()) continue;
-      problems_.add(std::max(first, second)->key_place,
+      mistakes_.add(std::max(first, second)->key_place,
                     in_quotes(first->key) + " and " + in_quotes(second->key) + " both vary",
                     "a trial can have only one of them: vary one");
     }
@@ -184,7 +257,7 @@ class SweepReader {
     Node& base = loaded.base_;
     const Node* most = section.find(method.traits.value("epochs", ""));
     if (most && most->kind == Kind::integer) {
-      Problems none;
+      Mistakes none;
       assign(base, {assignment("epochs", most->key, *most)}, describe<Experiment>(), none);
     }
     const Node* epochs = base.find("epochs");
@@ -194,7 +267,7 @@ class SweepReader {
   }
 
   const Components& components_;
-  Problems& problems_;
+  Mistakes& mistakes_;
 };
 
 Value Sweep::named(const Point& point) const {
@@ -203,7 +276,7 @@ Value Sweep::named(const Point& point) const {
   return values;
 }
 
-Node LoadedSweep::composed(const std::vector<Parameter>& parameters, const Point& point, Problems& problems) const {
+Node LoadedSweep::composed(const std::vector<Parameter>& parameters, const Point& point, Mistakes& mistakes) const {
   std::vector<Node> assigned;
   for (std::size_t i = 0; i < point.size(); ++i) {
     Node value = point[i];
@@ -211,18 +284,18 @@ Node LoadedSweep::composed(const std::vector<Parameter>& parameters, const Point
     assigned.push_back(assignment(parameters[i].key, parameters[i].key_place, std::move(value)));
   }
   Node root = base_;
-  assign(root, std::move(assigned), describe<Experiment>(), problems);
+  assign(root, std::move(assigned), describe<Experiment>(), mistakes);
   return root;
 }
 
-Loaded LoadedSweep::trial(const Point& point, Problems& problems) const {
-  return check_root(composed(sweep.parameters, point, problems), file, components_, problems);
+Loaded LoadedSweep::trial(const Point& point, Mistakes& mistakes) const {
+  return check_root(composed(sweep.parameters, point, mistakes), file, components_, mistakes);
 }
 
 Loaded LoadedSweep::trial(const Point& point) const {
-  Problems problems;
-  Loaded loaded = trial(point, problems);
-  if (!problems.empty()) throw problems.error();
+  Mistakes mistakes;
+  Loaded loaded = trial(point, mistakes);
+  if (!mistakes.empty()) throw mistakes.error();
   return loaded;
 }
 
@@ -260,25 +333,25 @@ std::vector<Option> sweep_options(const Components& components) {
 }
 
 bool has_sweep(const std::filesystem::path& file, const std::vector<std::string>& sets) {
-  Problems problems;
-  const std::optional<Node> root = compose(file, sets, describe<Experiment>(), problems);
+  Mistakes mistakes;
+  const std::optional<Node> root = compose(file, sets, describe<Experiment>(), mistakes);
   return root && root->find("sweep");
 }
 
 LoadedSweep load_sweep(const std::filesystem::path& file, const std::vector<std::string>& sets,
                        const Components& components) {
-  Problems problems;
-  std::optional<Node> root = compose(file, sets, describe<Experiment>(), problems);
-  if (!root) throw problems.error();
+  Mistakes mistakes;
+  std::optional<Node> root = compose(file, sets, describe<Experiment>(), mistakes);
+  if (!root) throw mistakes.error();
   const Node* section = root->find("sweep");
   if (!section || !section->is_table()) {
     throw usage_error("the file has no [sweep] table", file.string(),
                       "give the keys to vary:\n    [sweep.parameters]\n    \"optimizer.lr\" = [0.1, 0.01, 0.001]");
   }
-  LoadedSweep loaded = SweepReader(components, problems).read(file, std::move(*root));
-  if (problems.empty()) return loaded;
-  check_experiment_of(loaded, problems);
-  throw problems.error();
+  LoadedSweep loaded = SweepReader(components, mistakes).read(file, std::move(*root));
+  if (mistakes.empty()) return loaded;
+  check_experiment_of(loaded, mistakes);
+  throw mistakes.error();
 }
 
 }  // namespace ddp::config

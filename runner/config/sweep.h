@@ -37,8 +37,8 @@ class LoadedSweep {
   SourceRange place;                          // of [sweep]
   std::map<std::string, SourceRange> places;  // of its keys: "sweep.min_epochs"
 
-  // The experiment with these values. Adds its mistakes to `problems`, at the places of the sweep's values.
-  Loaded trial(const Point& point, Problems& problems) const;
+  // The experiment with these values. Adds its mistakes to `mistakes`, at the places of the sweep's values.
+  Loaded trial(const Point& point, Mistakes& mistakes) const;
   // The same, but throws ddp::Error (usage) with all mistakes.
   Loaded trial(const Point& point) const;
 
@@ -57,7 +57,7 @@ class LoadedSweep {
   friend class SweepReader;
 
   // Returns the settings of an experiment in which these parameters have these values.
-  Node composed(const std::vector<Parameter>& parameters, const Point& point, Problems& problems) const;
+  Node composed(const std::vector<Parameter>& parameters, const Point& point, Mistakes& mistakes) const;
 
   Node base_;      // the experiment without [sweep]
   Value section_;  // [sweep]

@@ -3,7 +3,7 @@
 #include <iterator>
 
 #include "base/own_command.h"
-#include "config/text/to_toml.h"
+#include "config/text/toml.h"
 
 namespace ddp::rank {
 

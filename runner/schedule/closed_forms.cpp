@@ -48,7 +48,7 @@ const bool exponential_registered = schedulers().add<ExponentialOptions>(
 struct CosineOptions : Warmup {
   double min_lr = 0;
   void fields(config::Fields& f) {
-    f({.name = "min_lr", .doc = "lr at the end", .range = config::at_least(0)}, min_lr);
+    f({.name = "min_lr", .doc = "lr at the end", .aliases = {"eta_min"}, .range = config::at_least(0)}, min_lr);
     Warmup::fields(f);
   }
 };
@@ -66,7 +66,7 @@ struct PolynomialOptions : Warmup {
   double min_lr = 0;
   void fields(config::Fields& f) {
     f({.name = "power", .doc = "power of the remaining share of the run", .range = config::above(0)}, power);
-    f({.name = "min_lr", .doc = "lr at the end", .range = config::at_least(0)}, min_lr);
+    f({.name = "min_lr", .doc = "lr at the end", .aliases = {"eta_min"}, .range = config::at_least(0)}, min_lr);
     Warmup::fields(f);
   }
 };

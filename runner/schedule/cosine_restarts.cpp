@@ -14,7 +14,8 @@ struct CosineRestartsOptions : Warmup {
     add_run_part(f, "period", "steps to the first restart, or \"10 epochs\" or \"5%\"", period, /*least=*/1,
                  /*required=*/true);
     f({.name = "mult", .doc = "factor of the period at each restart", .range = config::between(1, 1e6)}, mult);
-    f({.name = "min_lr", .doc = "lr before each restart", .range = config::at_least(0)}, min_lr);
+    f({.name = "min_lr", .doc = "lr before each restart", .aliases = {"eta_min"}, .range = config::at_least(0)},
+      min_lr);
     Warmup::fields(f);
   }
 };
@@ -34,7 +35,8 @@ const bool cosine_restarts_registered = schedulers().add<CosineRestartsOptions>(
         const double progress = static_cast<double>(since) / static_cast<double>(period);
         return o.min_lr + (lr - o.min_lr) * (1 + std::cos(std::numbers::pi * progress)) / 2;
       });
-    });
+    },
+    {{"aliases", config::Value::array({"CosineAnnealingWarmRestarts"})}});
 
 }  // namespace
 }  // namespace ddp::schedule

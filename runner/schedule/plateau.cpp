@@ -25,7 +25,11 @@ void PlateauOptions::fields(config::Fields& f) {
     threshold_mode);
   f({.name = "cooldown", .doc = "validations after a change that do not count", .range = config::between(0, 1e9)},
     cooldown);
-  f({.name = "min_lr", .doc = "lower limit of lr, except during warm-up", .range = config::at_least(0)}, min_lr);
+  f({.name = "min_lr",
+     .doc = "lower limit of lr, except during warm-up",
+     .aliases = {"eta_min"},
+     .range = config::at_least(0)},
+    min_lr);
   f({.name = "eps", .doc = "changes of lr up to this size are skipped", .range = config::at_least(0)}, eps);
   Warmup::fields(f);
 }
@@ -37,10 +41,12 @@ PlateauOptions plateau_of(const config::Experiment& e) { return config::read<Pla
 namespace {
 
 // The schedule while lr has not been lowered.
-const bool plateau_registered = schedulers().add<PlateauOptions>(
-    kPlateau, "lr times factor when a metric stops improving", [](const PlateauOptions& o, const Horizon& horizon) {
-      return with_warmup(o, horizon, [lr = horizon.lr](auto, auto) { return lr; });
-    });
+const bool plateau_registered =
+    schedulers().add<PlateauOptions>(kPlateau, "lr times factor when a metric stops improving",
+                                     [](const PlateauOptions& o, const Horizon& horizon) {
+                                       return with_warmup(o, horizon, [lr = horizon.lr](auto, auto) { return lr; });
+                                     },
+                                     {{"aliases", {"ReduceLROnPlateau", "reduce_on_plateau"}}});
 
 }  // namespace
 }  // namespace ddp::schedule

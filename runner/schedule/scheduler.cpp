@@ -47,7 +47,11 @@ std::int64_t Warmup::steps(const Horizon& horizon) const {
 }
 
 void Warmup::fields(config::Fields& f) {
-  f({.name = "warmup_steps", .doc = "steps of a linear warm-up to lr", .range = config::at_least(0)}, warmup_steps);
+  f({.name = "warmup_steps",
+     .doc = "steps of a linear warm-up to lr",
+     .aliases = {"num_warmup_steps", "warmup_iters", "warmup_ratio", "warmup_epochs"},
+     .range = config::at_least(0)},
+    warmup_steps);
   add_run_part(f, "warmup", "warm-up as a part of the run: steps, \"2 epochs\" or \"5%\"", warmup, /*least=*/0);
 }
 

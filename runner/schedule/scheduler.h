@@ -6,7 +6,7 @@
 
 #include "config/experiment.h"
 #include "config/length.h"
-#include "config/option/text_form.h"
+#include "config/run_part.h"
 #include "config/registry.h"
 
 namespace ddp::schedule {

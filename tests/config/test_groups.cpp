@@ -1,8 +1,8 @@
 #include <tuple>
 
 #include "catch.h"
-#include "config/groups.h"
-#include "config/text/to_toml.h"
+#include "config/experiment.h"
+#include "config/text/toml.h"
 #include "scratch.h"
 
 namespace ddp::config {

@@ -1,5 +1,4 @@
 #include "catch.h"
-#include "config/fitting_model.h"
 #include "scratch.h"
 
 namespace ddp::config {
@@ -72,7 +71,8 @@ TEST_CASE("a missing required option of a component is an error") {
 TEST_CASE("the error about a key in the wrong section names the right section") {
   CHECK(contains(mistakes(kModelAndDataset + "lr = 0.1\n"), "did you mean \"optimizer.lr\"?"));
   CHECK(contains(mistakes(kModelAndDataset + "workers = 1\n"), "did you mean \"loader.workers\"?"));
-  CHECK(contains(mistakes(kModelAndDataset + "[loader]\nbatch_size = 1\n"), "move the line above the first [section]"));
+  CHECK(contains(mistakes(kModelAndDataset + "[loader]\nbatch_size = 1\n"),
+                 "did you mean \"batch_size\"? It belongs at the top"));
   CHECK(contains(mistakes(kModelAndDataset + "backnd = \"gloo\"\n"), "did you mean \"backend\"?"));
 }
 
@@ -105,6 +105,29 @@ TEST_CASE("the length and the items of a list are checked") {
   CHECK(contains(said("[0.9, 1]"), "\"optimizer.betas[1]\" must be a number from 0 to below 1, not 1"));
   CHECK(contains(said("[0.9, \"x\"]"), "\"optimizer.betas[1]\""));
   CHECK(contains(said("0.9"), "not 0.9"));
+  CHECK(contains(said("[0.9]"), "not a list of 1\n"));
+}
+
+TEST_CASE("a value in another unit or form is refused with the form that the key takes") {
+  for (const auto& [line, what] : std::vector<std::pair<std::string, std::string>>{
+           {"stop.max_time = 3600", "must be a text such as \"2h30m\""},
+           {"stop.max_time = \"2 hours 30 min\"", "must be a text such as \"2h30m\""},
+           {"grace = \"30s\"", "must be a number above 0"},
+           {"save_every = \"2 epochs\"", "must be an integer"},
+           {"validation.every = \"2 epochs\"", "must be epochs or steps"},
+           {"validation.split = 20", "must be a number from 0 to below 1, not 20"},
+           {"epochs = \"3\"", "must be an integer"},
+           {"deterministic = 1", "must be true or false, not 1"},
+           {"freeze = \"a.*\"", "must be a list of texts, not the text \"a.*\""},
+           {"optimizer.lr = [0.1, 0.2]", "must be a number of at least 0, not a list"},
+           {"clip = 1.5", "its keys: norm, value"},
+           {"groups = { match = \"*\" }", "must be a list of tables, not a table"},
+           {"device_pool = \"cuda:1\"", "give \"auto\" (every GPU, or two CPU ranks), 4, [0, 1]"}}) {
+    const std::string said = mistakes(kModelAndDataset + line + "\n");
+    INFO(said);
+    CHECK(said.starts_with("x.toml:3:"));
+    CHECK(contains(said, what));
+  }
 }
 
 TEST_CASE("each table of a list of layers is checked against its type") {
@@ -144,20 +167,6 @@ TEST_CASE("the error about an expected key that does not exist gives the reason"
   const std::string graphs = mistakes(kModelAndDataset + "cuda_graph = true\n");
   CHECK(contains(graphs, "x.toml:3:1: there is no \"cuda_graph\" yet: CUDA graphs need a GPU"));
   CHECK_FALSE(contains(graphs, "unknown key"));
-}
-
-TEST_CASE("images with their channels last and whole numbers are answered with the form that the model wants") {
-  const Value layers = {{{"type", "Conv2d"}, {"in_channels", 3}, {"out_channels", 4}, {"kernel_size", 3}}};
-  const auto remedy = [&](const std::vector<std::int64_t>& shape, bool integers = false) {
-    return remedy_for_layers(layers, {.shape = shape, .integers = integers, .has_scale = true}, "");
-  };
-  CHECK(remedy({8, 9, 3}) == "the model wants [n, 3, 8, 9]: move the channels first, as numpy.moveaxis(x, -1, 1) does");
-  CHECK(remedy({64, 3, 3}) == "give the first Conv2d in_channels = 64");
-  CHECK(contains(remedy({3, 8, 8}, true), "give dataset.scale"));
-  CHECK(contains(remedy({8, 8, 3}, true), "give dataset.scale"));
-  CHECK(contains(remedy({8, 8, 3}, true), "the model wants [n, 3, 8, 8]"));
-  CHECK(contains(fitting_models({.shape = {784}, .integers = true, .has_scale = true}, 10), "give dataset.scale"));
-  CHECK_FALSE(contains(fitting_models({.shape = {784}, .integers = true}, 10), "scale"));
 }
 
 }  // namespace ddp::config

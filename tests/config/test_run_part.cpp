@@ -1,6 +1,5 @@
 #include "catch.h"
 #include "config/run_part.h"
-#include "config/time_span.h"
 #include "errors.h"
 #include "schedule/scheduler.h"
 #include "scratch.h"

@@ -29,13 +29,13 @@ LoadedSweep sweep_of(const std::string& lines) {
 std::string told_of_sweep(const std::string& lines) {
   try {
     const LoadedSweep loaded = sweep_of(lines);
-    Problems problems;
+    Mistakes mistakes;
     for (const double u : {0.0, 0.999999}) {
       Point point;
       for (const Parameter& parameter : loaded.sweep.parameters) point.push_back(parameter.at(u));
-      loaded.trial(point, problems);
+      loaded.trial(point, mistakes);
     }
-    if (!problems.empty()) throw problems.error();
+    if (!mistakes.empty()) throw mistakes.error();
     return "";
   } catch (const Error& error) {
     return error.what();
@@ -82,38 +82,13 @@ TEST_CASE("the mistakes of [sweep] are reported together with all others of the 
   CHECK(contains(told(""), "\"epochs\" must be an integer"));
 }
 
-TEST_CASE("a wrong value of a sweep is answered with the value, not with a setting") {
+TEST_CASE("a key that varies under another name, and a key in [sweep] itself, are unknown keys at their place") {
   const std::string in = "[sweep.parameters]\n";
-  for (const auto& [line, remedy] :
-       std::vector<std::pair<std::string, std::string>>{{"freeze = [\"a.*\", [\"b.*\"]]", "give [\"a.*\"]"},
-                                                        {"epochs = [1, \"2\"]", "give 2"},
-                                                        {"\"stop.max_time\" = [3600]", "give \"3600s\""}}) {
-    const std::string told = told_of_sweep(in + line);
-    INFO(told);
-    CHECK(told.ends_with("\n  " + remedy));
-  }
-  for (const char* line : {"\"checkpoint.save_every\" = [\"100 steps\"]", "\"optimizer.lr\" = [[0.1, 0.2]]"}) {
-    const std::string told = told_of_sweep(in + line);
-    CHECK(contains(told, "must be"));
-    CHECK_FALSE(contains(told, "give "));
-  }
-}
-
-TEST_CASE("a key that varies under another name is answered with the line to write, or the line that has it") {
-  const std::string in = "[sweep.parameters]\n";
-  CHECK(contains(told_of_sweep(in + "lr = [0.1, 0.2]"),
-                 "did you mean \"optimizer.lr\"? Write \"optimizer.lr\" = [0.1, 0.2]"));
-  CHECK(contains(told_of_sweep(in + "max_epochs = [1, 2]"), "did you mean \"epochs\"? Write \"epochs\" = [1, 2]"));
-  CHECK(contains(told_of_sweep(in + "lr = [0.1]\n\"optimizer.lr\" = [0.2]"),
-                 "did you mean \"optimizer.lr\"? x.toml:6:1 varies it already: keep one of them"));
-  CHECK(contains(told_of_sweep("[sweep]\nmethod = \"bayes\"" + ("\n" + in) + "seed = [1]"), "give method = \"tpe\""));
-  CHECK(contains(told_of_sweep("[sweep]\ngoal = \"minimize\"" + ("\n" + in) + "seed = [1]"), "give goal = \"min\""));
+  CHECK(contains(told_of_sweep(in + "lr = [0.1, 0.2]"), "x.toml:5:1: unknown key \"lr\""));
+  CHECK(contains(told_of_sweep(in + "lr = [0.1, 0.2]"), "did you mean \"optimizer.lr\"?"));
+  CHECK(contains(told_of_sweep("[sweep]\nlr = [0.1]\n" + in + "seed = [1]"), "x.toml:5:1: method grid has no option"));
   CHECK(contains(told_of_sweep(in + "seed = { type = \"int\", min = 1, max = 2 }"),
                  "\n  a range: min, max, step, scale"));
-  CHECK(contains(told_of_sweep("[sweep]\nlr = [0.1]"), "write it below [sweep.parameters]: \"optimizer.lr\" = [0.1]"));
-  CHECK(contains(told_of_sweep("[sweep]\n\"optimizer.lr\" = [0.1]"), "\"optimizer.lr\" is not a key of [sweep]"));
-  CHECK(contains(told_of_sweep("[sweep]\nepochs = 3"), "\"epochs\" belongs outside of [sweep]"));
-  CHECK(contains(told_of_sweep(in + "optimizer.lr = { values = [0.1, 0.2] }"), "write \"optimizer.lr\" = [0.1, 0.2]"));
   CHECK(contains(told_of_sweep(in + "optimizer.lr = { low = 1, high = 2 }"), "a table without min and max"));
 }
 
@@ -160,9 +135,8 @@ TEST_CASE("two keys that exclude each other cannot both vary") {
   CHECK(told_of_sweep("clip.value = 1\n[sweep.parameters]\nclip.norm = [0.5, 1.0]") == "");
 }
 
-TEST_CASE("the error about missing sweep parameters shows an example for the method") {
-  CHECK(contains(told_of_sweep("[sweep]\nmethod = \"grid\""), "\"optimizer.lr\" = [0.1, 0.01, 0.001]"));
-  CHECK(contains(told_of_sweep("[sweep]\nmethod = \"random\""), "\"optimizer.lr\" = { min = 1e-4, max = 0.1"));
+TEST_CASE("the error about missing sweep parameters shows an example") {
+  CHECK(contains(told_of_sweep("[sweep]\nmethod = \"grid\""), "\"optimizer.lr\" = [0.1, 0.01]"));
 }
 
 TEST_CASE(

@@ -4,7 +4,6 @@
 #include <cstdio>
 
 #include "catch.h"
-#include "config/check/common_names.h"
 #include "scratch.h"
 
 namespace ddp::config {
@@ -78,29 +77,6 @@ TEST_CASE("validate reports files that the experiment names and that do not exis
                 "\"dataset.path\" = [\"one\", \"two\"]\n\"optimizer.lr\" = [0.1, 0.2]\n");
   const std::string swept = run("validate s.toml", "2>&1").out;
   CHECK(count(swept, "there is no such file") == 2);
-}
-
-TEST_CASE("validate says that only a shell replaces ~ in a path") {
-  const Scratch scratch;
-  scratch.write("x.toml",
-                "model = \"linear\"\ndataset = { name = \"npz\", path = \"~/x.npz\", inputs = \"a\", targets = \"b\" "
-                "}\nloss = \"mse\"\n");
-  CHECK(contains(run("validate x.toml", "2>&1").out, "write the whole path: only a shell replaces ~ and $NAME"));
-}
-
-TEST_CASE("the options of commands in remedies exist") {
-  const std::string help = run("run --help").out;
-  int options = 0;
-  for (const CommonName& one : common_names()) {
-    const std::string words = one.words;
-    for (std::size_t at = words.find("--"); at != std::string::npos; at = words.find("--", at + 1)) {
-      const std::string option = words.substr(at, words.find_first_of(" `", at) - at);
-      INFO(one.name << ": " << option);
-      CHECK(contains(help, option + " "));
-      ++options;
-    }
-  }
-  CHECK(options > 0);
 }
 
 TEST_CASE("validate expands a glob to the files that it matches") {

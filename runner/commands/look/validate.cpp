@@ -71,7 +71,7 @@ void look_into(const config::Loaded& loaded, ModelFiles& models, Findings& found
       add_once(found.mistakes, error.what());
     }
   }
-  const std::vector<Error> missing = config::missing_files(loaded, loaded.experiment.components());
+  const std::vector<Error> missing = config::missing_files(loaded);
   for (const Error& one : missing) add_once(found.mistakes, one.what());
   if (missing.empty()) {
     try {

@@ -189,12 +189,12 @@ std::unique_ptr<search::Search> make_search(const config::LoadedSweep& loaded) {
 }
 
 std::vector<config::Loaded> check_trials(const config::LoadedSweep& loaded, const search::Search& search) {
-  config::Problems problems;
+  config::Mistakes mistakes;
   std::vector<config::Loaded> trials;
   for (int trial = 0; trial < search.trials(); ++trial) {
-    trials.push_back(loaded.trial(search.point(trial), problems));
+    trials.push_back(loaded.trial(search.point(trial), mistakes));
   }
-  if (!problems.empty()) throw problems.error();
+  if (!mistakes.empty()) throw mistakes.error();
   return trials;
 }
 

@@ -11,7 +11,7 @@
 #include "commands/sets.h"
 #include "commands/sweep/prepare_sweep.h"
 #include "commands/sweep/slurm_options.h"
-#include "config/compose/compose.h"
+#include "config/text/compose.h"
 #include "config/load.h"
 #include "launch/library/plugin.h"
 

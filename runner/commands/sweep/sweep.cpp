@@ -18,7 +18,7 @@
 #include "commands/sweep/show_sweep.h"
 #include "commands/sweep/slurm_options.h"
 #include "commands/train/output.h"
-#include "config/compose/compose.h"
+#include "config/text/compose.h"
 #include "config/difference.h"
 #include "launch/cluster/launcher.h"
 #include "launch/library/plugin.h"

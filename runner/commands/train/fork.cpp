@@ -19,7 +19,7 @@
 #include "commands/train/resume.h"
 #include "commands/typed.h"
 #include "commands/use/while_saving.h"
-#include "config/compose/compose.h"
+#include "config/text/compose.h"
 #include "launch/library/plugin.h"
 #include "launch/run/run_summary.h"
 #include "launch/run/train.h"

@@ -41,7 +41,7 @@ std::string samples_of(const config::Experiment& e) {
 // Returns true if the key names files that only lie in another folder.
 bool moved(const std::string& key, const config::Experiment& before, const config::Experiment& now) {
   const auto names = [&](const config::Experiment& e) {
-    const auto files = config::named_files(e, e.components());
+    const auto files = config::named_files(e);
     return std::any_of(files.begin(), files.end(), [&](const auto& file) { return file.key == key; });
   };
   return names(before) && names(now) && samples_of(before) == samples_of(now);

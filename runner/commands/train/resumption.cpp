@@ -103,7 +103,7 @@ bool sets_batch_size(const std::vector<std::string>& sets) {
 std::vector<std::string> set_data_keys(const config::Experiment& before, const config::Experiment& now) {
   const config::Value changes = config::differences(config::write(before), config::write(now));
   std::vector<std::string> keys;
-  for (const auto& file : config::named_files(now, now.components())) {
+  for (const auto& file : config::named_files(now)) {
     const std::string section = file.key.substr(0, file.key.rfind('.'));
     const bool set = changes.contains(file.key) || changes.contains(section) || changes.contains(section + ".name");
     if (set) keys.push_back(file.key);
@@ -168,7 +168,7 @@ bool is_there(const std::string& path) {
 std::vector<std::string> moved_files(const config::Experiment& trained, const config::Experiment& now) {
   const config::Value changes = config::differences(config::write(trained), config::write(now));
   std::vector<std::string> sets;
-  for (const config::NamedFile& file : config::named_files(trained, trained.components())) {
+  for (const config::NamedFile& file : config::named_files(trained)) {
     const auto change = changes.find(file.key);
     if (change == changes.end() || change->at(1).is_null() || is_there(file.path)) continue;
     add_once(sets, file.key + "=" + change->at(1).dump());
@@ -192,7 +192,7 @@ config::Loaded trained_settings(const record::RunDirectory& run, const fs::path&
                                 const std::vector<std::string>& sets) {
   const fs::path settings = record::settings_file(run, checkpoint);
   config::Loaded trained = launch::load_experiment(settings, sets);
-  const auto files = config::named_files(trained.experiment, trained.experiment.components());
+  const auto files = config::named_files(trained.experiment);
   if (std::all_of(files.begin(), files.end(), [](const auto& file) { return is_there(file.path); })) return trained;
   std::vector<std::string> moved =
       moved_files(trained.experiment, launch::load_experiment(run.config(), sets).experiment);

@@ -17,7 +17,7 @@
 #include "commands/train/output.h"
 #include "commands/train/prepare.h"
 #include "commands/train/resume.h"
-#include "config/compose/compose.h"
+#include "config/text/compose.h"
 #include "launch/library/plugin.h"
 #include "launch/plan/start.h"
 #include "launch/run/train.h"

@@ -38,7 +38,7 @@ bool sets_dataset(const std::vector<std::string>& sets) {
 
 // Returns the error about a file of the data that is gone; nothing if all are there.
 std::optional<Error> missing_data(const config::Experiment& e) {
-  for (const auto& file : config::named_files(e, e.components())) {
+  for (const auto& file : config::named_files(e)) {
     std::error_code unreadable;
     if (file.key.find("dataset.") == std::string::npos || fs::exists(file.path, unreadable)) continue;
     return usage_error("is missing", config::printable(file.path),

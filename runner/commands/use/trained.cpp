@@ -124,7 +124,7 @@ void refuse_unusable(const TrainedOptions& o) {
 
 // Refuses a file of the model or of --set that does not exist. Other files of the training may be gone.
 void refuse_missing_files(const config::Loaded& loaded) {
-  for (const config::NamedFile& file : config::named_files(loaded.experiment, loaded.experiment.components())) {
+  for (const config::NamedFile& file : config::named_files(loaded.experiment)) {
     if (!file.key.starts_with("model.") && !loaded.where(file.key).starts_with("--set")) continue;
     if (const auto missing = config::missing_file(loaded, file.path)) throw *missing;
   }

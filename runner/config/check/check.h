@@ -4,10 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "config/check/problems.h"
 #include "config/components.h"
 #include "config/option/option.h"
-#include "config/text/node.h"
+#include "config/suggest.h"
+#include "config/text/source.h"
+#include "config/text/toml.h"
 
 namespace ddp::config {
 
@@ -15,13 +16,12 @@ namespace ddp::config {
 // keys, types and ranges.
 class Checker {
  public:
-  Checker(const std::vector<Option>& options, const Components& components, Problems& problems)
-      : options_(options), components_(components), problems_(problems) {}
+  Checker(const std::vector<Option>& options, const Components& components, Mistakes& mistakes)
+      : options_(options), components_(components), mistakes_(mistakes) {}
 
   // Returns the values of an experiment's tree in the order of the options: integers become floats where a number is
-  // expected, file names become absolute, and component options get their defaults. Leaves out wrong values.
-  Value check(const Node& root) { return check(root, root); }
-  // The same. `given` has only the keys that the user gave, for remedies; `root` has supplied and inherited ones too.
+  // expected, file names become absolute, and component options get their defaults. Leaves out wrong values. `given`
+  // has only the keys that the user gave; `root` has supplied and inherited ones too.
   Value check(const Node& root, const Node& given);
   // Returns the values of the section [path]; its keys depend on the component `name` of kind `kind`.
   Value check_section(const Node& node, const std::string& path, const std::string& kind,
@@ -39,18 +39,13 @@ class Checker {
   Value table(const Node& node, const std::vector<Option>& options, const Owner& owner) const;
   void unknown_key(const std::string& key, const Node& value, const std::vector<Option>& options,
                    const Owner& owner) const;
-  std::string remedy_of_unknown(const std::string& key, const Node& value, const std::vector<Option>& options,
-                                const Owner& owner) const;
-  std::string remedy_at_path(const std::string& named, const Node& value, const Owner& owner) const;
+  std::string hint_of_key(const std::string& key, const Node& value, const std::vector<Option>& options,
+                          const Owner& owner) const;
   std::string given_already(const std::string& path, const Node& value) const;
-  std::string way_into_section(const std::string& path, const Node& value) const;
-  std::string in_example(const std::string& path, const Node& value) const;
   void missing(const Node& node, const Option& option, const std::string& path) const;
 
   std::optional<Value> value(const Node& node, const Option& option, const std::string& path) const;
   std::optional<Value> component(const Node& node, const Option& option, const std::string& path) const;
-  // Returns the component that a wrong name probably means; "": none is near.
-  std::string component_meant(const std::string& kind, const std::string& name) const;
   // Checks the options that are given with a wrong name as options of the component that it probably means.
   void options_of_meant(const Node& given, const Option& option, const std::string& path,
                         const std::string& meant) const;
@@ -59,33 +54,21 @@ class Checker {
   std::optional<Value> scalar(const Node& node, const Option& option, const std::string& path) const;
   std::optional<Value> list(const Node& node, const Option& option, const std::string& path) const;
   std::optional<Value> plain(const Node& node, const std::string& path) const;
-  std::nullopt_t misfit(const Node& node, const Option& option, const std::string& path) const;
-  std::string remedy_of(const Node& node, const Option& option, const std::string& path) const;
-  std::string section_remedy(const Node& node, const Option& option, const std::string& path) const;
-  std::string text_remedy(const std::string& text, const Node& node, const Option& option,
-                          const std::string& path) const;
-  std::string component_remedy(const Node& node, const std::string& path) const;
-  std::string list_remedy(const Node& node, const Option& option, const std::string& path) const;
-  std::string form_remedy(const Node& node, const Option& option, const std::string& path) const;
-  bool fits(const Node& node, const Option& option, const std::string& path) const;
+  std::nullopt_t wrong(const Node& node, const Option& option, const std::string& path) const;
+  std::string hint_of_value(const Node& node, const Option& option, const std::string& path) const;
 
   const std::vector<Option>& options_;
   const Components& components_;
-  Problems& problems_;
+  Mistakes& mistakes_;
   const Node* given_ = nullptr;  // the keys of the whole experiment; null: a section alone is checked
 };
 
-// Returns the paths of a key that is known by its last part: "optimizer.lr" for "lr".
-std::vector<std::string> places_of_key(const std::string& key, const std::vector<Option>& options,
-                                       const Components& components);
-// Returns the first of them. Empty: the key is unknown.
-std::string place_of_key(const std::string& key, const std::vector<Option>& options, const Components& components);
+// Describes the values of an option: "an integer of at least 1", `one of "ddp", "single"`, "a list of 2 numbers".
+std::string expected(const Option& option);
 
-// Is the text a name that option.numbered stands for, such as "top5"?
-bool is_numbered(const Option& option, const std::string& text);
-
-// Returns the values of a text such as "64, 32", of a list, or the value alone.
-std::vector<Node> values_in(const Node& node);
+// The forms of `device_pool`, for a value of another one.
+inline constexpr const char* kPoolForms =
+    "give \"auto\" (every GPU, or two CPU ranks), 4, [0, 1], [\"cpu\", \"cpu\"] or [[0, 1], [2, 3]]";
 
 // Makes a file name absolute; it is relative to the file that names it. An empty name stays empty.
 std::string absolute_path(const Node& node, const std::string& name);

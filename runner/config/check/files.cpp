@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/glob.h"
-#include "config/check/phrases.h"
+#include "config/suggest.h"
 
 namespace ddp::config {
 namespace {
@@ -29,9 +29,6 @@ std::vector<Chosen> chosen_of(const Experiment& e) {
           {"optimizer", &e.optimizer},
           {"scheduler", &e.scheduler}};
 }
-
-// An installed experiment, in share/ddp-exp/experiments/, names its data as in a checkout.
-constexpr const char* kDataOfInstalled = "/share/ddp-exp/data/";
 
 // Returns the files that match a glob; the path itself if none does.
 std::vector<std::string> files_at(const std::string& path) {
@@ -62,26 +59,14 @@ bool is_there(const NamedFile& file) {
   return std::filesystem::exists(file.path, unreadable);
 }
 
-std::string remedy_if_missing(const Loaded& loaded, const NamedFile& file) {
-  const std::string& key = file.key;
-  if (const std::string near = file_like(file.path); !near.empty()) {
-    return "did you mean \"" + printable(near) + "\"? --set " + key + "=PATH names another place";
-  }
-  if (!loaded.given(key)) return "every node needs the file at this path";
-  if (file.path.find("/~/") != std::string::npos || file.path.find("/$") != std::string::npos) {
-    return "write the whole path: only a shell replaces ~ and $NAME";
-  }
-  const bool by_set = loaded.where(key).starts_with("--set");
-  const std::string remedy = start_of_paths(loaded.where(key));
-  if (by_set || !key.ends_with(".path")) return remedy;
-  const std::string other = "--set " + key + "=PATH names another place";
-  return file.path.find(kDataOfInstalled) == std::string::npos
-             ? remedy + "; " + other
-             : "a checkout has these data in its data/, and an installation has none: " + other;
+std::string hint_if_missing(const Loaded& loaded, const NamedFile& file) {
+  if (const std::string near = file_like(file.path); !near.empty()) return "did you mean \"" + printable(near) + "\"?";
+  if (!loaded.given(file.key)) return "every node needs the file at this path";
+  return start_of_paths(loaded.where(file.key));
 }
 
 Error missing(const Loaded& loaded, const NamedFile& file) {
-  return loaded.error(file.key, "there is no such file: " + printable(file.path), remedy_if_missing(loaded, file));
+  return loaded.error(file.key, "there is no such file: " + printable(file.path), hint_if_missing(loaded, file));
 }
 
 std::vector<std::string> names_in(const std::filesystem::path& folder) {
@@ -118,7 +103,8 @@ std::string start_of_paths(const std::string& where) {
   return "a relative path starts at the folder of the experiment file that gives it";
 }
 
-std::vector<NamedFile> named_files(const Experiment& e, const Components& components) {
+std::vector<NamedFile> named_files(const Experiment& e) {
+  const Components components = e.components();
   std::vector<NamedFile> files;
   const Value written = write(e);
   for (const Option& option : describe<Experiment>()) {
@@ -134,7 +120,8 @@ std::vector<NamedFile> named_files(const Experiment& e, const Components& compon
   return files;
 }
 
-std::vector<std::string> default_files(const Experiment& e, const Components& components) {
+std::vector<std::string> default_files(const Experiment& e) {
+  const Components components = e.components();
   std::vector<std::string> files;
   for (const Chosen& chosen : chosen_of(e)) {
     const Spec* spec = spec_of(chosen, components);
@@ -147,7 +134,7 @@ std::vector<std::string> default_files(const Experiment& e, const Components& co
 }
 
 Error at_model_option(const Loaded& loaded, const Error& error) {
-  for (const NamedFile& file : named_files(loaded.experiment, loaded.experiment.components())) {
+  for (const NamedFile& file : named_files(loaded.experiment)) {
     if (!file.key.starts_with("model.") || file.path != error.where()) continue;
     return loaded.error(file.key, file.path + ": " + error.summary(), error.remedy());
   }
@@ -155,15 +142,15 @@ Error at_model_option(const Loaded& loaded, const Error& error) {
 }
 
 std::optional<Error> missing_file(const Loaded& loaded, const std::string& path) {
-  for (const NamedFile& file : named_files(loaded.experiment, loaded.experiment.components())) {
+  for (const NamedFile& file : named_files(loaded.experiment)) {
     if (file.path == path && !is_there(file)) return missing(loaded, file);
   }
   return {};
 }
 
-std::vector<Error> missing_files(const Loaded& loaded, const Components& components) {
+std::vector<Error> missing_files(const Loaded& loaded) {
   std::vector<Error> errors;
-  for (const NamedFile& file : named_files(loaded.experiment, components)) {
+  for (const NamedFile& file : named_files(loaded.experiment)) {
     if (!is_there(file)) errors.push_back(missing(loaded, file));
   }
   return errors;

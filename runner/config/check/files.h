@@ -14,11 +14,11 @@ struct NamedFile {
   std::string key;  // "dataset.path"
   std::string path;
 };
-std::vector<NamedFile> named_files(const Experiment& experiment, const Components& components);
+std::vector<NamedFile> named_files(const Experiment& experiment);
 
 // Returns the files that the chosen components read by default, if no option names one: their trait "default_files".
 // The paths are relative to the folders of default_places (base/installation.h).
-std::vector<std::string> default_files(const Experiment& experiment, const Components& components);
+std::vector<std::string> default_files(const Experiment& experiment);
 
 // Says where the relative paths of this place start: of "--set 1", or of "net.toml:2:12".
 std::string start_of_paths(const std::string& where);
@@ -30,7 +30,7 @@ Error at_model_option(const Loaded& loaded, const Error& error);
 std::optional<Error> missing_file(const Loaded& loaded, const std::string& path);
 
 // Returns a usage error for each file that an option names but that does not exist.
-std::vector<Error> missing_files(const Loaded& loaded, const Components& components);
+std::vector<Error> missing_files(const Loaded& loaded);
 
 // Returns the existing file that a missing one probably means: one of its folders, or its own name, is mistyped. "":
 // none is near.

@@ -1,21 +1,21 @@
 #pragma once
 
-#include <string>
 #include <string_view>
-#include <vector>
 
-#include "config/option/option.h"
+#include "config/check/check.h"
 #include "config/suggest.h"
 
 namespace ddp::config {
 
-// Describes the values of an option: "an integer of at least 1", `one of "ddp", "single"`, "a list of 2 numbers".
-std::string expected(const Option& option);
-
 // Is this a number with a decimal comma, such as "-0,1"?
-bool is_decimal_comma(std::string_view text);
-
-std::vector<std::string> names_of(const std::vector<Option>& options);
-std::vector<std::string> names_of(const std::vector<Spec>& specs);
+inline bool is_decimal_comma(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  const std::size_t comma = text.find(',');
+  if (comma == std::string_view::npos) return false;
+  const auto is_digits = [](std::string_view part) {
+    return !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos;
+  };
+  return is_digits(text.substr(0, comma)) && is_digits(text.substr(comma + 1));
+}
 
 }  // namespace ddp::config

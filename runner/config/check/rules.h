@@ -1,20 +1,33 @@
 #pragma once
 
-#include "config/check/problems.h"
+#include <optional>
+#include <string>
+
 #include "config/components.h"
 #include "config/experiment.h"
-#include "config/text/node.h"
+#include "config/text/source.h"
+#include "config/text/toml.h"
 
 namespace ddp::config {
 
 // Checks the rules among the keys of an experiment, which lists of options cannot express. `root` has the given keys
 // and their places, `experiment` the values that passed the check.
-void check_rules(const Node& root, const Experiment& experiment, const Components& components, Problems& problems);
-
-// Returns the remedy for a `device_pool` of another type, with an example of each form.
-std::string device_pool_forms();
+void check_rules(const Node& root, const Experiment& experiment, Mistakes& mistakes);
 
 // Checks the shape of `device_pool`: "auto", a count, a list of GPU indices or of "cpu", or groups of equal size.
-void check_device_pool(const Node& pool, Problems& problems);
+void check_device_pool(const Node& pool, Mistakes& mistakes);
+
+// Does the file give data for validation?
+bool has_validation(const Node& root);
+
+// The reason why a metric is not measured, and what to give.
+struct Unmeasured {
+  std::string what;
+  std::string hint;
+};
+
+// `name` is the metric's name in events. val_NAME needs held-out samples, and NAME in `metrics`. Returns nothing if the
+// metric is measured, and for an unknown metric or a matrix, which another check reports.
+std::optional<Unmeasured> unmeasured(const std::string& name, const Node& root, const Components& components);
 
 }  // namespace ddp::config

@@ -4,9 +4,11 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
+#include <utility>
 
 #include "config/check/check.h"
-#include "config/compose/forms.h"
+#include "config/experiment.h"
 
 namespace ddp::config {
 namespace {
@@ -47,7 +49,7 @@ bool is_range(const Node& table) {
   return table.find("min") || table.find("max") || table.find("step") || table.find("scale");
 }
 
-const Option* named(const std::vector<Option>& options, const std::string& name) {
+const Option* option_named(const std::vector<Option>& options, const std::string& name) {
   const auto found = std::find_if(options.begin(), options.end(), [&](const Option& o) { return o.name == name; });
   return found == options.end() ? nullptr : &*found;
 }
@@ -63,8 +65,8 @@ SourceRange to_blame(const Node& range, const SourceRange& otherwise) {
 // Reads the table of parameters.
 class ParameterReader {
  public:
-  ParameterReader(const std::vector<Option>& options, const Components& components, Problems& problems)
-      : options_(options), components_(components), problems_(problems) {}
+  ParameterReader(const std::vector<Option>& options, const Components& components, Mistakes& mistakes)
+      : options_(options), components_(components), mistakes_(mistakes) {}
 
   void table(const Node& node, const std::string& prefix) {
     for (const auto* entry : in_file_order(node)) {
@@ -75,11 +77,12 @@ class ParameterReader {
       } else if (value.is_table() && is_range(value)) {
         range(key, value);
       } else if (value.is_table() && takes_values(key)) {
-        no_range(key, value);
+        mistakes_.add(value.place, in_quotes(key) + " has a table without min and max",
+                      "give a list of values, or { min = …, max = … }");
       } else if (value.is_table() && !value.entries.empty()) {
         table(value, key);
       } else {
-        problems_.add(value.place, in_quotes(key) + " has one value",
+        mistakes_.add(value.place, in_quotes(key) + " has one value",
                       "give a list of values, or { min = …, max = … }; a fixed value belongs outside of [sweep]");
       }
     }
@@ -96,50 +99,41 @@ class ParameterReader {
            !takes_type(*option, Type::table);
   }
 
-  // Reports a table that is no range, such as { values = [0.1, 0.2] }.
-  void no_range(const std::string& key, const Node& node) {
-    const auto list = std::find_if(node.entries.begin(), node.entries.end(),
-                                   [](const auto& entry) { return entry.second.kind == Kind::list; });
-    problems_.add(node.place, in_quotes(key) + " has a table without min and max",
-                  list != node.entries.end() ? "write " + in_quotes(key) + " = " + printable(in_toml(list->second))
-                                             : "give a list of values, or { min = …, max = … }");
-  }
-
   void list(const std::string& key, const Node& values) {
-    if (values.items.empty()) return problems_.add(values.place, in_quotes(key) + " has no values");
+    if (values.items.empty()) return mistakes_.add(values.place, in_quotes(key) + " has no values");
     add({.key = key, .key_place = values.key, .place = values.place, .choices = values.items});
   }
 
   void range(const std::string& key, const Node& node) {
     const std::vector<Option> keys = describe<RangeOptions>();
     const Value checked =
-        Checker(keys, components_, problems_).check_section(node, "sweep.parameters." + key, "", "a range");
+        Checker(keys, components_, mistakes_).check_section(node, "sweep.parameters." + key, "", "a range");
     if (!checked.contains("min") || !checked.contains("max") || !checked.contains("scale")) return;
     const auto r = read<RangeOptions>(checked);
     if (r.min >= r.max)
-      return problems_.add(to_blame(node, node.place), in_quotes(key) + ": min must be less than max");
+      return mistakes_.add(to_blame(node, node.place), in_quotes(key) + ": min must be less than max");
     const bool log = r.scale == "log";
     if (log && r.min <= 0) {
-      return problems_.add(to_blame(node, node.find("min")->place),
+      return mistakes_.add(to_blame(node, node.find("min")->place),
                            in_quotes(key) + ": with scale = \"log\" min must be above 0");
     }
     const bool integer = takes_integers_only(key);
     if (integer && std::ceil(r.min) > std::floor(r.max)) {
-      return problems_.add(to_blame(node, node.place), in_quotes(key) + ": no integer lies between min and max");
+      return mistakes_.add(to_blame(node, node.place), in_quotes(key) + ": no integer lies between min and max");
     }
     const double width = r.max - r.min;
     const bool exact = !integer || std::max(std::abs(r.min), std::abs(r.max)) <= kMostExact;
     if (!exact || (!log && !std::isfinite(width)) || (r.step && *r.step > 0 && width / *r.step > kMostExact)) {
-      return problems_.add(to_blame(node, node.place), in_quotes(key) + ": the range is too wide");
+      return mistakes_.add(to_blame(node, node.place), in_quotes(key) + ": the range is too wide");
     }
     if (r.step) {
       const bool fits = *r.step > 0 && *r.step <= r.max - r.min && (!integer || is_whole(*r.step));
       if (!fits || (integer && !is_whole(r.min))) {
-        return problems_.add(node.find("step")->place, in_quotes(key) + ": step must be " +
+        return mistakes_.add(node.find("step")->place, in_quotes(key) + ": step must be " +
                                                            (integer ? "an integer (with an integer min), " : "") +
                                                            "above 0 and at most max - min");
       }
-      if (log) return problems_.add(node.find("step")->place, in_quotes(key) + ": scale = \"log\" takes no step");
+      if (log) return mistakes_.add(node.find("step")->place, in_quotes(key) + ": scale = \"log\" takes no step");
     }
     add({.key = key,
          .key_place = node.key,
@@ -163,14 +157,14 @@ class ParameterReader {
     const auto twice = std::find_if(parameters_.begin(), parameters_.end(),
                                     [&](const Parameter& other) { return other.key == parameter.key; });
     if (twice != parameters_.end()) {
-      return problems_.add(parameter.place, in_quotes(parameter.key) + " is given twice", "keep one of them");
+      return mistakes_.add(parameter.place, in_quotes(parameter.key) + " is given twice", "keep one of them");
     }
     parameters_.push_back(std::move(parameter));
   }
 
   const std::vector<Option>& options_;
   const Components& components_;
-  Problems& problems_;
+  Mistakes& mistakes_;
   std::vector<Parameter> parameters_;
 };
 
@@ -221,8 +215,8 @@ std::optional<double> Parameter::number_of(const Value& value) const {
 }
 
 std::vector<Parameter> read_parameters(const Node& table, const std::vector<Option>& options,
-                                       const Components& components, Problems& problems) {
-  ParameterReader reader(options, components, problems);
+                                       const Components& components, Mistakes& mistakes) {
+  ParameterReader reader(options, components, mistakes);
   reader.table(table, "");
   return reader.take();
 }
@@ -241,14 +235,14 @@ const std::set<std::string>* names_of(const std::string& section, const std::str
 const Option* find_path(const std::string& path, std::size_t begin, const std::vector<Option>& options,
                         const Components& components, const ComponentNames& names) {
   const std::size_t dot = path.find('.', begin);
-  const Option* option = named(options, path.substr(begin, dot - begin));
+  const Option* option = option_named(options, path.substr(begin, dot - begin));
   if (!option || dot == std::string::npos) return option;
   if (option->component_kind.empty()) return find_path(path, dot + 1, option->section, components, names);
   const std::string rest = path.substr(dot + 1);
   const std::set<std::string>* chosen = names_of(path.substr(0, dot), option->component_kind, names);
   for (const auto& [name, spec] : components.of(option->component_kind)) {
     if (chosen && !chosen->contains(name)) continue;
-    if (const Option* found = named(spec.options, rest)) return found;
+    if (const Option* found = option_named(spec.options, rest)) return found;
   }
   return nullptr;
 }
@@ -266,6 +260,89 @@ const Option* find_option(const std::string& key, const std::vector<Option>& opt
     if (key == form.key) return find_path(std::string(form.section) + "." + key, 0, options, components, names);
   }
   return find_path(key, 0, options, components, names);
+}
+
+namespace {
+
+std::string within(const std::string& section, const std::string& name) {
+  return section.empty() ? name : section + "." + name;
+}
+
+// Collects the components that each section names: {"dataset": {"npz"}}.
+class NamedComponents {
+ public:
+  void add(const Node& node, const std::string& section) {
+    if (const auto text = node.text()) names_[section].insert(*text);
+    for (const auto& [key, entry] : node.entries) {
+      const bool is_name = key == "name" && entry.text() && !section.empty();
+      is_name ? add(entry, section) : add(entry, within(section, key));
+    }
+  }
+  void add(const Parameter& parameter) {
+    const std::string suffix = ".name";
+    const bool is_name = parameter.key.ends_with(suffix);
+    for (const Node& value : parameter.choices) {
+      add(value, is_name ? parameter.key.substr(0, parameter.key.size() - suffix.size()) : parameter.key);
+    }
+  }
+  const ComponentNames& names() const { return names_; }
+
+ private:
+  ComponentNames names_;
+};
+
+ComponentNames named_components(const Node& base, const std::vector<Parameter>& parameters) {
+  NamedComponents named;
+  named.add(base, "");
+  for (const Parameter& parameter : parameters) named.add(parameter);
+  return named.names();
+}
+
+// Calls `treat` with each value below the key that is neither list nor table, and with the option that takes it, if
+// any.
+using Treat = std::function<void(Node& value, const Option& option)>;
+
+class Values {
+ public:
+  Values(ComponentNames names, const Components& components, Treat treat)
+      : names_(std::move(names)), components_(components), treat_(std::move(treat)) {}
+
+  void visit(Node& node, const std::string& key) const {
+    for (auto& [name, entry] : node.entries) visit(entry, within(key, name));
+    for (Node& item : node.items) visit(item, key);
+    if (node.is_table() || node.kind == Kind::list || key.empty()) return;
+    if (const Option* option = find_option(key, options_, components_, names_)) treat_(node, *option);
+  }
+
+ private:
+  const std::vector<Option> options_ = describe<Experiment>();
+  const ComponentNames names_;
+  const Components& components_;
+  const Treat treat_;
+};
+
+bool takes_only_texts(const Option& option) {
+  const bool takes_others = takes_type(option, Type::boolean) || takes_type(option, Type::integer) ||
+                            takes_type(option, Type::number) || !option.component_kind.empty();
+  const bool takes_texts = takes_type(option, Type::text) || option.item == Type::text;
+  // Neither a choice nor a form looks like a number.
+  return takes_texts && !takes_others && option.choices.empty() && option.form.empty();
+}
+
+}  // namespace
+
+void keep_texts_as_typed(Node& node, const std::string& key, const Node& base, const std::vector<Parameter>& parameters,
+                         const Components& components) {
+  Values(named_components(base, parameters), components, [](Node& value, const Option& option) {
+    if (takes_only_texts(option)) value = as_typed(std::move(value));
+  }).visit(node, key);
+}
+
+void make_paths_absolute(Node& node, const Node& base, const std::vector<Parameter>& parameters,
+                         const Components& components) {
+  Values(named_components(base, parameters), components, [](Node& value, const Option& option) {
+    if (value.text() && names_file(option, *value.text())) value.scalar = path_or_run(value, option);
+  }).visit(node, "");
 }
 
 }  // namespace ddp::config

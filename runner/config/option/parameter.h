@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "config/check/problems.h"
 #include "config/components.h"
-#include "config/text/node.h"
+#include "config/text/source.h"
+#include "config/text/toml.h"
 
 namespace ddp::config {
 
@@ -39,7 +39,7 @@ struct Parameter {
 // Reads the parameters of the table [sweep.parameters] in the order of the file: "optimizer.lr" = [0.1, 0.01], or = {
 // min = 1e-4, max = 0.1, scale = "log" }. Nested tables are equivalent: optimizer = { lr = [0.1, 0.01] }.
 std::vector<Parameter> read_parameters(const Node& table, const std::vector<Option>& options,
-                                       const Components& components, Problems& problems);
+                                       const Components& components, Mistakes& mistakes);
 
 // The components that sections name, or the section of the same kind at the top: {"dataset": {"npz"}}.
 using ComponentNames = std::map<std::string, std::set<std::string>>;
@@ -48,5 +48,18 @@ using ComponentNames = std::map<std::string, std::set<std::string>>;
 // section; without such names, from any component of its kind that has it. Null if no such key exists.
 const Option* find_option(const std::string& key, const std::vector<Option>& options, const Components& components,
                           const ComponentNames& names = {});
+
+// The next two look up an option of a component in the components that `base` names or `parameters` vary: only some
+// datasets have files as `inputs`.
+
+// TOML takes a value of the command line such as 1e5, 1.50, true or 2026-01-01 for no text. Makes it the text that was
+// typed if its option takes only texts. `node`: the value of `key`; with the key "", the whole file.
+void keep_texts_as_typed(Node& node, const std::string& key, const Node& base, const std::vector<Parameter>& parameters,
+                         const Components& components);
+
+// Makes the paths in texts that name files absolute: sweep.toml lies in another folder than the sweep's file. `node`:
+// the whole file, or the table [sweep.parameters].
+void make_paths_absolute(Node& node, const Node& base, const std::vector<Parameter>& parameters,
+                         const Components& components);
 
 }  // namespace ddp::config

@@ -1,9 +1,8 @@
 #include <cmath>
 
-#include "config/compose/forms.h"
-#include "config/groups.h"
+#include "config/experiment.h"
 #include "config/load.h"
-#include "config/option/text_form.h"
+#include "config/run_part.h"
 #include "config/sweep.h"
 
 namespace ddp::config {
@@ -113,6 +112,7 @@ Value of_type(const Option& option, Type type, const Components& components) {
 Value schema_of(const Option& option, const Components& components) {
   Value schema = Value::object();
   if (!option.doc.empty()) schema["description"] = option.doc;
+  if (!option.aliases.empty()) schema["x-aliases"] = option.aliases;
   if (!option.default_value.is_null() && option.default_value != "") schema["default"] = option.default_value;
   if (!option.component_kind.empty()) {
     schema.update(component(option, components));

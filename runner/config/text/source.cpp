@@ -11,6 +11,9 @@ constexpr std::size_t kBefore = 40;         // columns before the place, in a li
 constexpr std::size_t kQuoted = 60;
 constexpr int kFirstAssignment = 1 << 20;
 
+constexpr std::size_t kMostShown = 50;
+constexpr std::size_t kLongHint = 100;  // such as the list of all keys
+
 // The length in bytes of the well-formed UTF-8 sequence at the beginning of `text`; 0 if it begins with none.
 std::size_t sequence_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -125,6 +128,13 @@ std::string excerpt(const SourceRange& place) {
   return number + " | " + shown + "\n" + std::string(number.size(), ' ') + " | " + carets;
 }
 
+std::string_view without_blanks(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r";
+  const std::size_t begin = text.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos) return text.substr(text.size());
+  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+}
+
 std::string printable(std::string_view text) {
   std::string shown;
   while (!text.empty()) shown += take_character(text);
@@ -135,6 +145,48 @@ std::string in_quotes(std::string_view text) {
   std::string shown = "\"";
   for (std::size_t i = 0; i < kQuoted && !text.empty(); ++i) shown += take_character(text);
   return shown + (text.empty() ? "\"" : "…\"");
+}
+
+bool Mistakes::KnownBefore::operator()(const Known& a, const Known& b) const {
+  if (before(a.first, b.first)) return true;
+  return !before(b.first, a.first) && a.second < b.second;
+}
+
+void Mistakes::add(SourceRange place, const std::string& what, std::string hint) {
+  std::string text = printable(what);
+  // The trials of a sweep repeat the mistakes of its file.
+  if (!known_.emplace(place, text).second) return;
+  all_.push_back({std::move(place), std::move(text), std::move(hint)});
+}
+
+Error Mistakes::error() const {
+  std::vector<const Mistake*> sorted;
+  for (const Mistake& mistake : all_) sorted.push_back(&mistake);
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const Mistake* a, const Mistake* b) { return before(a->place, b->place); });
+  if (sorted.size() > kMostShown) sorted.resize(kMostShown);
+  // A long hint of several mistakes follows after all of them.
+  const auto is_shared = [&](const std::string& hint) {
+    return hint.size() > kLongHint && std::count_if(sorted.begin(), sorted.end(),
+                                                    [&](const Mistake* mistake) { return mistake->hint == hint; }) > 1;
+  };
+  std::string text;
+  std::vector<std::string> shared;
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    const Mistake& mistake = *sorted[i];
+    if (i > 0) text += "\n";
+    text += where(mistake.place) + ": " + mistake.what;
+    if (const std::string lines = excerpt(mistake.place); !lines.empty()) text += "\n" + lines;
+    if (mistake.hint.empty()) continue;
+    if (!is_shared(mistake.hint)) {
+      text += "\n  " + mistake.hint;
+    } else if (std::find(shared.begin(), shared.end(), mistake.hint) == shared.end()) {
+      shared.push_back(mistake.hint);
+    }
+  }
+  if (all_.size() > sorted.size()) text += "\nand " + std::to_string(all_.size() - sorted.size()) + " more";
+  for (const std::string& hint : shared) text += "\n" + hint;
+  return usage_error(text);
 }
 
 }  // namespace ddp::config

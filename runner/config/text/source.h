@@ -4,9 +4,13 @@
 #include <filesystem>
 #include <limits>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "base/error.h"
 
 namespace ddp::config {
 
@@ -71,10 +75,38 @@ std::string where(const SourceRange& place);
 //        | ^~~~~~~~~
 std::string excerpt(const SourceRange& place);
 
+// Returns the text without the blanks at its beginning and its end.
+std::string_view without_blanks(std::string_view text);
+
 // Makes a text from outside safe for a terminal: control characters and invalid UTF-8 become "?".
 std::string printable(std::string_view text);
 
 // The same in quotes, cut to 60 characters.
 std::string in_quotes(std::string_view text);
+
+// Collects the mistakes of an experiment, to report all of them in one error.
+class Mistakes {
+ public:
+  void add(SourceRange place, const std::string& what, std::string hint = "");
+  bool empty() const { return all_.empty(); }
+
+  // Returns one error with every mistake in the order of the files; if there are very many, the first ones.
+  Error error() const;
+
+ private:
+  struct Mistake {
+    SourceRange place;
+    std::string what;
+    std::string hint;
+  };
+  // The places and texts that were added.
+  using Known = std::pair<SourceRange, std::string>;
+  struct KnownBefore {
+    bool operator()(const Known& a, const Known& b) const;
+  };
+
+  std::vector<Mistake> all_;
+  std::set<Known, KnownBefore> known_;
+};
 
 }  // namespace ddp::config

@@ -4,7 +4,7 @@
 
 #include <torch/nn/module.h>
 
-#include "config/strategy.h"
+#include "config/components.h"
 #include "model/weights.h"
 
 namespace ddp::dist {

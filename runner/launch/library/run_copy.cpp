@@ -11,7 +11,7 @@
 #include "base/paths.h"
 #include "config/difference.h"
 #include "config/load.h"
-#include "config/text/to_toml.h"
+#include "config/text/toml.h"
 #include "record/file/atomic_file.h"
 #include "record/file/input_file.h"
 #include "record/saves/checkpoint_settings.h"

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/installation.h"
 #include "base/paths.h"
-#include "config/sizes.h"
+#include "config/load.h"
 #include "launch/library/version.h"
 #include "launch/start/probe.h"
 #include "rank/describe.h"
@@ -167,7 +167,7 @@ HeldData hold_data(const RankLibrary& library, const config::Loaded& loaded, Pla
                    const DataUse& use) {
   std::vector<record::DataFile> files = record::data_files(plan.experiment);
   HeldData data = one_rank ? HeldData::in_cache(library, plan) : HeldData::in_memory(library, plan, use);
-  if (data.facts().empty() && config::leaves_sizes(plan.experiment, plan.experiment.components())) {
+  if (data.facts().empty() && config::leaves_sizes(plan.experiment)) {
     data = HeldData::facts_alone(library, plan);
   }
   fill_sizes(data, loaded, plan);
@@ -177,7 +177,7 @@ HeldData hold_data(const RankLibrary& library, const config::Loaded& loaded, Pla
 
 void fill_sizes(const HeldData& data, const config::Loaded& loaded, Plan& plan) {
   if (data.facts().empty()) return;
-  config::fill_sizes(plan.experiment, loaded, plan.experiment.components(), data.facts());
+  config::fill_sizes(plan.experiment, loaded, data.facts());
 }
 
 void DataShelf::expect(const Plan& plan) { ++expected_[data_key(plan)]; }

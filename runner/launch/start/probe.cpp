@@ -88,10 +88,9 @@ void remove_oldest(const fs::path& folder) {
 }  // namespace
 
 std::optional<Value> file_states(const config::Experiment& experiment, const std::vector<fs::path>& more) {
-  const auto components = experiment.components();
   FileStates files;
-  for (const auto& file : config::named_files(experiment, components)) files.add(file.path);
-  for (const auto& file : config::default_files(experiment, components)) {
+  for (const auto& file : config::named_files(experiment)) files.add(file.path);
+  for (const auto& file : config::default_files(experiment)) {
     for (const fs::path& place : default_places(file)) files.add(place);
   }
   for (const fs::path& file : more) files.add(file);

@@ -184,7 +184,7 @@ std::optional<std::vector<DataFile>> accepted_data(const fs::path& checkpoint) {
 
 std::vector<DataFile> data_files(const config::Experiment& experiment) {
   std::vector<DataFile> files;
-  for (const auto& named : config::named_files(experiment, experiment.components())) {
+  for (const auto& named : config::named_files(experiment)) {
     if (!names_data(named.key)) continue;
     std::error_code unreadable;
     if (!fs::is_directory(named.path, unreadable)) {
@@ -303,7 +303,7 @@ bool is_model_file(const DataFile& file) { return file.key.starts_with("model.")
 
 std::vector<DataFile> model_files(const config::Experiment& experiment) {
   std::vector<DataFile> files;
-  for (const auto& named : config::named_files(experiment, experiment.components())) {
+  for (const auto& named : config::named_files(experiment)) {
     DataFile file{.key = named.key, .path = named.path};
     std::error_code unreadable;
     if (!is_model_file(file) || !fs::is_regular_file(named.path, unreadable)) continue;

@@ -12,11 +12,9 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "config/check/problems.h"
-#include "config/text/json_text.h"
-#include "config/text/node.h"
 #include "config/text/source.h"
-#include "config/text/toml_reader.h"
+#include "config/text/json_text.h"
+#include "config/text/toml.h"
 #include "record/file/atomic_file.h"
 #include "record/file/input_file.h"
 #include "record/metrics/event_reader.h"
@@ -326,8 +324,8 @@ void write_out_short_forms(config::Value& config) {
 
 config::Value read_config(const std::filesystem::path& file) {
   const std::string text = record::read_text(file, kLargestConfig);
-  config::Problems problems;
-  const auto root = config::parse_toml(config::Source::file(file, text, 0), text, problems);
+  config::Mistakes mistakes;
+  const auto root = config::parse_toml(config::Source::file(file, text, 0), text, mistakes);
   if (!root) throw usage_error("is damaged: it is not TOML", file.string());
   try {
     require_few_keys(*root);

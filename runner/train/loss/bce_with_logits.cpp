@@ -64,7 +64,7 @@ const bool bce_registered = losses().add<BceOptions>(
               },
           .check_targets = [](const at::Tensor&, const at::Tensor&) -> CheckTargets { return check_labels; }});
     },
-    {{"outputs", "label_logits"}});
+    {{"outputs", "label_logits"}, {"aliases", {"bce", "binary_crossentropy"}}});
 
 }  // namespace
 }  // namespace ddp::train

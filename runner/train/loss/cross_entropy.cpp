@@ -16,12 +16,19 @@ struct CrossEntropyOptions {
   std::optional<std::int64_t> ignore_index;
   std::vector<double> weight;  // of each class; empty: 1
   void fields(config::Fields& f) {
-    f({.name = "label_smoothing", .doc = "share of the target spread over all classes", .range = config::between(0, 1)},
+    f({.name = "label_smoothing",
+       .doc = "share of the target spread over all classes",
+       .aliases = {"smoothing"},
+       .range = config::between(0, 1)},
       label_smoothing);
     f({.name = "ignore_index",
        .doc = "class that does not count; the loss of a step is then the mean over all other targets"},
       ignore_index);
-    f({.name = "weight", .doc = "weights of the classes, one each", .range = config::at_least(0)}, weight);
+    f({.name = "weight",
+       .doc = "weights of the classes, one each",
+       .aliases = {"class_weight", "class_weights"},
+       .range = config::at_least(0)},
+      weight);
   }
 };
 
@@ -144,7 +151,8 @@ Loss cross_entropy(const CrossEntropyOptions& o) {
 }
 
 const bool cross_entropy_registered = losses().add<CrossEntropyOptions>(
-    "cross_entropy", "cross-entropy of class indices, or of probabilities", cross_entropy, {{"outputs", "logits"}});
+    "cross_entropy", "cross-entropy of class indices, or of probabilities", cross_entropy,
+    {{"outputs", "logits"}, {"aliases", config::Value::array({"ce"})}});
 
 }  // namespace
 }  // namespace ddp::train

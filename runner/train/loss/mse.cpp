@@ -17,7 +17,7 @@ const bool mse_registered = losses().add<MseOptions>(
       return loss_of_numbers(
           "mse", [](const at::Tensor& output, const at::Tensor& target) { return at::mse_loss(output, target); });
     },
-    {{"outputs", "numbers"}});
+    {{"outputs", "numbers"}, {"aliases", {"l2", "mean_squared_error"}}});
 
 }  // namespace
 }  // namespace ddp::train

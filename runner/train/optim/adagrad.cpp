@@ -16,10 +16,14 @@ struct AdagradOptions {
   double eps = 1e-10;
   bool fused = true;
   void fields(config::Fields& f) {
-    f({.name = "lr", .doc = "learning rate", .range = config::at_least(0)}, lr);
+    f({.name = "lr",
+       .doc = "learning rate",
+       .aliases = {"learning_rate", "base_lr", "init_lr"},
+       .range = config::at_least(0)},
+      lr);
     f({.name = "lr_decay", .doc = "step t (from 0) divides the rate by 1 + t lr_decay", .range = config::at_least(0)},
       lr_decay);
-    f({.name = "weight_decay", .doc = "L2 penalty", .range = config::at_least(0)}, weight_decay);
+    f({.name = "weight_decay", .doc = "L2 penalty", .aliases = {"wd"}, .range = config::at_least(0)}, weight_decay);
     f({.name = "initial_accumulator_value",
        .doc = "first value of the sum of squared gradients",
        .range = config::at_least(0)},

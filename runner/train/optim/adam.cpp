@@ -21,14 +21,18 @@ struct AdamOptions {
   bool amsgrad = false;
   bool fused = true;
   void fields(config::Fields& f) {
-    f({.name = "lr", .doc = "learning rate", .range = config::at_least(0)}, lr);
+    f({.name = "lr",
+       .doc = "learning rate",
+       .aliases = {"learning_rate", "base_lr", "init_lr"},
+       .range = config::at_least(0)},
+      lr);
     f({.name = "betas",
        .doc = "decay of the averages of gradient and squared gradient",
        .range = config::from_below(0, 1),
        .length = 2},
       betas);
     f({.name = "eps", .doc = "added to the denominator", .range = config::at_least(0)}, eps);
-    f({.name = "weight_decay", .doc = "weight decay", .range = config::at_least(0)}, weight_decay);
+    f({.name = "weight_decay", .doc = "weight decay", .aliases = {"wd"}, .range = config::at_least(0)}, weight_decay);
     f({.name = "amsgrad", .doc = "use the AMSGrad variant"}, amsgrad);
     f({.name = "fused", .doc = "one kernel for all parameters, as Python's fused=True"}, fused);
   }

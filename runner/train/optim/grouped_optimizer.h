@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "config/experiment.h"
-#include "config/groups.h"
 #include "model/named_tensors.h"
 #include "train/optim/optimizer.h"
 

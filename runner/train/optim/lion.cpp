@@ -10,13 +10,17 @@ struct LionOptions {
   std::vector<double> betas{0.9, 0.99};
   double weight_decay = 0;
   void fields(config::Fields& f) {
-    f({.name = "lr", .doc = "learning rate", .range = config::at_least(0)}, lr);
+    f({.name = "lr",
+       .doc = "learning rate",
+       .aliases = {"learning_rate", "base_lr", "init_lr"},
+       .range = config::at_least(0)},
+      lr);
     f({.name = "betas",
        .doc = "share of the average in the update, and decay of the average",
        .range = config::from_below(0, 1),
        .length = 2},
       betas);
-    f({.name = "weight_decay", .doc = "weight decay", .range = config::at_least(0)}, weight_decay);
+    f({.name = "weight_decay", .doc = "weight decay", .aliases = {"wd"}, .range = config::at_least(0)}, weight_decay);
   }
 };
 

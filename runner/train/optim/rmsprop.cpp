@@ -14,10 +14,14 @@ struct RmspropOptions {
   double momentum = 0;
   bool centered = false;
   void fields(config::Fields& f) {
-    f({.name = "lr", .doc = "learning rate", .range = config::at_least(0)}, lr);
+    f({.name = "lr",
+       .doc = "learning rate",
+       .aliases = {"learning_rate", "base_lr", "init_lr"},
+       .range = config::at_least(0)},
+      lr);
     f({.name = "alpha", .doc = "decay of the average of the squared gradient", .range = config::between(0, 1)}, alpha);
     f({.name = "eps", .doc = "added to the denominator", .range = config::at_least(0)}, eps);
-    f({.name = "weight_decay", .doc = "L2 penalty", .range = config::at_least(0)}, weight_decay);
+    f({.name = "weight_decay", .doc = "L2 penalty", .aliases = {"wd"}, .range = config::at_least(0)}, weight_decay);
     f({.name = "momentum", .doc = "momentum factor", .range = config::at_least(0)}, momentum);
     f({.name = "centered", .doc = "divide the gradient by an estimate of its deviation"}, centered);
   }

@@ -17,10 +17,14 @@ struct SgdOptions {
   bool nesterov = false;
   bool fused = true;
   void fields(config::Fields& f) {
-    f({.name = "lr", .doc = "learning rate", .range = config::at_least(0)}, lr);
+    f({.name = "lr",
+       .doc = "learning rate",
+       .aliases = {"learning_rate", "base_lr", "init_lr"},
+       .range = config::at_least(0)},
+      lr);
     f({.name = "momentum", .doc = "momentum factor", .range = config::at_least(0)}, momentum);
     f({.name = "dampening", .doc = "dampening of momentum"}, dampening);
-    f({.name = "weight_decay", .doc = "L2 penalty", .range = config::at_least(0)}, weight_decay);
+    f({.name = "weight_decay", .doc = "L2 penalty", .aliases = {"wd"}, .range = config::at_least(0)}, weight_decay);
     f({.name = "nesterov", .doc = "Nesterov momentum; needs momentum > 0 and no dampening"}, nesterov);
     f({.name = "fused", .doc = "one kernel for all parameters, as Python's fused=True"}, fused);
   }

@@ -5,40 +5,31 @@
 #include <string>
 #include <vector>
 
-#include "config/check/problems.h"
 #include "config/option/option.h"
-#include "config/text/node.h"
+#include "config/text/source.h"
+#include "config/text/toml.h"
 
 namespace ddp::config {
 
 // Composes an experiment's settings before they are checked: the file over the files that it extends, and the --set
 // assignments over both, with short forms expanded. `options` tells which sections name components. Returns nothing if
-// a file could not be read; `problems` has the reason.
+// a file could not be read; `mistakes` has the reason.
 std::optional<Node> compose(const std::filesystem::path& file, const std::vector<std::string>& sets,
-                            const std::vector<Option>& options, Problems& problems);
+                            const std::vector<Option>& options, Mistakes& mistakes);
 
 // Lays `assigned`, each with the settings of one key, over `root`. They are combined first, as the keys of one file:
 // their order does not matter, except that a later value of the same key counts. Two that exclude each other stay, and
 // the check reports them.
-void assign(Node& root, std::vector<Node> assigned, const std::vector<Option>& options, Problems& problems);
+void assign(Node& root, std::vector<Node> assigned, const std::vector<Option>& options, Mistakes& mistakes);
 
 // Returns the file, then the file that it extends, and so on. Returns nothing if one could not be read.
-std::optional<std::vector<Node>> read_layers(const std::filesystem::path& file, Problems& problems);
+std::optional<std::vector<Node>> read_layers(const std::filesystem::path& file, Mistakes& mistakes);
 
 // Returns the assignment of `text` to the key that the command-line option `name` sets. Its errors name the option.
 std::string assignment_of_option(const std::string& name, const std::string& key, const std::string& text);
 
-// A mistake in a setting of the command line, and what to write instead.
-struct WrongSetting {
-  std::string what;
-  std::string remedy;
-};
-
-// Recognizes an override in Hydra's form: "+key=value", "++key=value" and "~key". Returns nothing for another form.
-std::optional<WrongSetting> hydra_override(const std::string& text);
-
-// Parses "optimizer.lr=0.1": a TOML value, or a bare word, which is a text. Returns nothing, and adds a problem,
+// Parses "optimizer.lr=0.1": a TOML value, or a bare word, which is a text. Returns nothing, and adds a mistake,
 // otherwise.
-std::optional<Node> parse_assignment(int number, const std::string& text, Problems& problems);
+std::optional<Node> parse_assignment(int number, const std::string& text, Mistakes& mistakes);
 
 }  // namespace ddp::config

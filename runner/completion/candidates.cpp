@@ -1,14 +1,60 @@
-#include "completion/settings.h"
+#include "completion/candidates.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
-#include <vector>
 
-#include "config/compose/forms.h"
+#include "base/error.h"
+#include "base/text_number.h"
+#include "config/experiment.h"
 #include "config/sweep.h"
+#include "record/run_directory.h"
+#include "record/run_names.h"
 
 namespace ddp::completion {
+namespace fs = std::filesystem;
 namespace {
+
+bool ends_in_one_of(const std::string& name, const std::vector<std::string_view>& endings) {
+  return std::any_of(endings.begin(), endings.end(), [&](std::string_view e) { return name.ends_with(e); });
+}
+
+template <class Visit>
+void each_entry(const fs::path& folder, const Visit& visit) {
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) visit(*entry);
+}
+
+bool is_folder(const fs::directory_entry& entry) {
+  std::error_code ignored;
+  return entry.is_directory(ignored);
+}
+
+// Adds the entries under folder/ of the results folder: run ids under a name, the numbers of trials under a sweep.
+void add_inside(Candidates& found, const fs::path& results, const std::string& folder, const std::string& begun) {
+  const record::RunDirectory inside(results / folder);
+  if (inside.begun()) return;  // a run's folders are not runs
+  if (inside.is_sweep()) {
+    for (const std::string& number : folder_names(inside.trials(), begun))
+      found.push_back({folder + number, "a trial"});
+    return;
+  }
+  for (const std::string& name : folder_names(inside.path(), begun)) {
+    const bool is_sweep = record::RunDirectory(inside.path() / name).is_sweep();
+    found.push_back({folder + name, is_sweep ? "a sweep" : ""});
+    if (is_sweep) found.push_back({folder + name + "/"});
+  }
+}
+
+// An id alone also names its run.
+void add_ids(Candidates& found, const fs::path& results, const std::string& begun) {
+  if (begun.size() < record::kShortestPart) return;
+  for (const std::string& name : folder_names(results)) {
+    for (const std::string& id : folder_names(results / name, begun)) {
+      if (id != "latest") found.push_back({id, "of " + name});
+    }
+  }
+}
 
 using config::Option;
 
@@ -96,6 +142,74 @@ Candidates values(const std::string& typed, const std::string& key, const Option
 }
 
 }  // namespace
+
+fs::path with_home(const std::string& path) {
+  const char* home = std::getenv("HOME");
+  return home != nullptr && path.starts_with("~/") ? fs::path(home) / path.substr(2) : fs::path(path);
+}
+
+Candidates files(const std::string& typed, const std::vector<std::string_view>& endings) {
+  const std::size_t slash = typed.rfind('/') + 1;  // npos + 1 is 0
+  const std::string folder = typed.substr(0, slash);
+  const std::string begun = typed.substr(slash);
+  Candidates found;
+  each_entry(folder.empty() ? "." : with_home(folder), [&](const fs::directory_entry& entry) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(begun) || (name.starts_with('.') && !begun.starts_with('.'))) return;
+    if (is_folder(entry)) {
+      found.push_back({folder + name + "/"});
+    } else if (ends_in_one_of(name, endings)) {
+      found.push_back({folder + name});
+    }
+  });
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.text < b.text; });
+  return found;
+}
+
+Candidates folders(const std::string& typed) { return files(typed, {}); }
+
+std::vector<std::string> folder_names(const fs::path& folder, std::string_view typed) {
+  std::vector<std::string> names;
+  each_entry(folder, [&](const fs::directory_entry& entry) {
+    std::string name = entry.path().filename().string();
+    if (name.starts_with(typed) && !name.starts_with('.') && is_folder(entry)) names.push_back(std::move(name));
+  });
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Candidates runs(const fs::path& results, const std::string& typed) {
+  if (typed.starts_with('/') || typed.starts_with('.') || typed.starts_with('~') ||
+      typed.starts_with(results.string() + "/")) {
+    return folders(typed);
+  }
+  Candidates found;
+  const std::size_t slash = typed.rfind('/');
+  if (slash != std::string::npos) {
+    const std::string folder = typed.substr(0, slash + 1);
+    add_inside(found, results, folder, typed.substr(slash + 1));
+    return found;
+  }
+  if (std::string("latest").starts_with(typed)) found.push_back({"latest", "the newest run or sweep"});
+  for (const std::string& name : folder_names(results, typed)) {
+    found.push_back({name, "its newest run or sweep"});
+    if (name == typed) add_inside(found, results, name + "/", "");
+  }
+  add_ids(found, results, typed);
+  return found;
+}
+
+Candidates checkpoints(const fs::path& results, const std::string& run) {
+  Candidates found = {{"latest", "the newest checkpoint"}, {"best", "the checkpoint with the best metric"}};
+  try {
+    const auto folder = record::RunDirectory::find(results, run).checkpoints();
+    for (const std::string& name : folder_names(folder, "step-")) {
+      if (const auto step = text_number<std::int64_t>(name.substr(5))) found.push_back({std::to_string(*step)});
+    }
+  } catch (const Error&) {  // no existing run is named yet
+  }
+  return found;
+}
 
 Candidates settings(const std::string& typed, const config::Components& components, const config::Experiment& chosen,
                     bool of_sweep) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,14 +44,17 @@ Node as_typed(Node value);
 // The value of a node, without places.
 Value to_value(const Node& node);
 
-// Returns a value, or a list of values, as TOML on one line: `[0.1, "x"]`.
-std::string in_toml(const Node& node);
-
-// Returns the setting of a key with this value in the form of its source, a file or --set; for an item of a list, and
-// for one of the values that a sweep gives to the key, the value alone.
-std::string as_setting(const std::string& path, const Node& value);
-
 // Describes a value in an error: `the text "x"`, `3`, `a list`.
 std::string shown(const Node& node);
+
+// Parses TOML `text` as a table, with places in `source`. Returns nothing, and adds a mistake with its place, if the
+// text is not TOML.
+std::optional<Node> parse_toml(const std::shared_ptr<const Source>& source, std::string_view text, Mistakes& mistakes);
+
+// Writes a table as TOML: its tables become sections, with one key per line.
+std::string to_toml(const Value& table);
+
+// Writes a table as an inline table of TOML: { type = "Flatten" }.
+std::string inline_toml(const Value& table);
 
 }  // namespace ddp::config
