@@ -8,6 +8,7 @@
 #include <ATen/ops/where.h>
 
 #include "base/error.h"
+#include "config/data_description.h"
 #include "datasets/files.h"
 
 namespace ddp::datasets {
@@ -145,8 +146,10 @@ std::vector<std::string> ArrayOptions::target_names(Role role) const {
 config::Value Arrays::describe() const {
   config::Value arrays = config::Value::array();
   const auto add = [&](const ArrayRows& rows, const char* role) {
-    arrays.push_back({{"name", rows.shown()}, {"role", role}, {"dtype", rows.stored_type()}, {"shape", {rows.rows()}}});
-    for (const std::int64_t extent : rows.shape()) arrays.back()["shape"].push_back(extent);
+    config::ArrayDescription array{
+        .name = rows.shown(), .role = role, .dtype = rows.stored_type(), .shape = {rows.rows()}};
+    for (const std::int64_t extent : rows.shape()) array.shape.push_back(extent);
+    arrays.push_back(config::written(array));
   };
   for (const ArrayRows& rows : inputs_) add(rows, "input");
   for (const ArrayRows& rows : targets_) add(rows, "target");

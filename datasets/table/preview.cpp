@@ -7,6 +7,7 @@
 
 #include <ATen/ops/arange.h>
 
+#include "config/data_description.h"
 #include "datasets/histogram.h"
 
 namespace ddp::datasets {
@@ -202,14 +203,17 @@ Value histograms(const Encoder& e, const std::vector<std::filesystem::path>& fil
 Value describe_table(const Encoder& e, std::int64_t rows) {
   Value columns = Value::array();
   for (const auto& feature : e.features) {
-    columns.push_back(
-        {{"name", feature.name}, {"role", "feature"}, {"type", feature.is_category ? "category" : "number"}});
-    if (!feature.is_category) continue;
-    columns.back().update(
-        {{"values", first_of(feature.values.names(), kValuesListed)}, {"value_count", feature.values.size()}});
+    config::ColumnDescription column{
+        .name = feature.name, .role = "feature", .type = feature.is_category ? "category" : "number"};
+    if (feature.is_category) {
+      column.values = first_of(feature.values.names(), kValuesListed);
+      column.value_count = feature.values.size();
+    }
+    columns.push_back(config::written(column));
   }
   for (const auto& name : e.targets) {
-    columns.push_back({{"name", name}, {"role", "target"}, {"type", type_of_target(e.kind)}});
+    columns.push_back(
+        config::written(config::ColumnDescription{.name = name, .role = "target", .type = type_of_target(e.kind)}));
   }
   Value description = {{"rows", rows}, {"columns", std::move(columns)}};
   if (e.kind == TargetKind::classes) description["classes"] = e.classes.names();

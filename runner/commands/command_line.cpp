@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cctype>
 #include <csignal>
 #include <cstring>
 #include <exception>
@@ -10,11 +11,14 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/own_command.h"
 #include "base/paths.h"
 #include "commands/commands.h"
 #include "commands/help.h"
-#include "commands/split_setting.h"
-#include "commands/wrong_line.h"
+#include "config/components.h"
+#include "config/experiment.h"
+#include "config/suggest.h"
+#include "config/text/source.h"
 #include "launch/library/version.h"
 #include "launch/process/stop_signals.h"
 
@@ -33,6 +37,211 @@ void accept_results_everywhere(const CLI::App& app, std::string& unused) {
     if (verb->get_option_no_throw("--results") != nullptr) continue;
     verb->add_option("--results", unused, "results folder; ignored by this command")->group("");
   }
+}
+
+using config::Named;
+
+// Commands and options under the names that other programs give them.
+const std::map<std::string, std::vector<std::string>> kAliases = {
+    {"run", {"train", "fit", "start", "launch", "torchrun"}},
+    {"eval", {"test", "evaluate", "score"}},
+    {"list", {"ls", "runs", "status", "ps"}},
+    {"resume", {"continue", "restart"}},
+    {"predict", {"infer", "inference"}},
+    {"sweep", {"tune", "search", "hpo"}},
+    {"validate", {"check", "lint"}},
+    {"slurm", {"sbatch", "submit"}},
+    {"generate", {"sample"}},
+    {"new", {"init", "create"}},
+    {"--nproc-per-node", {"--gpus", "--num-gpus", "--num-processes"}},
+    {"--nnodes", {"--num-nodes", "--num-machines"}},
+    {"--results", {"--output-dir", "--out-dir", "--log-dir"}},
+    {"--jobs", {"--parallel"}},
+    {"--output", {"--out", "-o"}},
+};
+
+Named with_aliases(const std::string& name) {
+  const auto known = kAliases.find(name);
+  return {.name = name, .aliases = known == kAliases.end() ? std::vector<std::string>() : known->second};
+}
+
+std::vector<const CLI::App*> commands_of(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+std::string usage_line(const CLI::App& verb) { return "usage: " + usage_of(verb); }
+
+std::string usage_and_example(const CLI::App& verb) {
+  const auto& examples = examples_of(verb.get_name());
+  return usage_line(verb) + (examples.empty() ? "" : "\n  such as: " + own_command(examples.front()));
+}
+
+bool is_part_of_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_'; }
+
+// Returns the option that CLI11's text names: the longest name in it.
+const CLI::Option* option_in(const CLI::App& verb, const std::string& text) {
+  const CLI::Option* found = nullptr;
+  std::size_t longest = 0;
+  for (const CLI::Option* option : verb.get_options()) {
+    for (const std::string& name : {option->get_name(), option->get_name(true)}) {
+      const std::size_t at = text.find(name);
+      if (name.size() <= longest || at == std::string::npos) continue;
+      const std::size_t end = at + name.size();
+      if ((at > 0 && is_part_of_name(text[at - 1])) || (end < text.size() && is_part_of_name(text[end]))) continue;
+      found = option;
+      longest = name.size();
+    }
+  }
+  return found;
+}
+
+std::string name_of_option(const CLI::Option& option) { return option_names(option).back(); }
+
+// Returns "it is an option of `run` and `resume`" for an option of other commands; empty: no command has it.
+std::string commands_with(const CLI::App& verb, const std::string& option) {
+  std::vector<std::string> names;
+  for (const CLI::App* other : commands_of(*verb.get_parent())) {
+    const CLI::Option* const same = other->get_option_no_throw(option);
+    if (same != nullptr && !same->get_group().empty()) names.push_back("`" + other->get_name() + "`");
+  }
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
+  }
+  return text.empty() ? "" : "it is an option of " + text;
+}
+
+// "did you mean --set epochs=…?" for an option that names a key of the experiment; empty: it names none.
+std::string key_meant(const CLI::App& verb, const std::string& option) {
+  if (verb.get_option_no_throw("--set") == nullptr) return "";
+  const auto keys = config::keys_of(config::describe<config::Experiment>(), config::Components::installed());
+  const std::string key = config::same_name(option.substr(option.find_first_not_of('-')), keys);
+  return key.empty() ? "" : "did you mean \"--set " + key + "=…\"?";
+}
+
+Error unknown_option(const CLI::App& verb, const std::string& word) {
+  const std::string name = word.substr(0, word.find('='));
+  std::vector<Named> known;
+  for (const CLI::Option* option : verb.get_options()) {
+    if (option->nonpositional() && !option->get_group().empty()) known.push_back(with_aliases(name_of_option(*option)));
+  }
+  std::string hint = commands_with(verb, name);
+  if (hint.empty() && config::same_name(name, known).empty()) hint = key_meant(verb, name);
+  if (hint.empty()) hint = config::hint_of_name(name, known, "options");
+  return usage_error("there is no option " + config::in_quotes(name), verb.get_name(), hint);
+}
+
+Error too_much(const CLI::App& verb) {
+  const std::vector<std::string> rest = verb.remaining();
+  // If an option is unknown, the word after it may be its value and is not the mistake.
+  const auto option = std::find_if(rest.begin(), rest.end(), [](const auto& word) { return word.starts_with("-"); });
+  if (option != rest.end()) return unknown_option(verb, *option);
+  const std::string first = rest.empty() ? "" : rest.front();
+  const bool setting = first.find('=') != std::string::npos && verb.get_option_no_throw("--set") != nullptr;
+  return usage_error(config::in_quotes(first) + " is one word too many", verb.get_name(),
+                     setting ? "a setting: --set KEY=VALUE, as one word" : usage_line(verb));
+}
+
+Error missing_argument(const CLI::App& verb) {
+  for (const CLI::Option* option : verb.get_options()) {
+    if (!option->get_required() || option->count() > 0) continue;
+    return usage_error(name_of_option(*option) + " is missing: " + option->get_description(), verb.get_name(),
+                       usage_and_example(verb));
+  }
+  return usage_error("something is missing", verb.get_name(), usage_and_example(verb));
+}
+
+Error missing_verb(const CLI::App& app) {
+  std::string names;
+  for (const CLI::App* verb : commands_of(app)) names += (names.empty() ? "" : ", ") + verb->get_name();
+  return usage_error("the command is missing", "",
+                     "commands: " + names + "\n  such as: " + own_command(examples_of("run").front()));
+}
+
+// Returns `"1", "2"`.
+std::string values_in_words(const CLI::Option& option) {
+  std::string text;
+  for (const std::string& value : option.results()) text += (text.empty() ? "" : ", ") + config::in_quotes(value);
+  return text;
+}
+
+// Returns the error for a wrong number of values.
+Error wrong_count(const CLI::App& verb, const CLI::Option& option) {
+  const std::string name = name_of_option(option);
+  const std::string& doc = option.get_description();
+  if (option.get_items_expected_max() == 0) {
+    return usage_error(name + " takes no value: " + doc, verb.get_name(), "give " + name + " alone");
+  }
+  if (option.nonpositional() && option.count() > static_cast<std::size_t>(option.get_items_expected_max())) {
+    const std::string times = option.count() == 2 ? "twice" : std::to_string(option.count()) + " times";
+    return usage_error(name + " is given " + times + ": " + values_in_words(option), verb.get_name(), "give it once");
+  }
+  if (option.nonpositional())
+    return usage_error(name + " needs " + accepted_by(option) + ": " + doc, verb.get_name(), usage_and_example(verb));
+  const std::string count = std::to_string(option.get_items_expected_min());
+  return usage_error("needs " + count + " values of " + name + ", not " + std::to_string(option.count()),
+                     verb.get_name(), usage_and_example(verb));
+}
+
+Error wrong_value(const CLI::App& verb, const CLI::Option& option) {
+  const std::vector<std::string>& given = option.results();
+  const std::string name = name_of_option(option);
+  const std::string value = given.empty() ? "" : ", not " + config::in_quotes(given.back());
+  return usage_error(name + " takes " + accepted_by(option) + value, verb.get_name(),
+                     name + ": " + option.get_description());
+}
+
+Error excluded(const CLI::App& verb, const CLI::Option& option) {
+  for (const CLI::Option* other : option.get_excludes()) {
+    if (other->count() == 0) continue;
+    const std::string a = name_of_option(option);
+    const std::string b = name_of_option(*other);
+    return usage_error(a + " and " + b + " do not go together", verb.get_name(), "give one of them");
+  }
+  return usage_error(name_of_option(option) + " does not go with the rest", verb.get_name(), usage_line(verb));
+}
+
+// Returns the error of a refused command line, in the form of all other errors.
+Error wrong_line(const CLI::App& app, const CLI::ParseError& error) {
+  const auto given = app.get_subcommands();
+  if (given.empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) return missing_verb(app);
+  const CLI::App& verb = given.empty() ? app : *given.front();
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) return too_much(verb);
+  // An unknown option explains why something else is missing: "--config=x.toml" in place of FILE.
+  const std::vector<std::string> rest = verb.remaining();
+  const bool has_unknown =
+      std::any_of(rest.begin(), rest.end(), [](const auto& word) { return word.starts_with("-"); });
+  if (has_unknown && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) return too_much(verb);
+  const CLI::Option* option = option_in(verb, error.what());
+  const bool is_mismatch = dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr;
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) return missing_argument(verb);
+  if (option == nullptr) return usage_error(error.what(), verb.get_name(), usage_line(verb));
+  if (is_mismatch) return wrong_count(verb, *option);
+  if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr) return excluded(verb, *option);
+  return wrong_value(verb, *option);
+}
+
+// Throws ddp::Error (usage) if the first word is no command.
+void require_known_verb(const CLI::App& app, const std::string& word) {
+  if (word.starts_with("-")) {
+    if (app.get_option_no_throw(word) != nullptr) return;
+    if (word == "-v" || word == "-V")
+      throw usage_error("there is no option " + config::in_quotes(word), "", "--version");
+    for (const CLI::App* verb : commands_of(app)) {
+      if (verb->get_option_no_throw(word.substr(0, word.find('='))) == nullptr) continue;
+      throw usage_error("the command is missing before " + config::in_quotes(word), "", usage_line(app));
+    }
+    throw usage_error("there is no option " + config::in_quotes(word), "",
+                      config::suggestion(word, {"--help", "--version"}, "options without a command"));
+  }
+  std::vector<Named> known;
+  for (const CLI::App* verb : commands_of(app)) {
+    if (verb->get_name() == word) return;
+    known.push_back(with_aliases(verb->get_name()));
+  }
+  const std::string what = "unknown command " + config::in_quotes(word);
+  if (word.ends_with(".toml")) throw usage_error(what, "", "to train it: " + own_command("run " + word));
+  throw usage_error(what, "", config::hint_of_name(word, known, "commands"));
 }
 
 }  // namespace
@@ -72,7 +281,6 @@ int run_command(int argc, char** argv) {
       return 0;
     }
     if (argc > 1) require_known_verb(app, argv[1]);
-    require_whole_settings(app, {argv + std::min(argc, 1), argv + argc});
     app.parse(argc, argv);
     return exit_code;
   } catch (const CLI::ParseError& error) {

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "config/value.h"
+
 namespace CLI {
 class App;
 }
@@ -17,6 +19,9 @@ using AddVerb = void (*)(CLI::App& app, int& exit_code);
 
 // Registers a command; each command's file calls this once. `place` orders the commands in --help and may repeat.
 bool register_verb(int place, AddVerb add);
+
+// Registers the JSON Schema of an output, which `schema` prints.
+bool register_schema(const char* name, config::Value (*schema)());
 
 // Returns the names that `schema` accepts.
 std::vector<std::string> schema_names();

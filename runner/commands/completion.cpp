@@ -9,7 +9,6 @@
 #include "base/paths.h"
 #include "commands/commands.h"
 #include "completion/complete.h"
-#include "completion/complete.h"
 #include "config/metric.h"
 #include "report/select/row.h"
 

@@ -1,6 +1,8 @@
 #include "commands/help.h"
 
 #include <algorithm>
+#include <iostream>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -9,10 +11,119 @@
 #include <CLI/CLI.hpp>
 
 #include "base/own_command.h"
-#include "commands/option_text.h"
+#include "commands/commands.h"
+#include "launch/library/version.h"
 #include "report/text/table.h"
 
 namespace ddp::commands {
+
+namespace {
+
+// The name in --help for the text that an option takes.
+const std::map<std::string, std::string> kTexts = {
+    {"--set", "KEY=VALUE"},      {"--name", "NAME"},       {"--results", "FOLDER"},    {"--run-id", "ID"},
+    {"--output", "FILE"},        {"--from", "CHECKPOINT"}, {"--init-from", "WEIGHTS"}, {"--master-addr", "HOST"},
+    {"--rdzv-endpoint", "HOST"}, {"--status", "STATUS"},   {"--where", "CONDITION"},   {"--sort", "KEY"},
+    {"--time", "TIME"},          {"--job-name", "NAME"},
+};
+
+// Returns the limits of a value, which CLI11 writes behind the colon: "INT:INT in [1 - 100]".
+std::string limits_of(const std::string& type) {
+  const std::size_t at = type.find(" in [");
+  if (at == std::string::npos) return type.find("POSITIVE") == std::string::npos ? "" : "above 0";
+  std::string limits = type.substr(at + 5, type.size() - at - 6);
+  if (const std::size_t dash = limits.find(" - "); dash != std::string::npos) limits.replace(dash, 3, " to ");
+  return "from " + limits;
+}
+
+}  // namespace
+
+std::vector<std::string> option_names(const CLI::Option& option) {
+  std::vector<std::string> names;
+  for (const std::string& name : option.get_snames()) names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) {
+    if (name.find('_') == std::string::npos) names.push_back("--" + name);
+  }
+  if (names.empty()) names.push_back(option.get_name(true));
+  return names;
+}
+
+std::string option_value(const CLI::Option& option) {
+  if (option.get_positional() || option.get_items_expected_max() == 0) return "";
+  const std::string given = option.get_type_name();
+  const std::string type = given.substr(0, given.find(':'));
+  if (type == "INT" || type == "UINT") return "N";
+  if (type == "FLOAT") return "NUMBER";
+  const auto known = kTexts.find(option_names(option).back());
+  return type != "TEXT" || known == kTexts.end() ? type : known->second;
+}
+
+std::string accepted_by(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  const std::string limits = limits_of(type);
+  const bool is_integer = type.starts_with("INT") || type.starts_with("UINT") || type.starts_with("N");
+  const std::string kind = is_integer ? "an integer" : type.starts_with("FLOAT") ? "a number" : "a value";
+  return limits.empty() ? kind : kind + " " + limits;
+}
+
+std::string option_text(const CLI::Option& option) {
+  std::vector<std::string> remarks;
+  if (option.get_required() && option.nonpositional()) remarks.push_back("required");
+  if (const std::string limits = limits_of(option.get_type_name()); !limits.empty()) remarks.push_back(limits);
+  if (!option.get_default_str().empty()) remarks.push_back("default: " + option.get_default_str());
+  for (const CLI::Option* other : option.get_excludes()) remarks.push_back("not with " + other->get_name());
+  if (remarks.empty()) return option.get_description();
+  std::string text = option.get_description() + " (";
+  for (std::size_t i = 0; i < remarks.size(); ++i) text += (i == 0 ? "" : "; ") + remarks[i];
+  return text + ")";
+}
+
+std::string usage_of(const CLI::App& verb) {
+  const bool is_program = verb.get_parent() == nullptr;
+  std::string usage = own_command(is_program ? "COMMAND" : verb.get_name()) + " [options]";
+  for (const CLI::Option* option : verb.get_options()) {
+    if (!option->get_positional()) continue;
+    std::string name = option->get_name(true);
+    if (option->get_expected_min() > 1) name += " " + name;
+    if (option->get_expected_max() > 2) name += " ...";
+    usage += " " + (option->get_required() ? name : "[" + name + "]");
+  }
+  return usage;
+}
+
+const std::vector<std::string>& examples_of(const std::string& verb) {
+  static const std::map<std::string, std::vector<std::string>> kExamples = {
+      {"run",
+       {"run experiments/basic.toml", "run experiments/basic.toml --set optimizer.lr=0.1 --name faster",
+        "run new.toml --init-from basic"}},
+      {"resume", {"resume latest", "resume basic --set epochs=12", "resume basic --from best"}},
+      {"fork",
+       {"fork basic --set epochs=14 --set optimizer.lr=1e-4 --name slower", "fork basic --from best --set epochs=14"}},
+      {"sweep", {"sweep experiments/digits_sweep.toml", "sweep experiments/digits_sweep.toml --jobs 2"}},
+      {"slurm", {"slurm experiments/basic.toml --nodes 2 --gpus-per-node 4"}},
+      {"plan", {"plan experiments/digits.toml", "plan experiments/digits.toml --preview page.html"}},
+      {"validate", {"validate experiments/basic.toml experiments/digits.toml"}},
+      {"list", {"list", "list basic --where 'epochs>=3' --sort train_loss --limit 5"}},
+      {"show", {"show latest", "show digits_sweep/latest/007"}},
+      {"compare", {"compare basic faster digits"}},
+      {"diff", {"diff basic faster"}},
+      {"report", {"report digits", "report basic faster --output both.html"}},
+      {"eval", {"eval people", "eval people --from best --set dataset.path=other.csv"}},
+      {"predict", {"predict people strangers.csv -o answers.csv"}},
+      {"generate", {"generate shakespeare_char --prompt 'To be' --tokens 100"}},
+      {"export", {"export digits weights.safetensors"}},
+      {"comm", {"comm --sizes 1KiB..64MiB", "comm --op all_reduce --backend gloo"}},
+      {"new", {"new model my_model"}},
+      {"models", {"models", "models mlp"}},
+      {"datasets", {"datasets", "datasets csv"}},
+      {"schema", {"schema", "schema summary"}},
+      {"completion", {"completion bash"}},
+  };
+  static const std::vector<std::string> kNone;
+  const auto found = kExamples.find(verb);
+  return found == kExamples.end() ? kNone : found->second;
+}
+
 namespace {
 
 constexpr std::size_t kColumns = 80;
@@ -96,6 +207,100 @@ void give_help(CLI::App& app) {
     verb->formatter(help);
     verb->group("Commands");
   }
+}
+
+namespace {
+
+// Escapes a text so that troff prints it unchanged: "-" can be copied, and no line is taken for a request.
+std::string for_troff(const std::string& text) {
+  std::string plain;
+  for (const char c : text) {
+    const bool begins_line = plain.empty() || plain.back() == '\n';
+    if (begins_line && (c == '.' || c == '\'')) plain += "\\&";
+    if (c == '\\') {
+      plain += "\\e";
+    } else if (c == '-') {
+      plain += "\\-";
+    } else {
+      plain += c;
+    }
+  }
+  return plain;
+}
+
+// Splits a text of several sentences into lines that stay short enough with the escapes of for_troff.
+std::string paragraph(std::string text) {
+  constexpr std::size_t kWidth = 64;
+  for (std::size_t begin = 0; text.size() - begin > kWidth;) {
+    std::size_t blank = text.rfind(' ', begin + kWidth);
+    if (blank == std::string::npos || blank <= begin) blank = text.find(' ', begin + kWidth);
+    if (blank == std::string::npos) break;
+    text[blank] = '\n';
+    begin = blank + 1;
+  }
+  return for_troff(text);
+}
+
+std::string in_bold(const std::string& text) { return "\\fB" + for_troff(text) + "\\fR"; }
+std::string in_italics(const std::string& text) { return "\\fI" + for_troff(text) + "\\fR"; }
+
+// "-o, --output TEXT".
+std::string option_heading(const CLI::Option& option) {
+  std::string heading;
+  for (const std::string& name : option_names(option)) heading += (heading.empty() ? "" : ", ") + in_bold(name);
+  if (const std::string value = option_value(option); !value.empty()) heading += " " + in_italics(value);
+  return heading + (option.get_expected_max() > 1 ? " ..." : "");
+}
+
+void print_options(const CLI::App& app, const std::string& group) {
+  for (const CLI::Option* option : app.get_options()) {
+    // Each command has --help; the page describes it once.
+    const bool repeated = app.get_parent() != nullptr && option == app.get_help_ptr();
+    if (option->get_group() != group || repeated) continue;
+    std::cout << ".TP\n" << option_heading(*option) << "\n" << paragraph(option_text(*option)) << "\n";
+  }
+}
+
+void print_all_options(const CLI::App& app) {
+  for (const std::string& group : app.get_groups()) {
+    if (group.empty()) continue;  // hidden
+    if (group != "Options") std::cout << ".PP\n" << paragraph(group + ":") << "\n";
+    print_options(app, group);
+  }
+}
+
+void print_verb(const CLI::App& verb) {
+  std::cout << ".SS " << for_troff(verb.get_name()) << "\n" << in_bold("ddp-exp " + verb.get_name());
+  std::cout << " [" << in_italics("options") << "]";
+  for (const CLI::Option* option : verb.get_options()) {
+    if (!option->get_positional()) continue;
+    const std::string name = in_italics(option->get_name(true)) + (option->get_expected_max() > 1 ? " ..." : "");
+    std::cout << " " << (option->get_required() ? name : "[" + name + "]");
+  }
+  std::cout << "\n.PP\n" << paragraph(verb.get_description()) << "\n";
+  print_all_options(verb);
+  for (const std::string& example : examples_of(verb.get_name())) {
+    std::cout << ".PP\n.EX\n" << for_troff("ddp-exp " + example) << "\n.EE\n";
+  }
+}
+
+}  // namespace
+
+void print_manual(const CLI::App& app, const std::string& date) {
+  const std::string name = app.get_name();
+  std::string about = app.get_description();
+  if (about.starts_with(name + " ")) about.erase(0, name.size() + 1);
+  std::cout << ".TH DDP\\-EXP 1 \"" << date << "\" \"" << for_troff(name + " " + launch::build_id())
+            << "\" \"User Commands\"\n"
+            << ".SH NAME\n"
+            << for_troff(name) << " \\- " << paragraph(about) << "\n"
+            << ".SH SYNOPSIS\n"
+            << in_bold(name) << " " << in_italics("command") << " [" << in_italics("options") << "]\n"
+            << ".SH OPTIONS\n";
+  print_all_options(app);
+  std::cout << ".SH COMMANDS\n";
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) print_verb(*verb);
+  std::cout << ".SH EXIT STATUS\n" << paragraph(app.get_footer()) << "\n";
 }
 
 }  // namespace ddp::commands

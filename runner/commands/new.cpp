@@ -72,32 +72,11 @@ void require_new_name(const std::string& kind, const std::string& name) {
   }
 }
 
-// Returns the dataset that reads a file or folder, by its ending; "": none, or it does not exist.
-std::string dataset_of(const fs::path& data) {
-  std::error_code none;
-  if (fs::is_directory(data, none))
-    return "{ name = \"image_folder\", path = " + config::in_quotes(data.string()) + " }";
-  const std::string ending = data.extension().string();
-  const std::string name = ending == ".tsv" ? "csv" : ending.empty() ? "" : ending.substr(1);
-  const auto tables = {"csv", "parquet", "jsonl"};
-  if (!fs::exists(data, none) || std::find(tables.begin(), tables.end(), name) == tables.end()) return "";
-  return "{ name = " + config::in_quotes(name) + ", path = " + config::in_quotes(data.string()) +
-         ", target = \"COLUMN\" }";
-}
-
-// Throws ddp::Error (usage) if there is no such template. For data in its place, the remedy is an experiment file.
+// Throws ddp::Error (usage) if there is no such template.
 void require_kind(const std::string& kind) {
   const std::vector<std::string> kinds = template_kinds();
   if (std::find(kinds.begin(), kinds.end(), kind) != kinds.end()) return;
-  std::string remedy = config::suggestion(kind, kinds, "kinds");
-  if (const std::string dataset = dataset_of(kind); !dataset.empty()) {
-    const bool is_table = !fs::is_directory(kind);
-    remedy += "\n  to train on these data, write an experiment file, such as my.toml:\n    dataset = " + dataset +
-              "\n    model = " + (is_table ? "{ name = \"mlp\", hidden = [64] }" : "\"resnet18\"") +
-              "\n    loss = \"cross_entropy\"" + (is_table ? "  # \"mse\" predicts a number" : "") +
-              "\n  then run: " + own_command("run my.toml");
-  }
-  throw usage_error("no template for " + config::in_quotes(kind), "", remedy);
+  throw usage_error("no template for " + config::in_quotes(kind), "", config::suggestion(kind, kinds, "kinds"));
 }
 
 void write_new(const std::string& kind, const std::string& name) {

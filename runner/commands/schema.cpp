@@ -1,22 +1,24 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
-#include "base/embedded.h"
 #include "base/error.h"
 #include "commands/commands.h"
 #include "config/check/phrases.h"
 #include "config/load.h"
-#include "config/text/source.h"
+#include "config/output.h"
+#include "record/metrics/event_lines.h"
+#include "record/summary.h"
+#include "sweep/journal.h"
+#include "sweep/trial_loop.h"
 
 namespace ddp::commands {
-
-extern const std::span<const EmbeddedFile> kSchemas;  // from runner/commands/schemas: <what>.json and definitions.json
 
 namespace {
 
@@ -24,43 +26,24 @@ using config::Value;
 
 const std::string kExperiment = "experiment";
 
-Value embedded(const std::string& name) {
-  const auto file =
-      std::find_if(kSchemas.begin(), kSchemas.end(), [&](const auto& f) { return f.name == name + ".json"; });
-  return Value::parse(file->text);
+// The schemas of outputs by name; no static object, since registrations run before main in any order.
+std::map<std::string, Value (*)()>& schemas() {
+  static std::map<std::string, Value (*)()> all;
+  return all;
 }
 
-// Adds the definitions to which `part` refers, directly or indirectly.
-void add_definitions(Value& schema, const Value& all, const Value& part) {
-  static const std::string kPlace = "#/$defs/";
-  for (const auto& [key, value] : part.items()) {
-    if (key != "$ref") {
-      if (value.is_structured()) add_definitions(schema, all, value);
-      continue;
-    }
-    const std::string name = value.get<std::string>().substr(kPlace.size());
-    if (schema["$defs"].contains(name)) continue;
-    schema["$defs"][name] = all.at(name);
-    add_definitions(schema, all, all.at(name));
-  }
-}
-
-// Returns the schema of an output of this program.
-Value output_schema(const std::string& what) {
-  Value schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"}};
-  const Value written = embedded(what);
-  schema.update(written);
-  add_definitions(schema, embedded("definitions").at("$defs"), written);
-  return schema;
-}
+const bool files_registered =
+    register_schema("metrics", record::metrics_schema) && register_schema("journal", sweep::journal_schema) &&
+    register_schema("sweep", sweep::summary_schema) &&
+    register_schema("summary", [] { return config::output_schema<record::Summary>("summary.json of a run"); });
 
 }  // namespace
 
+bool register_schema(const char* name, Value (*schema)()) { return schemas().emplace(name, schema).second; }
+
 std::vector<std::string> schema_names() {
   std::vector<std::string> names = {kExperiment};
-  for (const EmbeddedFile& file : kSchemas) {
-    if (file.name != "definitions.json") names.emplace_back(file.name.substr(0, file.name.rfind('.')));
-  }
+  for (const auto& [name, schema] : schemas()) names.push_back(name);
   return names;
 }
 
@@ -78,7 +61,7 @@ void add_schema(CLI::App& app, int& exit_code) {
       throw usage_error("unknown schema " + config::in_quotes(*what), "",
                         config::suggestion(std::filesystem::path(*what).stem(), known, "schemas"));
     }
-    const Value schema = *what == kExperiment ? config::schema(config::Components::installed()) : output_schema(*what);
+    const Value schema = *what == kExperiment ? config::schema(config::Components::installed()) : schemas().at(*what)();
     std::cout << schema.dump(2) << "\n";
     exit_code = 0;
   });

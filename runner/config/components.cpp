@@ -5,6 +5,7 @@
 #include <fstream>
 #include <utility>
 
+#include "config/output.h"
 #include "base/error.h"
 #include "base/installation.h"
 #include "base/log.h"
@@ -57,7 +58,7 @@ Value Components::to_json() const {
   json["version"] = kVersion;
   for (const auto& [kind, specs] : *by_kind_) {
     json[kind] = Value::array();
-    for (const auto& [name, spec] : specs) json[kind].push_back(config::to_json(spec));
+    for (const auto& [name, spec] : specs) json[kind].push_back(written(spec));
   }
   return json;
 }

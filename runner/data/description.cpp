@@ -9,6 +9,8 @@
 #include <ATen/ops/bincount.h>
 #include <ATen/ops/isfinite.h>
 
+#include "config/data_description.h"
+
 namespace ddp::data {
 namespace {
 
@@ -30,36 +32,34 @@ Value finite_number(const at::Tensor& number) {
   return number.item<double>();
 }
 
-Value describe_tensor(const std::string& name, const at::Tensor& tensor) {
-  Value described = {{"name", name},
-                     {"dtype", tensor.is_floating_point() ? "float32" : "int64"},
-                     {"shape", tensor.sizes().vec()},
-                     {"least", nullptr},
-                     {"greatest", nullptr}};
+config::TensorDescription describe_tensor(const std::string& name, const at::Tensor& tensor) {
   const at::Tensor finite = tensor.is_floating_point() ? tensor.masked_select(tensor.isfinite()) : tensor;
-  described["not_finite"] = tensor.numel() - finite.numel();
+  config::TensorDescription described{.name = name,
+                                      .dtype = tensor.is_floating_point() ? "float32" : "int64",
+                                      .shape = tensor.sizes().vec(),
+                                      .not_finite = tensor.numel() - finite.numel()};
   if (finite.numel() == 0) return described;
   const auto [least, greatest] = at::aminmax(finite);
-  described["least"] = finite_number(least);
-  described["greatest"] = finite_number(greatest);
+  described.least = finite_number(least);
+  described.greatest = finite_number(greatest);
   return described;
 }
 
-Value describe_tensors(const NamedTensors& tensors) {
-  Value all = Value::array();
+std::vector<config::TensorDescription> describe_tensors(const NamedTensors& tensors) {
+  std::vector<config::TensorDescription> all;
   for (const auto& [name, tensor] : tensors) all.push_back(describe_tensor(name, tensor));
   return all;
 }
 
 // Leaves out negative classes: the targets of these samples do not count.
-Value counts_of(const at::Tensor& classes, std::int64_t count) {
+std::vector<std::int64_t> counts_of(const at::Tensor& classes, std::int64_t count) {
   const at::Tensor counts = at::bincount(classes.masked_select(classes.ge(0)), {}, count);
   const auto* first = counts.const_data_ptr<std::int64_t>();
-  return std::vector<std::int64_t>(first, first + counts.numel());
+  return {first, first + counts.numel()};
 }
 
-Value first_names(const std::vector<std::string>& names, std::int64_t count) {
-  Value first = Value::array();
+std::vector<std::string> first_names(const std::vector<std::string>& names, std::int64_t count) {
+  std::vector<std::string> first;
   for (std::size_t i = 0; i < std::min<std::size_t>(kClassesNamed, static_cast<std::size_t>(count)); ++i) {
     first.push_back(i < names.size() ? names[i] : std::to_string(i));
   }
@@ -67,7 +67,7 @@ Value first_names(const std::vector<std::string>& names, std::int64_t count) {
 }
 
 // Counts the classes of each set, if all sets have classes.
-void add_classes(const Sets& sets, const std::vector<std::string>& names, Value& description) {
+void add_classes(const Sets& sets, const std::vector<std::string>& names, config::DataDescription& description) {
   std::vector<at::Tensor> classes;
   auto count = static_cast<std::int64_t>(names.size());
   for (const auto& [name, set] : sets_with_data(sets)) {
@@ -76,9 +76,9 @@ void add_classes(const Sets& sets, const std::vector<std::string>& names, Value&
     if (classes.back().numel() > 0) count = std::max(count, classes.back().max().item<std::int64_t>() + 1);
   }
   if (count == 0 || count > kMostClasses) return;
-  description["classes"] = {{"count", count}, {"names", first_names(names, count)}};
+  description.classes = {.count = count, .names = first_names(names, count)};
   for (std::size_t i = 0; i < classes.size(); ++i) {
-    description["sets"][i]["class_counts"] = counts_of(classes[i], count);
+    description.sets[i].class_counts = counts_of(classes[i], count);
   }
 }
 
@@ -91,20 +91,17 @@ at::Tensor classes_of(const Set& set) {
 }
 
 Value describe(const Sets& sets, const datasets::Batch& first) {
-  Value description = sets.train.dataset->describe();
-  const auto names = description.value("classes", std::vector<std::string>());
-  for (const char* key : {"classes", "tokens", "image"}) description.erase(key);
-  description["sets"] = Value::array();
+  config::DataDescription description{.of_dataset = sets.train.dataset->describe()};
   for (const auto& [name, set] : sets_with_data(sets)) {
-    Value one = {{"set", name}, {"samples", set->samples.defined() ? Value(set->size()) : Value()}};
+    config::SetDescription one{.set = name};
+    if (set->samples.defined()) one.samples = set->size();
     const Value own = set->dataset->describe();
-    if (own.contains("tokens")) one["tokens"] = own.at("tokens");
-    description["sets"].push_back(std::move(one));
+    if (own.contains("tokens")) one.tokens = own.at("tokens").get<std::int64_t>();
+    description.sets.push_back(std::move(one));
   }
-  add_classes(sets, names, description);
-  description["first_batch"] = {{"inputs", describe_tensors(first.inputs)},
-                                {"targets", describe_tensors(first.targets)}};
-  return description;
+  add_classes(sets, description.of_dataset.value("classes", std::vector<std::string>()), description);
+  description.first_batch = {.inputs = describe_tensors(first.inputs), .targets = describe_tensors(first.targets)};
+  return config::written(description);
 }
 
 }  // namespace ddp::data

@@ -6,12 +6,8 @@
 
 namespace ddp::data {
 
-// Describes the data of an experiment for people: the result of Dataset::describe for the training data, and
-//   "sets": for each set {"set": "train", "samples": 120 (null: unlimited)}; for text also "tokens"; for samples with
-//     one class each also "class_counts", in the order of "classes"
-//   "classes": {"count", "names": the first 1000}
-//   "first_batch": {"inputs", "targets"}, for each tensor {"name", "dtype", "shape", "least", "greatest" (of the finite
-//     numbers; null: none), "not_finite": the count of other numbers}
+// Describes the data of an experiment for people: config::DataDescription, with the result of Dataset::describe for the
+// training data.
 // `first`: the first batch of rank 0. Only this batch and the classes of arrays are read from files.
 config::Value describe(const Sets& sets, const datasets::Batch& first);
 

@@ -6,6 +6,7 @@
 #include <ATen/Context.h>
 
 #include "base/error.h"
+#include "config/data_description.h"
 #include "data/description.h"
 #include "data/preview.h"
 #include "rank/data.h"
@@ -38,18 +39,18 @@ void preview_data(const PreviewRequest&, const Task& task, const TakeReply& repl
 void tell_draws(const DrawsRequest& request, const Task& task, const TakeReply& reply) {
   const data::Sets sets = sets_of_run(task);
   const datasets::MapDataset* const dataset = sets.train.map();
-  config::Value samples = config::Value::array();
+  config::DrawnSamples drawn;
   for (std::int64_t i = 0; i < std::min(request.samples, sets.train.size()); ++i) {
     const auto sample = sets.train.samples[i].item<std::int64_t>();
     config::Value draws = dataset ? dataset->draws(sample, /*epoch=*/0) : config::Value();
     if (draws.is_null()) break;
-    samples.push_back({{"sample", sample}, {"draws", std::move(draws)}});
+    drawn.samples.push_back({.sample = sample, .draws = std::move(draws)});
   }
-  if (samples.empty()) {
+  if (drawn.samples.empty()) {
     throw usage_error("makes no random draws for its samples", "dataset \"" + task.experiment->dataset.name + "\"",
                       "--draws is for datasets of images, which have transforms");
   }
-  reply(config::write(DataView{.value = {{"epoch", 0}, {"samples", std::move(samples)}}}));
+  reply(config::write(DataView{.value = config::written(drawn)}));
 }
 
 const bool describe_registered =

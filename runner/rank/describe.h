@@ -27,8 +27,8 @@ struct PreviewRequest {
   void fields(config::Fields&) {}
 };
 
-// Returns the random draws for the first training samples in the first epoch. The reply is one DataView: "epoch", and
-// "samples", a list of {"sample": its index, "draws": MapDataset::draws}.
+// Returns the random draws for the first training samples in the first epoch. The reply is one DataView:
+// config::DrawnSamples.
 struct DrawsRequest {
   using Reply = DataView;
   static constexpr const char* kVerb = "draws";

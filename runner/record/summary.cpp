@@ -62,8 +62,55 @@ config::Value kept_matrices(const RunDirectory& run, std::int64_t step) {
   return found;
 }
 
-config::Value to_json(const Origin& origin) {
-  return {{"run", origin.run}, {"checkpoint", origin.checkpoint}, {"step", origin.step}};
+config::Value schema_of_metrics(const std::string& prefixes, bool with_matrices) {
+  const config::Value number = {{"type", {"number", "null"}}};
+  config::Value keys = config::Value::object();
+  if (with_matrices) {
+    keys["^(val|test)_confusion$"] = {{"description", "one row per true class, one column per predicted class"},
+                                      {"type", "array"},
+                                      {"items", {{"type", "array"}, {"items", {{"type", "integer"}, {"minimum", 0}}}}}};
+  }
+  keys["^(" + prefixes + ")_" + (with_matrices ? "(?!confusion$)" : "")] = number;
+  return {{"type", "object"}, {"patternProperties", std::move(keys)}, {"additionalProperties", false}};
+}
+
+namespace {
+
+struct Nothing {
+  void members(config::Members&) const {}
+};
+
+}  // namespace
+
+void Summary::members(config::Members& m) const {
+  m.version();
+  m({.name = "status", .choices = kStatuses}, status);
+  m({.name = "stopped_by", .doc = "the rule of [stop] that ended the run; null: none", .choices = kStopRules},
+    config::unless_empty(stopped_by));
+  m({"name"}, name);
+  m({"run_id"}, run_id);
+  m({.name = "started", .pattern = kTimestampPattern}, started);
+  m({.name = "ended", .pattern = kTimestampPattern}, config::unless_empty(ended));
+  m({"epochs", "finished epochs"}, epochs);
+  m({"steps", "optimizer steps done"}, steps);
+  m({"skipped_steps", "of these, left out because a loss or a gradient was not finite"}, skipped_steps);
+  m({"final", "the last measured values"}, final_metrics, schema_of_metrics("train|val|test", true));
+  m.as<std::variant<Best, Nothing>>({"best", "the best value of checkpoint.metric; {}: nothing was measured"}, best);
+  const config::Value tested = config::Value::array({schema_of_metrics("train|val|test", true), {{"type", "null"}}});
+  m({"test", "null: no test"}, test.empty() ? config::Value() : test, {{"anyOf", tested}});
+  m({"seconds", "training time over all resumes"}, seconds);
+  m({"parameters", "number of the model's parameters; 0: not built yet"}, parameters);
+  m({"frozen_parameters", "frozen ones of `parameters`"}, frozen_parameters);
+  m({"world_size"}, world_size);
+  m({"devices", "devices of each rank"}, devices);
+  m({"backend", "none: a single process"}, backend);
+  m.as<std::map<std::string, std::string>>({"versions"}, versions);
+  m.as<std::optional<Git>>({"git", "git state of the experiment file's folder; null outside a git checkout"}, git);
+  m({"config_hash"}, config_hash);
+  m({"restarts", "number of restarts by --max-restarts"}, restarts);
+  m({"origin", "of a fork"}, origin);
+  m({"launch", "id of the launch by a launcher"}, config::unless_empty(launch));
+  m({"error", "cause of the failure"}, error);
 }
 
 std::optional<Origin> read_origin(const config::Value& json) {
@@ -111,45 +158,17 @@ std::string to_text(const config::Value& value, const std::string& indent = "") 
 }  // namespace
 
 void write_summary(const RunDirectory& run, const Summary& s) {
-  config::Value final_metrics = s.final_metrics;
-  config::Value test = s.test;
+  Summary whole = s;
+  whole.run_id = run.path().filename().string();
   if (s.status != "running") {
+    whole.ended = timestamp(std::time(nullptr));
     const config::Value matrices = kept_matrices(run, s.steps);
     for (const auto& [name, rows] : matrices.items()) {
       const bool tested = name.starts_with(config::kTestPrefix);
-      if (!tested || !test.empty()) (tested ? test : final_metrics)[name] = rows;
+      if (!tested || !whole.test.empty()) (tested ? whole.test : whole.final_metrics)[name] = rows;
     }
   }
-  config::Value json = {
-      {"version", 1},
-      {"status", s.status},
-      {"stopped_by", s.stopped_by.empty() ? config::Value(nullptr) : config::Value(s.stopped_by)},
-      {"name", s.name},
-      {"run_id", run.path().filename().string()},
-      {"started", s.started},
-      {"ended", s.status == "running" ? config::Value(nullptr) : config::Value(timestamp(std::time(nullptr)))},
-      {"epochs", s.epochs},
-      {"steps", s.steps},
-      {"skipped_steps", s.skipped_steps},
-      {"final", final_metrics},
-      {"best", s.best},
-      {"test", test.empty() ? config::Value(nullptr) : test},
-      {"seconds", s.seconds},
-      {"parameters", s.parameters},
-      {"frozen_parameters", s.frozen_parameters},
-      {"world_size", s.world_size},
-      {"devices", s.devices},
-      {"backend", s.backend},
-      {"versions", s.versions},
-      {"git", s.git},
-      {"config_hash", s.config_hash},
-      {"restarts", s.restarts},
-      {"origin", s.origin ? to_json(*s.origin) : config::Value(nullptr)},
-      {"launch", s.launch.empty() ? config::Value(nullptr) : config::Value(s.launch)},
-      {"error", nullptr},
-  };
-  if (s.error) json["error"] = {{"rank", s.error->rank}, {"what", s.error->what}, {"log", s.error->log}};
-  write_atomically(run.summary(), to_text(json) + "\n");
+  write_atomically(run.summary(), to_text(config::written(whole)) + "\n");
 }
 
 }  // namespace ddp::record

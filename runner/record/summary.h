@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/value.h"
+#include "config/output.h"
 #include "record/run_directory.h"
 
 namespace ddp::record {
@@ -17,7 +17,20 @@ struct Failure {
   int rank = -1;  // -1: no single rank
   std::string what;
   std::string log;
+
+  void members(config::Members& m) const {
+    m({.name = "rank", .doc = "-1: no single rank", .minimum = -1}, rank);
+    m({"what"}, what);
+    m({"log", "log file with details"}, log);
+  }
 };
+
+inline constexpr const char* kStatuses = "running|completed|failed|interrupted";
+inline constexpr const char* kStopRules = "patience|max_time";  // of a run that ended before its last step
+
+// Metrics by name, and matrices if there may be any; null: a metric has no value, such as auroc without samples of a
+// class. `prefixes`: "train|val|test".
+config::Value schema_of_metrics(const std::string& prefixes, bool with_matrices);
 
 // The part of an error's text that tells of a loss, gradient or weight that is not finite: a run that resumes unchanged
 // fails again.
@@ -29,18 +42,49 @@ struct Origin {
   std::string run;  // as commands take it: "name/run-id", or the run's folder if that is under another results folder
   std::string checkpoint;  // "step-00000046"
   std::int64_t step = 0;
+
+  void members(config::Members& m) const {
+    m({"run", "name of the run for commands"}, run);
+    m({"checkpoint", "the name of its folder"}, checkpoint);
+    m({"step"}, step);
+  }
 };
-config::Value to_json(const Origin& origin);
 // Parses an origin from an untrusted file: a field that is missing or of another type stays empty. Returns nothing if
 // `json` is not an object.
 std::optional<Origin> read_origin(const config::Value& json);
+
+// The best value of checkpoint.metric, and the step after which it was measured.
+struct Best {
+  std::string metric;
+  double value = 0;
+  std::int64_t step = 0;
+
+  void members(config::Members& m) const {
+    m({"metric"}, metric);
+    m({"value"}, value);
+    m({"step"}, step);
+  }
+};
+
+// The state of a git checkout.
+struct Git {
+  std::string commit;
+  bool dirty = false;  // files differed from the commit
+
+  void members(config::Members& m) const {
+    m({"commit"}, commit);
+    m({"dirty"}, dirty);
+  }
+};
 
 // summary.json: the result of a run, or that the run is still running.
 struct Summary {
   std::string status = "running";  // running | completed | failed | interrupted
   std::string stopped_by;          // the rule that ended a completed run before its last step; empty: none did
   std::string name;
+  std::string run_id;   // write_summary() sets it
   std::string started;  // as timestamp() gives it; of a resumed run, its first start
+  std::string ended;    // write_summary() sets it; empty: the run is running
   std::int64_t epochs = 0;
   std::int64_t steps = 0;
   std::int64_t skipped_steps = 0;  // of these, left out because a loss or a gradient was not finite
@@ -60,6 +104,8 @@ struct Summary {
   std::optional<Origin> origin;  // of a fork
   std::string launch;            // id of the launch by a launcher; its restarted ranks find the run by it
   std::optional<Failure> error;
+
+  void members(config::Members& m) const;
 };
 
 // Returns summary.json as an object: {} if the file is missing or damaged. Throws ddp::Error (usage) if it cannot be
@@ -75,6 +121,7 @@ void write_summary(const RunDirectory& run, const Summary& summary);
 
 // Returns a time as summaries give it: RFC 3339, UTC, "2026-11-21T21:04:05Z".
 std::string timestamp(std::time_t moment);
+inline constexpr const char* kTimestampPattern = "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}Z$";
 
 // Parses such a text; returns nothing if it is invalid.
 std::optional<std::time_t> read_timestamp(std::string_view text);

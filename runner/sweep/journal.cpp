@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "base/error.h"
+#include "config/output.h"
 #include "config/text/json_text.h"
 #include "record/file/atomic_file.h"
 #include "record/summary.h"
@@ -104,28 +105,78 @@ void Journal::alone(const std::function<void()>& body) const {
   body();
 }
 
-void Journal::append(config::Value line) {
-  line["time"] = record::timestamp(std::time(nullptr));
+void Journal::append(const config::Value& line) {
   const JournalLock lock(file_.get());
   const std::string text = line.dump(-1, ' ', false, config::Value::error_handler_t::replace) + "\n";
   write_all(file_.get(), text.data(), text.size(), name_);
 }
 
+namespace {
+
+using config::Members;
+using config::Value;
+
+constexpr config::Member kTime{.name = "time", .pattern = record::kTimestampPattern};
+constexpr config::Member kParameters{
+    .name = "parameters",
+    .doc = "the value of each key of [sweep.parameters]; {} while they depend on results of other trials",
+    .type = "object"};
+
+// The kinds of lines.
+struct Begun {
+  std::string method = {};
+  int trials = 0;
+
+  void members(Members& m) const {
+    m({.name = "event", .choices = "sweep"}, "sweep");
+    m.version();
+    m({.name = "method", .choices = kMethods}, method);
+    m({"trials"}, trials);
+    m(kTime, record::timestamp(std::time(nullptr)));
+  }
+};
+
+struct Started {
+  Event e = {};
+
+  void members(Members& m) const {
+    m({.name = "event", .choices = "started"}, e.kind);
+    m({"trial"}, e.trial);
+    m({"until_epoch"}, e.until_epoch);
+    m(kParameters, e.parameters);
+    m(kTime, record::timestamp(std::time(nullptr)));
+  }
+};
+
+struct Ended {
+  Event e = {};
+
+  void members(Members& m) const {
+    m({.name = "event", .choices = "finished|paused|failed|interrupted"}, e.kind);
+    m({"trial"}, e.trial);
+    m({"epochs"}, e.epochs);
+    m.as<std::optional<double>>({"metric"}, e.metric);
+    m({"seconds"}, e.seconds);
+    m({.name = "error", .doc = "of a failed trial", .optional = true},
+      e.kind == "failed" ? std::optional(e.error) : std::nullopt);
+    m({.name = "stopped_by", .doc = "the rule of [stop] that ended the trial", .optional = true}, e.stopped_by);
+    m.flag({"not_finite", "failed because the metric is no finite number"}, e.not_finite);
+    m(kTime, record::timestamp(std::time(nullptr)));
+  }
+};
+
+}  // namespace
+
+Value journal_schema() {
+  return config::output_schema<std::variant<Begun, Started, Ended>>("one line of a sweep's journal.jsonl");
+}
+
 void Journal::begin(const std::string& method, int trials) {
-  append({{"event", "sweep"}, {"version", 1}, {"method", method}, {"trials", trials}});
+  append(config::written(Begun{.method = method, .trials = trials}));
 }
 
 void Journal::add(const Event& e) {
-  if (e.kind == "started") {
-    append({{"event", e.kind}, {"trial", e.trial}, {"until_epoch", e.until_epoch}, {"parameters", e.parameters}});
-    return;
-  }
-  config::Value line = {
-      {"event", e.kind}, {"trial", e.trial}, {"epochs", e.epochs}, {"metric", e.metric}, {"seconds", e.seconds}};
-  if (e.kind == "failed") line["error"] = e.error;
-  if (!e.stopped_by.empty()) line["stopped_by"] = e.stopped_by;
-  if (e.not_finite) line["not_finite"] = true;
-  append(std::move(line));
+  append(e.kind == "started" ? config::written(Started{e}) : config::written(Ended{e}));
 }
 
 std::vector<Event> read_journal(const fs::path& file) {

@@ -11,6 +11,8 @@
 
 namespace ddp::sweep {
 
+inline constexpr const char* kMethods = "grid|random|asha|tpe";
+
 // An event of a trial: a line of journal.jsonl.
 struct Event {
   // "started", then one of: "finished", the trial has ended; "paused", it may continue later; "failed"; "interrupted".
@@ -45,11 +47,14 @@ class Journal {
   void begin(const std::string& method, int trials);
 
  private:
-  void append(config::Value line);
+  void append(const config::Value& line);
 
   const std::string name_;
   FileDescriptor file_;
 };
+
+// The JSON Schema of the lines.
+config::Value journal_schema();
 
 // Reads the events of a sweep's journal; none if the file does not exist. Throws ddp::Error (usage) if it is damaged.
 std::vector<Event> read_journal(const std::filesystem::path& file);

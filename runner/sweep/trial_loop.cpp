@@ -67,18 +67,19 @@ std::string repeat_command(const record::RunDirectory& directory, const std::str
                      (results == kDefaultResults ? "" : " --results " + path_word(results)));
 }
 
-Value row_of(const Trial& t, const Trials& trials, int place) {
-  const std::optional<int> rung = trials.rung(t);
-  return {{"trial", t.number},
-          {"place", t.metric ? Value(place) : Value(nullptr)},
-          {"directory", folder_of(t.number)},
-          {"status", word(t.status)},
-          {"rung", rung ? Value(*rung) : Value(nullptr)},
-          {"metric", t.metric ? Value(*t.metric) : Value(nullptr)},
-          {"epochs", t.epochs},
-          {"seconds", t.seconds},
-          {"parameters", trials.decided_parameters(t.number)},
-          {"error", t.error.empty() ? Value(nullptr) : Value(t.error)}};
+report::TrialView row_of(const Trial& t, const Trials& trials, int place) {
+  report::TrialView row{.trial = t.number,
+                        .place = {},
+                        .folder = folder_of(t.number),
+                        .status = word(t.status),
+                        .rung = trials.rung(t),
+                        .metric = t.metric,
+                        .epochs = t.epochs,
+                        .seconds = t.seconds,
+                        .parameters = trials.decided_parameters(t.number),
+                        .error = t.error};
+  if (t.metric) row.place = place;
+  return row;
 }
 
 // Maximum age of summary.json while the sweep runs.
@@ -87,7 +88,44 @@ constexpr int kRefreshMilliseconds = 200;
 // Another command releases its GPUs without notice: look this often.
 constexpr int kLookMilliseconds = 250;
 
+struct WrittenSummary {
+  SweepSummary head = {};
+  std::string run_id = {}, method = {}, metric = {}, goal = {};
+  std::vector<std::string> parameters = {};
+  std::int64_t trials = 0, completed = 0, stopped = 0, failed = 0, waiting = 0;
+  std::optional<std::int64_t> best = {};
+  std::vector<report::TrialView> ranking = {};
+  std::string repeat = {};
+
+  void members(config::Members& m) const {
+    m.version();
+    m({.name = "kind", .choices = "sweep"}, "sweep");
+    m({.name = "status", .choices = record::kStatuses}, head.status);
+    m({"name"}, head.name);
+    m({"run_id"}, run_id);
+    m({.name = "started", .pattern = record::kTimestampPattern}, head.started);
+    m({.name = "ended", .pattern = record::kTimestampPattern}, config::unless_empty(head.ended));
+    m({"seconds"}, head.seconds);
+    m({.name = "method", .choices = kMethods}, method);
+    m({"metric"}, metric);
+    m({.name = "goal", .choices = "min|max"}, goal);
+    m({"parameters", "the varied keys"}, parameters);
+    m({"trials"}, trials);
+    m({"completed"}, completed);
+    m({"stopped", "trials at a rung; some may continue later"}, stopped);
+    m({"failed"}, failed);
+    m({"waiting"}, waiting);
+    m({"best", "the number of the best trial"}, best);
+    m({"ranking", "best first; trials without a metric last"}, ranking);
+    m({"repeat", "command that trains the best trial alone"}, config::unless_empty(repeat));
+  }
+};
+
 }  // namespace
+
+Value summary_schema() {
+  return config::output_schema<WrittenSummary>("summary.json of a sweep: its progress and the ranking of its trials");
+}
 
 SweepSummary read_summary(const record::RunDirectory& directory) {
   try {
@@ -100,34 +138,25 @@ SweepSummary read_summary(const record::RunDirectory& directory) {
 
 void write_summary(const record::RunDirectory& directory, const SweepSummary& s, const config::Sweep& sweep,
                    const Trials& trials) {
-  Value parameters = Value::array();
-  for (const auto& parameter : sweep.parameters) parameters.push_back(parameter.key);
-  Value ranking = Value::array();
-  int place = 0;
-  for (const Trial* trial : trials.ranking()) ranking.push_back(row_of(*trial, trials, ++place));
-  const Trial* best = trials.best();
-  const Value json = {
-      {"version", 1},
-      {"kind", "sweep"},
-      {"status", s.status},
-      {"name", s.name},
-      {"run_id", directory.path().filename().string()},
-      {"started", s.started},
-      {"ended", s.ended.empty() ? Value(nullptr) : Value(s.ended)},
-      {"seconds", s.seconds},
-      {"method", sweep.method.name},
-      {"metric", sweep.metric.name},
-      {"goal", sweep.goal()},
-      {"parameters", parameters},
-      {"trials", trials.all().size()},
-      {"completed", trials.count(Status::completed)},
-      {"stopped", trials.count(Status::paused)},
-      {"failed", trials.count(Status::failed)},
-      {"waiting", trials.count(Status::waiting)},
-      {"best", best ? Value(best->number) : Value(nullptr)},
-      {"ranking", ranking},
-      {"repeat", best ? Value(repeat_command(directory, s.name, best->number)) : Value(nullptr)},
-  };
+  WrittenSummary all{.head = s,
+                     .run_id = directory.path().filename().string(),
+                     .method = sweep.method.name,
+                     .metric = sweep.metric.name,
+                     .goal = sweep.goal(),
+                     .trials = static_cast<std::int64_t>(trials.all().size()),
+                     .completed = trials.count(Status::completed),
+                     .stopped = trials.count(Status::paused),
+                     .failed = trials.count(Status::failed),
+                     .waiting = trials.count(Status::waiting)};
+  for (const auto& parameter : sweep.parameters) all.parameters.push_back(parameter.key);
+  for (const Trial* trial : trials.ranking()) {
+    all.ranking.push_back(row_of(*trial, trials, static_cast<int>(all.ranking.size()) + 1));
+  }
+  if (const Trial* best = trials.best()) {
+    all.best = best->number;
+    all.repeat = repeat_command(directory, s.name, best->number);
+  }
+  const Value json = config::written(all);
   record::write_atomically(directory.summary(), json.dump(2, ' ', false, Value::error_handler_t::replace) + "\n");
 }
 

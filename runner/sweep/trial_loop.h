@@ -29,6 +29,9 @@ struct SweepSummary {
 // Reads the parts of an existing summary that a resumed sweep keeps: its start, and how long it has run.
 SweepSummary read_summary(const record::RunDirectory& directory);
 
+// The JSON Schema of summary.json.
+config::Value summary_schema();
+
 // Writes summary.json atomically, with the ranking. Throws ddp::Error (training).
 void write_summary(const record::RunDirectory& directory, const SweepSummary& summary, const config::Sweep& sweep,
                    const Trials& trials);

@@ -1,6 +1,6 @@
 #include "base/error.h"
 #include "catch.h"
-#include "commands/comm/comm_sizes.h"
+#include "commands/comm/comm_options.h"
 
 namespace ddp::commands {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "catch.h"
-#include "commands/use/while_saving.h"
+#include "commands/use/trained.h"
 #include "errors.h"
 
 namespace ddp::commands {

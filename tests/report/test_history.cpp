@@ -37,7 +37,7 @@ History history_of(const std::string& metrics, std::size_t most_points = 100) {
 
 TEST_CASE("a short run's curve has a point for each step, with its loss, learning rate and throughput") {
   const History history = history_of(history_line(1, 0.5) + history_line(2, 0.25));
-  const Value json = history.steps.to_json();
+  const Value json = config::written(history.steps);
   CHECK(json["rows_per_point"] == 1);
   CHECK(json["step"] == Value({1, 2}));
   CHECK(json["seconds"] == Value({0.25, 0.5}));
@@ -52,7 +52,7 @@ TEST_CASE("a long run's curve has a bounded number of points, and each spike is 
   std::string metrics;
   constexpr std::int64_t kSteps = 50'000;
   for (std::int64_t step = 1; step <= kSteps; ++step) metrics += history_line(step, step == 33'333 ? 99 : step % 2);
-  const Value json = history_of(metrics, 100).steps.to_json();
+  const Value json = config::written(history_of(metrics, 100).steps);
   CHECK(json["rows"] == kSteps);
   REQUIRE(json["step"].size() <= 100);
   REQUIRE(json["step"].size() >= 50);
@@ -70,10 +70,10 @@ TEST_CASE("a long run's curve has a bounded number of points, and each spike is 
 TEST_CASE("a loss that is not finite is a marked gap and leaves the mean of the others unchanged") {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const std::string metrics = history_line(1, 1) + history_line(2, nan) + history_line(3, 3) + history_line(4, 5);
-  const Value each = history_of(metrics).steps.to_json()["columns"]["loss"];
+  const Value each = config::written(history_of(metrics).steps)["columns"]["loss"];
   CHECK(each["mean"] == Value({1, nullptr, 3, 5}));
   CHECK(each["not_finite"] == Value::array({{1, 1}}));
-  const Value pairs = history_of(metrics, 2).steps.to_json()["columns"]["loss"];
+  const Value pairs = config::written(history_of(metrics, 2).steps)["columns"]["loss"];
   CHECK(pairs["mean"] == Value({1, 4}));
   CHECK(pairs["not_finite"] == Value::array({{0, 1}}));
 }
@@ -82,7 +82,7 @@ TEST_CASE("numbers at the limits of a double are combined without overflow") {
   const double most = std::numeric_limits<double>::max();
   const std::string metrics =
       history_line(1, most) + history_line(2, most) + history_line(3, -most) + history_line(4, most);
-  const Value loss = history_of(metrics, 2).steps.to_json()["columns"]["loss"];
+  const Value loss = config::written(history_of(metrics, 2).steps)["columns"]["loss"];
   for (const char* kind : {"mean", "min", "max"}) {
     for (const Value& value : loss[kind]) CHECK((value.is_null() || std::isfinite(value.get<double>())));
   }
@@ -94,7 +94,7 @@ TEST_CASE("lines that are damaged, out of order or torn are skipped, and the oth
                               std::string(3 * record::LineReader::kLongest, 'x') + "\n" + std::string(40, '[') + "\n" +
                               history_line(2, 2) + history_line(3, 3).substr(0, 60);
   const History history = history_of(metrics);
-  CHECK(history.steps.to_json()["step"] == Value({1, 2}));
+  CHECK(config::written(history.steps)["step"] == Value({1, 2}));
   CHECK(history.passed_over == 7);
 }
 
@@ -112,13 +112,13 @@ TEST_CASE("a missing file is a run without a step, and a path that is not a file
 TEST_CASE("every number of an epoch's line is a curve, also an unknown one, up to a limit") {
   std::string line = "{\"event\":\"epoch\",\"epoch\":0,\"step\":2,\"train_loss\":0.5,\"f1\":null,\"word\":\"x\"";
   const std::string first = line + "}\n";
-  const Value json = history_of(first).epochs.to_json();
+  const Value json = config::written(history_of(first).epochs);
   CHECK(json["columns"]["train_loss"]["mean"] == Value({0.5}));
   CHECK(json["columns"]["f1"]["mean"] == Value({nullptr}));
   CHECK(json["columns"]["f1"]["not_finite"] == Value::array({{0, 1}}));
   CHECK(json["columns"].size() == 2);
   for (int i = 0; i < 200; ++i) line += ",\"m" + std::to_string(i) + "\":1";
-  CHECK(history_of(line + "}\n").epochs.to_json()["columns"].size() == Curves::kMostColumns);
+  CHECK(config::written(history_of(line + "}\n").epochs)["columns"].size() == Curves::kMostColumns);
 }
 
 TEST_CASE("an unknown event is one of the events and not a damaged line") {
@@ -130,7 +130,7 @@ TEST_CASE("an unknown event is one of the events and not a damaged line") {
 
 TEST_CASE("steps whose keys have another order are on the curve") {
   const std::string other = R"({"seconds":0.5,"lr":0.5,"loss":0.25,"step":2,"samples":4,"epoch":0,"event":"step"})";
-  const Value json = history_of(history_line(1, 0.5) + other + "\n" + history_line(3, 0.125)).steps.to_json();
+  const Value json = config::written(history_of(history_line(1, 0.5) + other + "\n" + history_line(3, 0.125)).steps);
   CHECK(json["step"] == Value({1, 2, 3}));
   CHECK(json["columns"]["loss"]["mean"] == Value({0.5, 0.25, 0.125}));
   const record::Scratch scratch;
@@ -150,7 +150,7 @@ TEST_CASE("a validation inside an epoch is a point of the curves per epoch, and 
   const History history = history_of(
       "{\"event\":\"validation\",\"epoch\":0,\"step\":1,\"val_loss\":2}\n"
       "{\"event\":\"epoch\",\"epoch\":0,\"step\":2,\"train_loss\":1,\"val_loss\":1}\n");
-  CHECK(history.epochs.to_json()["columns"]["val_loss"]["mean"] == Value({2, 1}));
+  CHECK(config::written(history.epochs)["columns"]["val_loss"]["mean"] == Value({2, 1}));
   CHECK(history.passed_over == 0);
 }
 

@@ -45,11 +45,7 @@ TEST_CASE("data that changed before a resume is refused by name, and --data-chan
   // From now on the new state is the recorded one.
   check_goes_on(w, {"resume", "shapes", "--set", "epochs=4"});
   touch(table);
-  // The suggested command is the typed one with one more flag.
-  check_refused_by_name(w,
-                        {"resume", "shapes", "--max-restarts", "2", "--set", "epochs=5", "-q", "--set", "log.every=3"},
-                        {"shapes.csv: was modified at ", "ddp-exp resume shapes", " --max-restarts 2",
-                         " --set epochs=5 --set log.every=3", " --quiet", " --data-changed\n"});
+  check_refused_by_name(w, {"resume", "shapes", "--set", "epochs=5"}, {"shapes.csv: was modified at ", "--data-changed\n"});
   // A run that has ended has nothing to do, with any change of its data.
   check_goes_on(w, {"resume", "shapes"});
 }
@@ -162,7 +158,7 @@ TEST_CASE("a fork of changed data is refused by name, and accepted with --data-c
   touch(w.folder() / "shapes.csv");
   check_refused_by_name(
       w, {"fork", "shapes", "--name", "a", "--set", "epochs = 2"},
-      {"shapes.csv: was modified at ", "ddp-exp fork shapes", " --name a", " --set 'epochs = 2'", " --data-changed\n"});
+      {"shapes.csv: was modified at ", "--data-changed\n"});
   CHECK_FALSE(fs::exists(w.results() / "a"));
   check_goes_on(w, {"fork", "shapes", "--name", "a", "--set", "epochs=2", "--data-changed"});
   check_goes_on(w, {"resume", "a", "--set", "epochs=3"});
@@ -212,14 +208,13 @@ TEST_CASE("a sweep whose data changed is refused by name, and --data-changed acc
   CHECK(again->wait() == 130);
 }
 
-TEST_CASE("a resume with another target is refused, also of a finished run, and names the new run that trains it") {
+TEST_CASE("a resume with another target is refused, also of a finished run") {
   const ShapesWorkspace w;
   const RunFolder run = w.train({"epochs=1"});
   const std::string config = text_of(run.path() / "config.toml");
   for (const char* epochs : {"epochs=1", "epochs=2"}) {
     check_refused_by_name(w, {"resume", "shapes", "--set", "dataset.target=colour", "--set", epochs},
-                          {"the target of a run cannot change: dataset.target was \"kind\", now \"colour\"",
-                           "/config.toml --init-from ", " --set dataset.target=colour"});
+                          {"a run cannot change this key: dataset.target was \"kind\", now \"colour\""});
   }
   CHECK(text_of(run.path() / "config.toml") == config);
 }

@@ -155,4 +155,22 @@ TEST_CASE("a run resumes with other parameters frozen") {
   }
 }
 
+TEST_CASE("validate refuses an init_method and first weights that run refuses") {
+  const Workspace w;
+  w.write("text.pth", "no weights at all");
+  for (const auto& [line, what] : std::vector<std::pair<std::string, std::string>>{
+           {"distributed.init_method = \"127.0.0.1:29500\"", "there is no init_method"},
+           {"init_from = \"gone.pth\"", "no such run: \"gone.pth\""},
+           {"init_from = \"text.pth\"", "is no .safetensors file: "}}) {
+    w.write("bad.toml", kTiny.substr(1) + line + "\n");
+    const Outcome answer = w.run({"validate", "bad.toml"});
+    INFO(answer.err);
+    CHECK(answer.code == 2);
+    CHECK(contains(answer.err, what));
+    CHECK(contains(answer.err, "bad.toml:7:"));
+  }
+  w.write("good.toml", kTiny + "init_from = \"a_run\"\n");
+  CHECK(w.run({"validate", "good.toml"}).code == 0);
+}
+
 }  // namespace ddp::system_test

@@ -49,7 +49,7 @@ const std::vector<UsersMistake> kMistakes = {
     {"run tiny.toml --init-from nothing", "no such run: \"nothing\"", "--init-from: "},
     {"run tiny.toml --set epochs=3 --set steps=5", "\"epochs\" and \"steps\" are both given", "--set 2: "},
     {"sweep sweep.toml --set sweep.parameters.batch_size=8", "\"batch_size\" has one value", "--set 1: "},
-    {"resume tiny --set model={name=\"mlp\",hidden=[4]}", "the model of a run cannot change", "--set 1: "},
+    {"resume tiny --set model={name=\"mlp\",hidden=[4]}", "does not fit this change", "--set 1: "},
     {"resume tiny --set name=other --set epochs=2", "a run keeps its name", "--set 1: "},
     // Names of runs and their checkpoints.
     {"resume nothing", "no such run: \"nothing\"", "results: "},

@@ -29,8 +29,7 @@ TEST_CASE("run --run-id of an existing run refuses a file with other settings, a
   CHECK(contains(other.err, "this run has other settings than small.toml:\n"));
   CHECK(contains(other.err, "  optimizer.lr was 0.01, now 0.02\n"));
   CHECK(contains(other.err, "  epochs was 4, now 5\n"));
-  CHECK(contains(other.err, " resume results/small/one --set optimizer.lr=0.02 --set epochs=5\n"));
-  CHECK(contains(other.err, "begin another run: without --run-id, or with a new one"));
+  CHECK(contains(other.err, " resume results/small/one`"));
   const RunFolder run(w.results() / "small/one");
   CHECK(run.has_each_step_once(28));
   CHECK(w.run({"resume", "results/small/one", "--set", "optimizer.lr=0.02", "--set", "epochs=5"}).code == 0);

@@ -1,20 +1,123 @@
 #include "commands/comm/comm_options.h"
 
 #include <algorithm>
+#include <charconv>
+#include <limits>
 #include <optional>
 #include <set>
 #include <sstream>
 #include <string_view>
+#include <utility>
 
 #include "base/error.h"
 #include "base/limits.h"
-#include "commands/comm/comm_sizes.h"
-#include "commands/sets.h"
+#include "commands/options.h"
 #include "config/check/phrases.h"
 #include "config/check/rules.h"
+#include "config/text/source.h"
 #include "config/text/toml.h"
 
 namespace ddp::commands {
+
+namespace {
+
+constexpr const char* kSizesRemedy = "write it as 4096, 64KiB, 1KiB..64MiB (doubling), 1KiB..1GiB:4 or 1KiB,1MiB";
+constexpr std::size_t kMostSizes = 10'000;
+
+constexpr std::pair<std::string_view, std::int64_t> kSizeUnits[] = {
+    {"", 1},
+    {"B", 1},
+    {"KiB", std::int64_t{1} << 10},
+    {"MiB", std::int64_t{1} << 20},
+    {"GiB", std::int64_t{1} << 30},
+    {"TiB", std::int64_t{1} << 40},
+    {"K", std::int64_t{1} << 10},
+    {"M", std::int64_t{1} << 20},
+    {"G", std::int64_t{1} << 30},
+    {"T", std::int64_t{1} << 40},
+    {"KB", 1'000},
+    {"MB", 1'000'000},
+    {"GB", 1'000'000'000},
+    {"TB", 1'000'000'000'000},
+};
+
+[[noreturn]] void refuse(std::string_view text, const std::string& what) {
+  throw usage_error(config::in_quotes(text) + " " + what, "--sizes", kSizesRemedy);
+}
+
+// Takes a whole number off the front of the text.
+std::optional<std::int64_t> take_number(std::string_view& text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc()) return {};
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return number;
+}
+
+std::int64_t parse_size(std::string_view text) {
+  std::string_view unit = text;
+  const auto number = take_number(unit);
+  if (!number) refuse(text, "is not a size");
+  if (*number <= 0) refuse(text, "is not a size: at least 1 byte is sent");
+  while (unit.starts_with(' ')) unit.remove_prefix(1);
+  for (const auto& [name, bytes] : kSizeUnits) {
+    if (unit != name) continue;
+    if (*number > std::numeric_limits<std::int64_t>::max() / bytes) refuse(text, "is more than a machine's memory");
+    return *number * bytes;
+  }
+  refuse(text, "is not a size: unknown unit " + config::in_quotes(unit));
+}
+
+// A..B or A..B:FACTOR
+std::vector<std::int64_t> parse_range(std::string_view text, std::size_t dots) {
+  const std::int64_t first = parse_size(text.substr(0, dots));
+  std::string_view end = text.substr(dots + 2);
+  std::int64_t factor = 2;
+  if (const auto colon = end.find(':'); colon != end.npos) {
+    std::string_view rest = end.substr(colon + 1);
+    const auto given = take_number(rest);
+    if (!given || !rest.empty() || *given < 2) refuse(text, "needs a whole number of at least 2 as its factor");
+    factor = *given;
+    end = end.substr(0, colon);
+  }
+  const std::int64_t last = parse_size(end);
+  if (first > last) refuse(text, "ends before it begins");
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t size = first;; size *= factor) {
+    sizes.push_back(size);
+    if (size > last / factor) return sizes;
+  }
+}
+
+}  // namespace
+
+std::vector<std::int64_t> parse_sizes(const std::string& text) {
+  std::vector<std::int64_t> sizes;
+  for (std::string_view rest = text;;) {
+    const auto comma = rest.find(',');
+    const std::string_view one = rest.substr(0, comma);
+    if (const auto dots = one.find(".."); dots != one.npos) {
+      const auto range = parse_range(one, dots);
+      sizes.insert(sizes.end(), range.begin(), range.end());
+    } else {
+      sizes.push_back(parse_size(one));
+    }
+    if (sizes.size() > kMostSizes) refuse(text, "is more than " + std::to_string(kMostSizes) + " sizes");
+    if (comma == rest.npos) return sizes;
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+std::string size_in_words(std::int64_t bytes) {
+  const char* unit = "B";
+  for (const char* next : {"KiB", "MiB", "GiB", "TiB"}) {
+    if (bytes % 1024 != 0) break;
+    bytes /= 1024;
+    unit = next;
+  }
+  return std::to_string(bytes) + " " + unit;
+}
+
 namespace {
 
 // Tensors per rank at a time: the whole, its parts, and a backend's temporary copy.
@@ -80,14 +183,14 @@ std::optional<std::string> twice_named(const std::string& devices) {
 config::Value parse_devices(const std::string& devices) {
   if (devices == "0") refuse_devices("0 is a number of ranks, and at least one is needed");
   if (const auto twice = twice_named(devices)) refuse_devices("GPU " + *twice + " is named twice");
-  config::Mistakes mistakes;
+  config::Problems problems;
   const auto source = config::Source::file("--devices", "device_pool = " + pool_text(devices), 0);
-  const auto table = config::parse_toml(source, source->text(), mistakes);
+  const auto table = config::parse_toml(source, source->text(), problems);
   const config::Node* pool = table ? table->find("device_pool") : nullptr;
-  if (pool != nullptr) config::check_device_pool(*pool, mistakes);
+  if (pool != nullptr) config::check_device_pool(*pool, problems);
   const bool known = pool != nullptr && (pool->kind == config::Kind::text || pool->kind == config::Kind::integer ||
                                          pool->kind == config::Kind::list);
-  if (!known || !mistakes.empty() || table->entries.size() != 1) {
+  if (!known || !problems.empty() || table->entries.size() != 1) {
     refuse_devices(config::in_quotes(devices) + " are not devices");
   }
   if (pool->kind == config::Kind::list && pool->items.front().kind == config::Kind::list) {

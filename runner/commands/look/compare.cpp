@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/own_command.h"
 #include "commands/commands.h"
-#include "commands/look/looking.h"
+#include "commands/options.h"
 #include "record/run_directory.h"
 #include "report/select/comparison.h"
 
@@ -83,7 +83,9 @@ void add_compare(CLI::App& app, int& exit_code) {
   });
 }
 
-const bool compare_registered = register_verb(90, add_compare);
+const bool compare_registered = register_verb(90, add_compare) && register_schema("compare", [] {
+                                  return config::output_schema<report::Comparison>("compare RUN… --json");
+                                });
 
 void add_diff(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<CompareOptions>();
@@ -95,7 +97,9 @@ void add_diff(CLI::App& app, int& exit_code) {
   });
 }
 
-const bool diff_registered = register_verb(100, add_diff);
+const bool diff_registered = register_verb(100, add_diff) && register_schema("diff", [] {
+                               return config::output_schema<report::Comparison>("diff A B --json");
+                             });
 
 }  // namespace
 

@@ -10,7 +10,7 @@
 #include "base/own_command.h"
 #include "base/paths.h"
 #include "commands/commands.h"
-#include "commands/look/looking.h"
+#include "commands/options.h"
 #include "config/metric.h"
 #include "record/metrics/metric_values.h"
 #include "record/run_directory.h"
@@ -114,7 +114,7 @@ void add_list(CLI::App& app, int& exit_code) {
   verb->callback([options, &exit_code] { exit_code = list(*options); });
 }
 
-const bool list_registered = register_verb(70, add_list);
+const bool list_registered = register_verb(70, add_list) && register_schema("list", report::list_schema);
 
 }  // namespace
 

@@ -9,17 +9,15 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "commands/commands.h"
-#include "commands/look/preview.h"
+#include "commands/look/report.h"
 #include "commands/look/show_plan.h"
-#include "commands/sets.h"
-#include "commands/sweep/show_sweep.h"
+#include "commands/options.h"
 #include "commands/sweep/sweep.h"
-#include "commands/train/launch_flags.h"
 #include "commands/train/prepare.h"
 #include "launch/cluster/launcher.h"
-#include "launch/library/plugin.h"
-#include "launch/plan/start.h"
 #include "launch/start/held_data.h"
+#include "launch/plan/start.h"
+#include "launch/library/plugin.h"
 
 namespace ddp::commands {
 
@@ -71,9 +69,7 @@ void add_plan(CLI::App& app, int& exit_code) {
     if (o->jobs) log::warn("--jobs has no effect: " + o->file + " has no [sweep]");
     const Prepared prepared = prepare(std::move(loaded), launch);
     if (o->draws) {
-      config::Value drawn = {{"version", 1}};
-      drawn.update(launch::draws_of_data(*prepared.library, prepared.plan, prepared.data, *o->draws));
-      std::cout << drawn.dump(2) << "\n";
+      std::cout << launch::draws_of_data(*prepared.library, prepared.plan, prepared.data, *o->draws).dump(2) << "\n";
       return;
     }
     const config::Value data = launch::describe_data(*prepared.library, prepared.plan, prepared.data);
@@ -83,7 +79,11 @@ void add_plan(CLI::App& app, int& exit_code) {
   });
 }
 
-const bool plan_registered = register_verb(50, add_plan);
+const bool plan_registered =
+    register_verb(50, add_plan) &&
+    register_schema("plan",
+                    [] { return config::output_schema<std::variant<PlanOfRun, PlanOfSweep>>("plan FILE --json"); }) &&
+    register_schema("draws", [] { return config::output_schema<config::DrawnSamples>("plan FILE --draws N"); });
 
 }  // namespace
 

@@ -1,6 +1,6 @@
 #include "commands/look/report.h"
-#include "commands/look/looking.h"
 
+#include <ctime>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -10,15 +10,46 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/own_command.h"
 #include "commands/commands.h"
-#include "commands/look/preview.h"
+#include "commands/options.h"
+#include "commands/use/unnamed_output.h"
+#include "launch/start/held_data.h"
 #include "launch/library/version.h"
 #include "record/file/atomic_file.h"
 #include "record/run_directory.h"
+#include "record/summary.h"
 #include "report/html/page.h"
 
 namespace ddp::commands {
 namespace fs = std::filesystem;
+
+void require_page_name(const fs::path& page, const std::string& option) {
+  refuse_folder(page, "page.html");
+  require_folder_of(page);
+  if (page.extension() == ".html") return;
+  throw usage_error("cannot be the name of a page: it must end in .html", page.string(),
+                    "for example " + option + " " + path_word(fs::path(page).replace_extension(".html")));
+}
+
+void write_preview(const fs::path& page, const Prepared& prepared, const config::Value& description) {
+  const auto& e = prepared.plan.experiment;
+  const config::Value data = {{"version", 1},
+                              {"kind", "preview"},
+                              {"name", e.name},
+                              {"dataset", e.dataset.name},
+                              {"written", record::timestamp(std::time(nullptr))},
+                              {"program", std::string("ddp-exp ") + launch::kVersion},
+                              {"problems", prepared.warnings},
+                              {"data", description},
+                              {"preview", launch::preview_data(*prepared.library, prepared.plan, prepared.data)}};
+  try {
+    record::write_atomically(page, report::page(data));
+  } catch (const Error& error) {
+    throw usage_error(error.summary(), error.where(), "use another file: --preview FILE.html");
+  }
+}
+
 namespace {
 
 constexpr const char* kPage = "report.html";
@@ -30,17 +61,19 @@ struct ReportOptions {
   bool json = false;
 };
 
+const std::string kProgram = std::string("ddp-exp ") + launch::kVersion;
+
 // Returns the data of the named results, and the folder of their page: the sweep's, or the first run's.
 config::Value gather(const ReportOptions& options, fs::path& home) {
   std::vector<fs::path> runs;
   for (const std::string& name : options.runs) {
     const auto directory = record::RunDirectory::find(options.results, name);
     if (runs.empty()) home = directory.path();
-    if (directory.is_sweep() && options.runs.size() == 1) return report::sweep_data(directory.path());
+    if (directory.is_sweep() && options.runs.size() == 1) return report::sweep_data(directory.path(), kProgram);
     directory.require_run();
     runs.push_back(directory.path());
   }
-  return report::runs_data(runs);
+  return report::runs_data(runs, kProgram);
 }
 
 void write(const fs::path& file, const std::string& text) try {
@@ -49,13 +82,10 @@ void write(const fs::path& file, const std::string& text) try {
   throw usage_error(error.summary(), error.where(), "use another file: --output FILE");
 }
 
-void sign(config::Value& data) { data["program"] = std::string("ddp-exp ") + launch::kVersion; }
-
 int report(const ReportOptions& options) {
   if (!options.output.empty()) require_page_name(options.output, "--output");
   fs::path home;
   config::Value data = gather(options, home);
-  sign(data);
   for (const auto& problem : data["problems"]) log::warn(problem.get<std::string>());
   const fs::path file = options.output.empty() ? home / kPage : fs::path(options.output);
   if (!options.json || !options.output.empty()) write(file, report::page(data));
@@ -74,8 +104,7 @@ int report(const ReportOptions& options) {
 }  // namespace
 
 fs::path write_sweep_report(const fs::path& sweep) {
-  config::Value data = report::sweep_data(sweep);
-  sign(data);
+  config::Value data = report::sweep_data(sweep, kProgram);
   const fs::path file = sweep / kPage;
   record::write_atomically(file, report::page(data));
   return file;
@@ -97,7 +126,7 @@ void add_report(CLI::App& app, int& exit_code) {
   verb->callback([options, &exit_code] { exit_code = report(*options); });
 }
 
-const bool report_registered = register_verb(140, add_report);
+const bool report_registered = register_verb(140, add_report) && register_schema("report", report::report_schema);
 
 }  // namespace
 

@@ -2,9 +2,19 @@
 
 #include <filesystem>
 
+#include "commands/train/prepare.h"
+#include "config/value.h"
+
 namespace ddp::commands {
 
 // Writes report.html, the page about a sweep, into the sweep's folder; returns the file. Throws ddp::Error.
 std::filesystem::path write_sweep_report(const std::filesystem::path& sweep);
+
+// Throws ddp::Error (usage) if a page cannot have the name that this option gives; called before data are read for it.
+void require_page_name(const std::filesystem::path& page, const std::string& option);
+
+// Writes a page that shows the data of an experiment, from the output of data::describe. Throws ddp::Error (usage) if
+// the page cannot be written.
+void write_preview(const std::filesystem::path& page, const Prepared& prepared, const config::Value& description);
 
 }  // namespace ddp::commands

@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "commands/commands.h"
-#include "commands/look/looking.h"
+#include "commands/options.h"
 #include "report/text/run_page.h"
 
 namespace ddp::commands {
@@ -34,7 +34,7 @@ void add_show(CLI::App& app, int& exit_code) {
   });
 }
 
-const bool show_registered = register_verb(80, add_show);
+const bool show_registered = register_verb(80, add_show) && register_schema("show", report::show_schema);
 
 }  // namespace
 

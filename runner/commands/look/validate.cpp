@@ -9,18 +9,18 @@
 #include "base/log.h"
 #include "base/own_command.h"
 #include "commands/commands.h"
-#include "commands/look/looking.h"
-#include "commands/sets.h"
-#include "commands/sweep/prepare_sweep.h"
+#include "commands/options.h"
+#include "commands/sweep/sweep.h"
 #include "commands/train/prepare.h"
 #include "config/check/files.h"
 #include "config/load.h"
+#include "config/output.h"
 #include "launch/cluster/launcher.h"
-#include "launch/library/plugin.h"
 #include "launch/library/rank_library.h"
-#include "launch/plan/ineffective.h"
 #include "launch/plan/plan.h"
+#include "launch/plan/ineffective.h"
 #include "launch/plan/start.h"
+#include "launch/library/plugin.h"
 #include "launch/process/stop_signals.h"
 #include "rank/check.h"
 
@@ -106,13 +106,29 @@ std::string joined_mistakes(const std::vector<std::string>& mistakes) {
   return text;
 }
 
-config::Value findings_as_json(const std::string& file, const Findings& found) {
-  const bool ok = found.mistakes.empty();
-  config::Value json = {{"file", file}, {"ok", ok}, {"warnings", found.warnings}};
-  json["not_checked"] = ok ? config::Value::array({kNotChecked}) : config::Value::array();
-  if (!ok) json["error"] = joined_mistakes(found.mistakes);
-  return json;
-}
+struct CheckedFile {
+  std::string file;
+  Findings found;
+
+  void members(config::Members& m) const {
+    const bool ok = found.mistakes.empty();
+    m({"file"}, file);
+    m({"ok"}, ok);
+    m({"warnings", "settings without effect, as text for people"}, found.warnings);
+    m({"not_checked", "checks that need data and tensors; `plan` makes them"},
+      ok ? std::vector<std::string>{kNotChecked} : std::vector<std::string>());
+    m({.name = "error", .doc = "all mistakes, as text for people", .optional = true}, joined_mistakes(found.mistakes));
+  }
+};
+
+struct ValidateOutput {
+  std::vector<CheckedFile> files;
+
+  void members(config::Members& m) const {
+    m.version();
+    m({"files"}, files);
+  }
+};
 
 void print_findings(const std::string& file, const Findings& found) {
   for (const std::string& warning : found.warnings) log::warn(warning);
@@ -125,21 +141,20 @@ void print_findings(const std::string& file, const Findings& found) {
 
 // Checks every file, also after a bad one.
 int validate(const ValidateOptions& options) {
-  config::Value files = config::Value::array();
+  ValidateOutput all;
   ModelFiles models;
   bool all_good = true;
   for (const std::string& file : options.files) {
     const Findings found = examine(file, options, models);
     all_good = all_good && found.mistakes.empty();
     if (options.json) {
-      files.push_back(findings_as_json(file, found));
+      all.files.push_back({.file = file, .found = found});
     } else {
       print_findings(file, found);
     }
   }
   if (options.json) {
-    const config::Value report = {{"version", 1}, {"files", std::move(files)}};
-    std::cout << report.dump(2, ' ', false, config::Value::error_handler_t::replace) << "\n";
+    std::cout << config::written(all).dump(2, ' ', false, config::Value::error_handler_t::replace) << "\n";
   }
   return all_good ? 0 : 2;
 }
@@ -153,7 +168,9 @@ void add_validate(CLI::App& app, int& exit_code) {
   verb->callback([options, &exit_code] { exit_code = validate(*options); });
 }
 
-const bool validate_registered = register_verb(60, add_validate);
+const bool validate_registered = register_verb(60, add_validate) && register_schema("validate", [] {
+                                   return config::output_schema<ValidateOutput>("validate FILE… --json");
+                                 });
 
 }  // namespace
 

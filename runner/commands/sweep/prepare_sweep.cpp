@@ -1,16 +1,16 @@
-#include "commands/sweep/prepare_sweep.h"
+#include "commands/sweep/sweep.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "base/limits.h"
-#include "commands/look/looking.h"
+#include "commands/options.h"
 #include "commands/train/prepare.h"
 #include "launch/library/libtorch.h"
-#include "launch/library/plugin.h"
 #include "launch/plan/ineffective.h"
 #include "launch/plan/start.h"
+#include "launch/library/plugin.h"
 
 namespace ddp::commands {
 namespace {
@@ -114,24 +114,6 @@ void add_each_once(std::vector<std::string>& all, const std::vector<std::string>
   for (const std::string& text : some) add_once(all, text);
 }
 
-// Returns a warning for each value that a list of a grid has twice: each makes a trial of its own.
-std::vector<std::string> repeated_values(const config::Sweep& sweep) {
-  std::vector<std::string> warnings;
-  if (sweep.method.name != "grid") return warnings;
-  for (const config::Parameter& parameter : sweep.parameters) {
-    config::Value seen = config::Value::array();
-    for (const config::Node& choice : parameter.choices) {
-      const config::Value value = config::to_value(choice);
-      if (std::find(seen.begin(), seen.end(), value) != seen.end()) {
-        add_once(warnings, config::where(choice.place) + ": " + parameter.key + " has the value " + value.dump() +
-                               " twice: the same trial runs twice");
-      }
-      seen.push_back(value);
-    }
-  }
-  return warnings;
-}
-
 int widest(const PreparedSweep& p) {
   int most = 1;
   for (const auto& trial : p.trials) most = std::max(most, trial.request.entries);
@@ -221,7 +203,6 @@ PreparedSweep prepare_sweep(const std::filesystem::path& file, const std::vector
   p.library = std::make_unique<launch::RankLibrary>(gpus, p.loaded->components().plugin());
   for (const launch::Plan& plan : plans) p.data.expect(plan);
   try_trials(p, trials, plans, timed);
-  add_each_once(p.warnings, repeated_values(p.loaded->sweep));
   tell_problems(p.warnings);
   return p;
 }

@@ -1,35 +1,175 @@
+#include "commands/sweep/slurm.h"
+
+#include <unistd.h>
+#include <algorithm>
+#include <cerrno>
+#include <iostream>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
+#include "base/error.h"
+#include "base/file_descriptor.h"
 #include "base/log.h"
 #include "base/own_command.h"
+#include "base/paths.h"
 #include "commands/commands.h"
-#include "commands/look/looking.h"
-#include "commands/sets.h"
-#include "commands/sweep/prepare_sweep.h"
-#include "commands/sweep/slurm_options.h"
+#include "commands/options.h"
+#include "commands/sweep/sweep.h"
+#include "commands/use/unnamed_output.h"
 #include "config/text/compose.h"
 #include "config/load.h"
 #include "launch/library/plugin.h"
+#include "launch/cluster/slurm_job.h"
+#include "record/file/atomic_file.h"
 
 namespace ddp::commands {
+namespace fs = std::filesystem;
+
+namespace {
+
+// A line end in one of these would begin a new line of the script.
+void require_one_line(const std::string& text, const std::string& where) {
+  if (std::none_of(text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 127; })) return;
+  throw usage_error("has a line end or another control character", where, "write it on one line");
+}
+
+void require_one_line(const SlurmOptions& o) {
+  const launch::SlurmJob& job = o.job;
+  require_one_line(paths::absolute(o.file), "FILE");
+  require_one_line(job.program, "the folder of ddp-exp");
+  require_one_line(paths::absolute(o.results), "--results");
+  require_one_line(job.partition, "--partition");
+  require_one_line(job.account, "--account");
+  require_one_line(job.job_name, "--job-name");
+  for (const auto& module : job.modules) require_one_line(module, "--module");
+  for (const auto& set : job.sets) require_one_line(set, "--set");
+}
+
+// sbatch's --output is another one: the file of the job's output, with patterns such as %j.
+void require_name_of_script(const std::string& output) {
+  if (output.find('%') == std::string::npos) return;
+  throw usage_error("is the file of the job script here, and \"" + output + "\" has a pattern of sbatch", "--output",
+                    "name the file of the job's output when you submit the script: sbatch --output=" +
+                        path_word(output) + " job.sbatch");
+}
+
+constexpr const char* kSignalBefore =
+    "seconds before the time limit at which the job saves and requeues itself; default: 120, or a quarter of --time if "
+    "that is less";
+
+// Seconds before the time limit at which the job is told to save: two minutes, but a short job trains for most of its
+// time.
+int choose_signal_before(const SlurmOptions& o) {
+  if (o.job.time.empty()) return o.signal_before.value_or(o.job.signal_before);
+  const auto seconds = launch::slurm_seconds(o.job.time);
+  if (!seconds) {
+    throw usage_error("\"" + o.job.time + "\" is not a time", "--time",
+                      "write minutes, or hours:minutes:seconds, or days-hours:minutes:seconds: 30, 1:00:00, 2-12");
+  }
+  if (*seconds == 0) return o.signal_before.value_or(o.job.signal_before);
+  if (!o.signal_before) return static_cast<int>(std::min<std::int64_t>(o.job.signal_before, *seconds / 4));
+  if (*o.signal_before < *seconds) return *o.signal_before;
+  throw usage_error("no time is left to train in: the job has " + std::to_string(*seconds) + " s", "--signal-before",
+                    "use fewer seconds than --time");
+}
+
+void write(const SlurmOptions& o, const std::string& script) {
+  refuse_folder(o.output, "job.sbatch");
+  require_folder_of(o.output);
+  std::error_code unreadable;
+  if (fs::exists(o.output, unreadable)) {
+    if (record::read_text(o.output) == script) return;
+    if (!o.force) {
+      throw usage_error(
+          "exists, and is a different script", o.output,
+          "compare it (--output - prints the new one); --force overwrites it, --output FILE writes another");
+    }
+  }
+  try {
+    record::write_atomically(o.output, script);
+  } catch (const Error& error) {
+    throw usage_error(error.summary(), error.where());
+  }
+}
+
+// Replaces this process by sbatch: its output and exit code become this command's.
+[[noreturn]] void submit(const std::string& file) {
+  std::cout.flush();
+  execlp("sbatch", "sbatch", paths::absolute(file).c_str(), nullptr);
+  throw usage_error("cannot be started: " + errno_text(errno), "sbatch",
+                    "the script is written: submit it on the cluster, with sbatch " + file);
+}
+
+}  // namespace
+
+std::vector<CLI::Option*> add_slurm_requests(CLI::App& verb, SlurmOptions& o) {
+  launch::SlurmJob& job = o.job;
+  const CLI::Range count(1, 1'000'000);
+  return {verb.add_option("--gpus-per-node", job.gpus_per_node, "Slurm option: GPUs per node")->check(count),
+          verb.add_option("--cpus-per-task", job.cpus_per_task, "Slurm option: CPUs per node, for all of its ranks")
+              ->check(count),
+          verb.add_option("--partition", job.partition, "Slurm option"),
+          verb.add_option("--account", job.account, "Slurm option"),
+          verb.add_option("--time", job.time, "Slurm option: time limit; minutes, hours:minutes:seconds or days-hours"),
+          verb.add_option("--job-name", job.job_name, "Slurm option; default: the experiment's name"),
+          verb.add_flag("--exclusive,!--no-exclusive", job.exclusive,
+                        "Slurm option: take whole nodes, or share them with other jobs; default: " +
+                            std::string(job.exclusive ? "--exclusive" : "--no-exclusive")),
+          verb.add_option("--module", job.modules, "environment module to load first; repeatable")
+              ->take_all()
+              ->allow_extra_args(false),
+          verb.add_option("--signal-before", o.signal_before, kSignalBefore)->check(CLI::Range(1, 65535)),
+          verb.add_option("--output", o.output, "file of the job script; - prints it")->capture_default_str(),
+          verb.add_flag("--force", o.force, "overwrite a different job script"),
+          verb.add_flag("--submit", o.submit, "submit the job script with sbatch")};
+}
+
+void complete(SlurmOptions& o) {
+  launch::SlurmJob& job = o.job;
+  job.program = paths::program();
+  job.experiment = paths::absolute(o.file);
+  job.results = paths::absolute(o.results);
+  require_one_line(o);
+  require_name_of_script(o.output);
+  job.signal_before = choose_signal_before(o);
+}
+
+void warn_of_devices(const std::vector<config::Loaded>& runs, const launch::SlurmJob& job) {
+  std::vector<std::string> told;
+  for (const config::Loaded& run : runs) {
+    for (const std::string& warning : launch::check_devices(run, job)) {
+      if (std::find(told.begin(), told.end(), warning) != told.end()) continue;
+      told.push_back(warning);
+      log::warn(warning);
+    }
+  }
+}
+
+int write_job(const SlurmOptions& o) {
+  if (o.submit && o.output == "-") throw usage_error("only prints the script: it cannot be submitted", "--output -");
+  const std::string script = launch::slurm_script(o.job);
+  if (o.output == "-") {
+    std::cout << script << std::flush;
+    return 0;
+  }
+  write(o, script);
+  if (o.submit) submit(o.output);
+  std::cout << o.output << std::endl;
+  return 0;
+}
+
 namespace {
 
 constexpr std::uint16_t kPort = 8888;
 
-// A job trains one run. Says so for a file with a sweep, and names the command that trains its trials.
+// A job trains one run.
 void tell_of_sweep(const SlurmOptions& o, const std::vector<std::string>& sets) {
   if (!config::has_sweep(o.file, sets)) return;
-  const config::LoadedSweep sweep = launch::load_sweep(o.file, sets);
-  const std::string command = with_sets(own_command("sweep " + path_word(o.file)), o.job.sets);
-  const std::string trials =
-      make_search(sweep)->independent()
-          ? command + " --array writes a job for each trial"
-          : "one task trains the trials, since " + sweep.sweep.method.name + " compares them: srun -n 1 " + command;
-  log::warn(o.file + " has a [sweep], and this job trains the file once, without it; " + trials);
+  log::warn(o.file + " has a [sweep], and this job trains the file once, without it; `" +
+            own_command("sweep " + path_word(o.file) + " --array") + "` writes a job for each trial");
 }
 
 // Checks the whole experiment before it writes anything.

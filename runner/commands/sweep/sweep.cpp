@@ -10,14 +10,11 @@
 #include "base/log.h"
 #include "base/own_command.h"
 #include "base/paths.h"
-#include "commands/look/looking.h"
+#include "commands/help.h"
 #include "commands/look/report.h"
-#include "commands/option_text.h"
-#include "commands/sets.h"
-#include "commands/sweep/prepare_sweep.h"
-#include "commands/sweep/show_sweep.h"
-#include "commands/sweep/slurm_options.h"
-#include "commands/train/output.h"
+#include "commands/look/show_plan.h"
+#include "commands/options.h"
+#include "commands/sweep/slurm.h"
 #include "config/text/compose.h"
 #include "config/difference.h"
 #include "launch/cluster/launcher.h"
@@ -239,14 +236,12 @@ int sweep(SweepOptions& o) {
 
 }  // namespace
 
-int resume_sweep(const record::RunDirectory& directory, std::optional<int> jobs, bool data_changed,
-                 const std::string& typed) {
+int resume_sweep(const record::RunDirectory& directory, std::optional<int> jobs, bool data_changed) {
   const FileDescriptor lock = directory.lock();
   launch::GitState git(paths::working_folder());
   const PreparedSweep prepared =
       prepare_sweep(directory.sweep(), {}, jobs, directory.path().parent_path().parent_path());
-  const std::string resuming = typed.empty() ? resuming_command(directory, jobs) : typed;
-  return run_trials(prepared, directory, git.result(), resuming, {}, data_changed);
+  return run_trials(prepared, directory, git.result(), resuming_command(directory, jobs), {}, data_changed);
 }
 
 void add_jobs(CLI::App& verb, std::optional<int>& jobs) {

@@ -10,15 +10,11 @@
 #include "base/own_command.h"
 #include "base/paths.h"
 #include "commands/commands.h"
-#include "commands/look/looking.h"
-#include "commands/sets.h"
-#include "commands/train/launch_flags.h"
-#include "commands/train/lost_saves.h"
+#include "commands/options.h"
+#include "commands/train/changed_run.h"
 #include "commands/train/nodes.h"
-#include "commands/train/output.h"
 #include "commands/train/resume.h"
-#include "commands/typed.h"
-#include "commands/use/while_saving.h"
+#include "commands/use/trained.h"
 #include "config/text/compose.h"
 #include "launch/library/plugin.h"
 #include "launch/run/run_summary.h"
@@ -40,7 +36,6 @@ struct ForkOptions {
   bool data_changed = false;
   std::string run_id;
   launch::LaunchFlags flags;
-  std::string typed;  // this command
 };
 
 // The fork of a trial needs its own name: the name of a sweep stands for the sweep.
@@ -145,19 +140,19 @@ int begin_fork(const NewFork& fork, const launch::LaunchRole& role) {
   const ForkOptions& o = fork.options;
   if (const auto begun = begun_run(o.results, o.run_id, fork.name, role.launch)) {
     if (role.launch.leads()) require_fork_of(*begun, fork.origin_name);
-    return resume_run(
-        {.directory = *begun, .results = o.results, .sets = o.sets, .typed = o.typed, .data_changed = o.data_changed},
-        role);
+    return resume_run({.directory = *begun, .results = o.results, .sets = o.sets, .data_changed = o.data_changed},
+                      role);
   }
   const ResumePoint point = fork.find_point(role.launch);
   std::optional<NewRun> run;
-  return launch::train({.plan = point.prepared.plan,
-                        .library = *point.prepared.library,
-                        .data = point.prepared.data,
-                        .open = [&] { return fork.open(point, run.emplace(o.results, fork.name, o.run_id)); },
-                        .experiment_folder = paths::working_folder(),
-                        .begun = [](const auto& directory) { print_folder(directory.path()); }},
-                       role);
+  return launch::train(
+      {.plan = point.prepared.plan,
+       .library = *point.prepared.library,
+       .data = point.prepared.data,
+       .open = [&] { return fork.open(point, run.emplace(o.results, fork.name, o.run_id)); },
+       .experiment_folder = paths::working_folder(),
+       .begun = [](const auto& directory) { print_folder(directory.path()); }},
+      role);
 }
 
 // Several nodes agree on one checkpoint: then a replaced one is an error.
@@ -186,13 +181,12 @@ int fork_run(const ForkOptions& o) {
                                 .results = o.results,
                                 .sets = sets,
                                 .from = o.from,
-                                .typed = o.typed,
                                 .data_changed = o.data_changed,
                                 .forks = true},
                      .origin_name = name_of_origin(directory.path(), o.results),
                      .name = loaded.experiment.name};
-  return as_part(launch, terms, patience_of(loaded.experiment),
-                 [&](const launch::LaunchRole& role) { return begin_fork_while_saving(fork, role); });
+  return lead(launch, terms, patience_of(loaded.experiment),
+              [&](const launch::LaunchRole& role) { return begin_fork_while_saving(fork, role); });
 }
 
 void add_fork(CLI::App& app, int& exit_code) {
@@ -208,10 +202,7 @@ void add_fork(CLI::App& app, int& exit_code) {
   add_output(*verb);
   add_launch_flags(*verb, o->flags);
   add_max_restarts(*verb, o->flags);
-  verb->callback([o, verb, &exit_code] {
-    o->typed = typed_command(*verb);
-    exit_code = fork_run(*o);
-  });
+  verb->callback([o, &exit_code] { exit_code = fork_run(*o); });
 }
 
 const bool fork_registered = register_verb(30, add_fork);

@@ -46,20 +46,15 @@ std::chrono::milliseconds patience_of(const config::Experiment& e) {
 }
 
 int lead(const launch::Launch& launch, const config::Value& terms, std::chrono::milliseconds patience,
-         const std::function<int(launch::Nodes&)>& body) {
+         const std::function<int(const launch::LaunchRole&)>& body) {
+  if (launch.one_rank()) return body({.launch = launch});
   launch::Nodes nodes(launch, terms, patience);
   try {
-    return body(nodes);
+    return body({.launch = launch, .nodes = &nodes});
   } catch (const Error& error) {
     nodes.end(error.exit_code(), error.what());
     throw;
   }
-}
-
-int as_part(const launch::Launch& launch, const config::Value& terms, std::chrono::milliseconds patience,
-            const std::function<int(const launch::LaunchRole&)>& body) {
-  if (launch.one_rank()) return body({.launch = launch});
-  return lead(launch, terms, patience, [&](launch::Nodes& nodes) { return body({.launch = launch, .nodes = &nodes}); });
 }
 
 int take_part(const launch::Launch& launch, const config::Value& terms, std::chrono::milliseconds patience,
@@ -75,7 +70,7 @@ int take_part(const launch::Launch& launch, const config::Value& terms, std::chr
   }
   return guest.run(*job);
 } catch (const config::Value::exception&) {
-  throw training_error("says what cannot be understood", "node 0");
+  throw training_error("sent a malformed message", "node 0");
 }
 
 int take_part(const launch::Launch& launch, const config::Value& terms, std::chrono::milliseconds patience,

@@ -2,8 +2,8 @@
 
 #include <functional>
 
-#include "launch/cluster/job.h"
 #include "launch/cluster/nodes.h"
+#include "launch/cluster/job.h"
 #include "launch/run/train.h"
 
 namespace ddp::commands {
@@ -11,15 +11,10 @@ namespace ddp::commands {
 // How long nodes wait for each other: distributed.timeout.
 std::chrono::milliseconds patience_of(const config::Experiment& experiment);
 
-// On node 0 (or the only node): gathers the other nodes and calls `body`. If `body` throws, sends the error to them.
-// Returns the program's exit code.
+// On node 0 (or the only node), or as one rank that torchrun or srun started: calls `body`; node 0 gathers the other
+// nodes first, and sends them the error that `body` throws. Returns the program's exit code.
 int lead(const launch::Launch& launch, const config::Value& terms, std::chrono::milliseconds patience,
-         const std::function<int(launch::Nodes&)>& body);
-
-// On node 0, or as one rank that torchrun or srun started: calls `body`; node 0 does so through `lead`. Returns the
-// program's exit code.
-int as_part(const launch::Launch& launch, const config::Value& terms, std::chrono::milliseconds patience,
-            const std::function<int(const launch::LaunchRole&)>& body);
+         const std::function<int(const launch::LaunchRole&)>& body);
 
 // On another node: receives the work from node 0, makes a job of it and does its part. If `make_job` throws, reports
 // the error to node 0. Returns the program's exit code. Throws ddp::Error if this node cannot take part.

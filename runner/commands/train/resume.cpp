@@ -8,13 +8,9 @@
 #include "base/own_command.h"
 #include "base/paths.h"
 #include "commands/commands.h"
-#include "commands/look/looking.h"
-#include "commands/sets.h"
+#include "commands/options.h"
 #include "commands/sweep/sweep.h"
-#include "commands/train/launch_flags.h"
 #include "commands/train/nodes.h"
-#include "commands/train/output.h"
-#include "commands/typed.h"
 #include "launch/library/plugin.h"
 #include "launch/run/train.h"
 #include "record/saves/checkpoint_settings.h"
@@ -33,7 +29,6 @@ struct ResumeOptions {
   bool data_changed = false;
   launch::LaunchFlags flags;
   std::optional<int> jobs;  // for a sweep
-  std::string typed;        // this command line
 };
 
 // A sweep's trials are runs of one node each; only a single trial can be launched in another way.
@@ -49,7 +44,7 @@ int go_on_with_sweep(const record::RunDirectory& directory, const ResumeOptions&
                       "begin another one with them: " + own_command("sweep FILE --set …") + ", where FILE may be " +
                           path_word(directory.sweep()));
   }
-  return resume_sweep(directory, o.jobs, o.data_changed, o.typed);
+  return resume_sweep(directory, o.jobs, o.data_changed);
 }
 
 int resume(const ResumeOptions& o) {
@@ -62,14 +57,13 @@ int resume(const ResumeOptions& o) {
                               .results = o.results,
                               .sets = o.sets,
                               .from = o.from,
-                              .typed = o.typed,
                               .data_changed = o.data_changed};
   if (resumption.directory.is_sweep()) return go_on_with_sweep(resumption.directory, o, launch);
   if (o.jobs) log::warn("--jobs has no effect: " + o.run + " is a run, not a sweep");
   const auto loaded = launch::load_experiment(resumption.directory.config(), o.sets);
   launch::apply_init_method(loaded, launch);
-  return as_part(launch, terms, patience_of(loaded.experiment),
-                 [&](const launch::LaunchRole& role) { return resume_run(resumption, role); });
+  return lead(launch, terms, patience_of(loaded.experiment),
+              [&](const launch::LaunchRole& role) { return resume_run(resumption, role); });
 }
 
 // Returns "this run has done 12 epochs, and epochs is 2 now".
@@ -182,10 +176,7 @@ void add_resume(CLI::App& app, int& exit_code) {
   add_launch_flags(*verb, o->flags);
   add_max_restarts(*verb, o->flags);
   add_output(*verb);
-  verb->callback([o, verb, &exit_code] {
-    o->typed = typed_command(*verb);
-    exit_code = resume(*o);
-  });
+  verb->callback([o, &exit_code] { exit_code = resume(*o); });
 }
 
 const bool resume_registered = register_verb(20, add_resume);

@@ -1,13 +1,71 @@
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "commands/commands.h"
-#include "commands/train/resumption.h"
+#include "commands/train/prepare.h"
+#include "config/value.h"
 #include "launch/run/train.h"
+#include "record/saves/retention.h"
 
 namespace ddp::commands {
+
+// The request to resume a run in its directory, from one of its checkpoints: "latest", "best" or a step.
+struct Resumption {
+  record::RunDirectory directory;
+  std::filesystem::path results;  // results folder for runs that --set init_from names
+  std::vector<std::string> sets = {};
+  std::string from = "latest";
+  bool data_changed = false;  // accept changed data
+  bool forks = false;         // begins with the settings of the checkpoint, and not of the run
+};
+
+// The checkpoint from which the run resumes, and the prepared experiment.
+struct ResumePoint {
+  Prepared prepared;
+  std::filesystem::path checkpoint;  // empty: no checkpoint yet, the run starts over
+  record::Position position;
+  config::Experiment before = {};  // the settings that trained the checkpoint
+  config::Value changes = {};      // of `before`: config::differences
+  std::string lr_change = {};      // effect of the changes on lr, as text; "": none
+  std::string split_change = {};   // samples that are held out after they were trained on, as text; "": none
+  std::string best_change = {};    // says that best compares values of different data or losses; "": it does not
+
+  record::ReturnPoint return_point() const { return {.checkpoint = checkpoint, .position = position}; }
+  bool nothing_to_do() const;
+  // The rule of [stop] that ended the run at the checkpoint; empty: its last step, or the run has not ended. A run with
+  // all steps done that gets more steps may still be ended by patience.
+  std::string ended_by_rule() const;
+  // The setting that lets the run go on after that rule: "--set stop.patience=10".
+  std::string weaker_rule() const;
+  // The setting that trains for longer than that: "--set epochs=13, or more".
+  std::string longer_run() const;
+  void tell_changes() const;
+  // Returns the changes in the form of rank::TrainRequest.
+  std::string changes_as_text() const;
+};
+
+// Before a run goes back to a checkpoint that `--from` names: reports the checkpoints and the lines of metrics.jsonl
+// that it loses, and the fork that would keep them. Silent if it loses nothing.
+void tell_what_goes(const Resumption& resumption, const ResumePoint& point);
+
+// Returns the checkpoint that `--from` names: latest, best or a step; an empty path if there is none yet. Throws
+// ddp::Error (usage) if the run has no such checkpoint, or if it is damaged; latest is the newest whole one.
+std::filesystem::path choose_checkpoint(const record::RunDirectory& directory, const std::string& from);
+
+// Returns the settings that trained a checkpoint, with the --set of this command. Data that have moved since are taken
+// from where the run's config.toml says.
+config::Loaded trained_settings(const record::RunDirectory& run, const std::filesystem::path& checkpoint,
+                                const std::vector<std::string>& sets);
+
+// Returns the experiment of a run's file (record/saves/checkpoint_settings), without --set. `now`: with them.
+config::Experiment experiment_before(const std::filesystem::path& file, const config::Experiment& now);
+
+// Throws ddp::Error (usage) if the run cannot resume from there, or not with the new settings.
+ResumePoint find_resume_point(const Resumption& resumption, const launch::Launch& launch);
 
 // Returns the run that a command resumes although it usually begins one: the run of --run-id, or the run that these
 // ranks had begun before their launcher restarted them. Nothing: the command begins a run.

@@ -1,28 +1,24 @@
-#include "commands/train/resumption.h"
+#include "commands/train/resume.h"
 
 #include <algorithm>
 
 #include "base/glob.h"
 #include "base/log.h"
 #include "base/own_command.h"
-#include "commands/other_split.h"
-#include "commands/sets.h"
-#include "commands/train/epoch_order.h"
-#include "commands/train/lost_saves.h"
-#include "commands/train/other_optimizer.h"
-#include "commands/train/other_target.h"
+#include "commands/options.h"
+#include "commands/train/changed_run.h"
 #include "config/check/files.h"
 #include "config/difference.h"
 #include "config/length.h"
 #include "config/text/source.h"
+#include "launch/plan/start.h"
 #include "launch/library/plugin.h"
 #include "launch/library/run_copy.h"
-#include "launch/plan/start.h"
-#include "launch/run/train.h"
 #include "launch/start/probe.h"
-#include "record/saves/checkpoint_index.h"
+#include "launch/run/train.h"
 #include "record/saves/checkpoint_settings.h"
 #include "record/saves/data_files.h"
+#include "record/saves/checkpoint_index.h"
 #include "record/summary.h"
 #include "report/read/summary_view.h"
 #include "schedule/change.h"
@@ -113,21 +109,15 @@ std::vector<std::string> set_data_keys(const config::Experiment& before, const c
   return keys;
 }
 
-// Returns the command that accepts changed data.
-std::string accepting_command(const Resumption& r) {
-  const std::string resume = own_command("resume " + path_word(r.directory.path()));
-  return (r.typed.empty() ? with_sets(resume, r.sets) : r.typed) + " --data-changed";
-}
-
 // Throws ddp::Error (usage) if the files of model or data have changed and are not accepted. A run that has ended
 // trains no further: its data do not matter.
 void check_data(const Resumption& r, const fs::path& checkpoint, const config::Loaded& loaded,
                 const config::Experiment& before, const record::Position& position) {
   const config::Experiment& e = loaded.experiment;
   const std::vector<record::DataFile> now = record::data_files(e);
-  launch::require_fitting_weights(checkpoint, e, now, with_sets(new_run(r.directory), r.sets));
+  launch::require_fitting_weights(checkpoint, e, now, own_command("run " + path_word(r.directory.config())));
   if (r.data_changed || launch::has_ended(e, position)) return;
-  record::require_same_data(checkpoint, now, set_data_keys(before, e), accepting_command(r));
+  record::require_same_data(checkpoint, now, set_data_keys(before, e), "--data-changed");
 }
 
 // Returns the means, categories and classes of a run's first training: a resumed run keeps them, even if its data
@@ -229,60 +219,124 @@ void tell_what_goes(const Resumption& r, const ResumePoint& point) {
             "\n  a fork keeps them: " + fork_command(r, step));
 }
 
-ResumePoint find_resume_point(const Resumption& r, const launch::Launch& launch) {
-  const fs::path checkpoint = choose_checkpoint(r.directory, r.from);
-  config::Loaded loaded = r.forks ? trained_settings(r.directory, checkpoint, r.sets)
-                                  : launch::load_experiment(r.directory.config(), r.sets);
-  if (launch.leads()) launch::tell_changed_sources(loaded.experiment, r.directory);
+namespace {
+
+// The chosen checkpoint, and the settings before and now.
+struct Chosen {
+  fs::path checkpoint;  // empty: none yet
+  config::Loaded loaded;
+  config::Experiment before;
+  record::Position position = {};
+
+  bool begun() const { return !checkpoint.empty(); }
+};
+
+Chosen choose(const Resumption& r, const launch::Launch& launch) {
+  Chosen c{.checkpoint = choose_checkpoint(r.directory, r.from), .loaded = {}, .before = {}};
+  c.loaded = r.forks ? trained_settings(r.directory, c.checkpoint, r.sets)
+                     : launch::load_experiment(r.directory.config(), r.sets);
+  if (launch.leads()) launch::tell_changed_sources(c.loaded.experiment, r.directory);
   // Loaded with the new components if they suffice: --set may replace sources because the run's copy no longer
   // compiles.
-  const config::Experiment before =
-      experiment_before(record::settings_file(r.directory, checkpoint), loaded.experiment);
-  if (const auto origin = record::origin_of(r.directory); origin && checkpoint.empty()) {
+  c.before = experiment_before(record::settings_file(r.directory, c.checkpoint), c.loaded.experiment);
+  if (const auto origin = record::origin_of(r.directory); origin && !c.begun()) {
     throw usage_error(
         "the checkpoint from which this fork started is missing", r.directory.checkpoints().string(),
         "fork again: " + own_command("fork " + shell_word(origin->run) + " --from " + std::to_string(origin->step)));
   }
-  if (r.from == "latest") check_saves(r.directory, checkpoint, launch.leads());
-  if (checkpoint.empty() && launch.leads()) launch::find_weights(loaded, r.results);
-  ResumePoint point{.prepared = {}, .checkpoint = checkpoint, .position = {}, .before = before};
+  if (r.from == "latest") check_saves(r.directory, c.checkpoint, launch.leads());
+  if (!c.begun() && launch.leads()) launch::find_weights(c.loaded, r.results);
+  if (c.begun()) c.position = record::position_of(c.checkpoint);
+  return c;
+}
+
+// Throws ddp::Error (usage) if the settings or the files have changes that the run cannot take.
+void compare(const Chosen& c, const Resumption& r, const launch::Launch& launch) {
+  if (!c.begun()) return;
+  require_allowed_changes(c.before, c.loaded);
+  if (launch.leads()) check_data(r, c.checkpoint, c.loaded, c.before, c.position);
+}
+
+Prepared prepare_chosen(const Chosen& c, const Resumption& r, const launch::Launch& launch) try {
   std::optional<std::int64_t> global_batch_size;
-  if (!checkpoint.empty()) {
-    point.position = record::position_of(checkpoint);
-    if (!sets_batch_size(r.sets) && !edits_batch_size(r.directory, before, loaded.experiment, point.position)) {
-      global_batch_size = point.position.global_batch_size;
-    }
+  if (c.begun() && !sets_batch_size(r.sets) &&
+      !edits_batch_size(r.directory, c.before, c.loaded.experiment, c.position)) {
+    global_batch_size = c.position.global_batch_size;
   }
-  if (!checkpoint.empty())
-    require_same_target({.run = r.directory, .checkpoint = checkpoint, .sets = r.sets}, before, loaded);
-  if (launch.leads() && !checkpoint.empty()) check_data(r, checkpoint, loaded, before, point.position);
-  const launch::DataUse use{.preprocessing = kept_fit(launch, checkpoint, before, loaded.experiment)};
-  try {
-    point.prepared = prepare(loaded, launch, checkpoint, global_batch_size, use);
-  } catch (const Error& error) {
-    if (checkpoint.empty()) throw;
-    const Continued continued{.run = r.directory, .checkpoint = checkpoint, .sets = r.sets};
-    if (error.where() == rank::optimizer_file(checkpoint).string()) {
-      throw other_optimizer(continued, before, loaded, error);
-    }
-    const bool of_weights = error.where() == checkpoint.string();
-    const auto other = of_weights ? other_model(continued, before, loaded, error) : other_data(before, loaded, error);
-    if (other) throw *other;
-    throw;
-  }
-  if (point.position.inside_epoch()) {
-    require_same_order(point.prepared, before, point.position, record::files_of_checkpoint(checkpoint));
-    require_batch_left(point.prepared, before, point.position);
-  }
-  const launch::Plan& plan = point.prepared.plan;
-  point.changes = config::differences(config::write(before), config::write(plan.experiment));
-  point.lr_change = lr_change_of(point, before);
-  if (!checkpoint.empty()) {
-    point.split_change = held_out_after_training(before, plan.experiment, r.directory.config(), r.sets);
-    point.best_change =
-        best_change(before, plan.experiment, record::files_of_checkpoint(checkpoint), point.prepared.data.files());
+  return prepare(c.loaded, launch, c.checkpoint, global_batch_size,
+                 {.preprocessing = kept_fit(launch, c.checkpoint, c.before, c.loaded.experiment)});
+} catch (const Error& error) {
+  throw c.begun() ? with_cause(error, c.checkpoint, c.before, c.loaded) : error;
+}
+
+}  // namespace
+
+ResumePoint find_resume_point(const Resumption& r, const launch::Launch& launch) {
+  const Chosen chosen = choose(r, launch);
+  compare(chosen, r, launch);
+  ResumePoint point{.prepared = prepare_chosen(chosen, r, launch),
+                    .checkpoint = chosen.checkpoint,
+                    .position = chosen.position,
+                    .before = chosen.before};
+  const auto then = chosen.begun() ? record::files_of_checkpoint(chosen.checkpoint) : std::vector<record::DataFile>();
+  if (point.position.inside_epoch()) require_same_order(point.prepared, point.before, point.position, then);
+  const config::Experiment& now = point.prepared.plan.experiment;
+  point.changes = config::differences(config::write(point.before), config::write(now));
+  point.lr_change = lr_change_of(point, point.before);
+  if (chosen.begun()) {
+    point.split_change = held_out_after_training(point.before, now);
+    point.best_change = best_change(point.before, now, then, point.prepared.data.files());
   }
   return point;
+}
+
+namespace {
+
+// Describes another number of ranks, and the batch that keeps the samples of a step; empty: the number is the same.
+std::string rank_change(const ResumePoint& point) {
+  const launch::Plan& plan = point.prepared.plan;
+  if (point.checkpoint.empty() || point.position.world_size == plan.world_size()) return "";
+  const std::int64_t batch = *plan.experiment.batch_size;
+  const bool same_step = batch * plan.world_size() * plan.experiment.accumulate == point.position.global_batch_size;
+  return "ranks were " + std::to_string(point.position.world_size) + ", now " + std::to_string(plan.world_size()) +
+         (same_step ? "; batch_size " + std::to_string(batch) + " keeps " +
+                          std::to_string(point.position.global_batch_size) + " samples a step"
+                    : "");
+}
+
+}  // namespace
+
+bool ResumePoint::nothing_to_do() const { return launch::has_ended(prepared.plan.experiment, position); }
+
+std::string ResumePoint::ended_by_rule() const {
+  if (!nothing_to_do() || launch::has_done_all_steps(prepared.plan.experiment, position)) return "";
+  return position.ended_by == record::kAllSteps ? record::kPatience : position.ended_by;
+}
+
+std::string ResumePoint::weaker_rule() const {
+  const std::string rule = ended_by_rule();
+  return "--set stop." + rule + "=" +
+         record::longer_rule(prepared.plan.experiment, rule, position.stop, position.seconds);
+}
+
+std::string ResumePoint::longer_run() const {
+  const bool by_steps = prepared.plan.experiment.steps.has_value();
+  const std::int64_t done = by_steps ? position.step : position.epoch;
+  return std::string("--set ") + (by_steps ? "steps" : "epochs") + "=" + std::to_string(done + 1) + ", or more";
+}
+
+void ResumePoint::tell_changes() const {
+  if (const std::string ranks = rank_change(*this); !ranks.empty()) log::info("changed: " + ranks);
+  for (const auto& [key, values] : changes.items()) {
+    log::info("changed: " + config::change_in_words(key, values));
+  }
+  if (!lr_change.empty()) log::warn(lr_change);
+  if (!split_change.empty()) log::warn(split_change);
+  if (!best_change.empty()) log::warn(best_change);
+}
+
+std::string ResumePoint::changes_as_text() const {
+  return changes.dump(-1, ' ', false, config::Value::error_handler_t::replace);
 }
 
 }  // namespace ddp::commands

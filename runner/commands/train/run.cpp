@@ -8,20 +8,17 @@
 #include "base/own_command.h"
 #include "base/paths.h"
 #include "commands/commands.h"
-#include "commands/look/looking.h"
 #include "commands/look/show_plan.h"
-#include "commands/sets.h"
-#include "commands/train/launch_flags.h"
+#include "commands/options.h"
+#include "commands/train/changed_run.h"
 #include "commands/train/nodes.h"
-#include "commands/train/other_settings.h"
-#include "commands/train/output.h"
 #include "commands/train/prepare.h"
 #include "commands/train/resume.h"
 #include "config/text/compose.h"
-#include "launch/library/plugin.h"
-#include "launch/plan/start.h"
-#include "launch/run/train.h"
 #include "launch/start/held_data.h"
+#include "launch/plan/start.h"
+#include "launch/library/plugin.h"
+#include "launch/run/train.h"
 #include "record/saves/checkpoint_settings.h"
 
 namespace ddp::commands {
@@ -110,8 +107,8 @@ int run(const RunOptions& o) {
   const config::Value terms = launch::terms_of(launch, "run", {{"experiment", asked}});
   const auto patience = patience_of(loaded.experiment);
   if (launch.node_rank > 0) return take_part(launch, terms, patience, own_sources(loaded.experiment));
-  return as_part(launch, terms, patience,
-                 [&](const launch::LaunchRole& role) { return begin_run(o, std::move(loaded), role); });
+  return lead(launch, terms, patience,
+              [&](const launch::LaunchRole& role) { return begin_run(o, std::move(loaded), role); });
 }
 
 void add_run(CLI::App& app, int& exit_code) {

@@ -2,18 +2,14 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
-#include <optional>
 #include <sstream>
 
 #include <CLI/CLI.hpp>
 
 #include "base/log.h"
-#include "base/own_command.h"
-#include "commands/other_split.h"
-#include "commands/train/resumption.h"
+#include "commands/train/changed_run.h"
+#include "commands/train/resume.h"
 #include "commands/use/trained.h"
-#include "commands/use/while_saving.h"
-#include "config/check/files.h"
 #include "config/text/source.h"
 #include "launch/run/asking.h"
 #include "rank/evaluate.h"
@@ -24,6 +20,22 @@
 namespace ddp::commands {
 namespace fs = std::filesystem;
 namespace {
+
+struct EvalOutput {
+  std::string run, checkpoint;
+  std::int64_t step = 0;
+  config::Value metrics = config::Value::object();
+
+  void members(config::Members& m) const {
+    m.version();
+    list_checkpoint(m, run, checkpoint, step);
+    const config::Value rows = {{"type", "array"}, {"items", {{"type", "integer"}, {"minimum", 0}}}};
+    m({"metrics", "val_…: validation data; test_…: test data; without a prefix: data of --set"}, metrics,
+      {{"type", "object"},
+       {"patternProperties", {{"^((val|test)_)?confusion$", {{"type", "array"}, {"items", rows}}}}},
+       {"additionalProperties", {{"type", {"number", "null"}}}}});
+  }
+};
 
 struct EvalOptions {
   TrainedOptions trained;
@@ -36,38 +48,14 @@ bool sets_dataset(const std::vector<std::string>& sets) {
   });
 }
 
-// Returns the error about a file of the data that is gone; nothing if all are there.
-std::optional<Error> missing_data(const config::Experiment& e) {
-  for (const auto& file : config::named_files(e)) {
-    std::error_code unreadable;
-    if (file.key.find("dataset.") == std::string::npos || fs::exists(file.path, unreadable)) continue;
-    return usage_error("is missing", config::printable(file.path),
-                       "put it back; --set " + file.key + "=… measures all samples of other data");
-  }
-  return {};
-}
-
-launch::HeldData read_data(const Trained& t, bool whole) try {
-  return launch::HeldData::in_memory(*t.library, t.plan, {.preprocessing = t.preprocessing, .whole = whole});
-} catch (const Error& error) {
-  const auto missing = missing_data(t.plan.experiment);
-  throw missing ? *missing : error;
-}
-
 config::Value measure_trained(const Trained& t, bool whole, bool raw) {
   const bool has_sets = t.plan.experiment.validation.exists() || t.plan.experiment.test.exists();
   if (!whole && !has_sets) {
-    const config::Value& options = t.plan.experiment.dataset.options;
-    const std::string held_out =
-        "hold out data in a new run: " + own_command("run " + path_word(t.directory.config())) +
-        " --set validation.split=0.1";
-    const std::string arrays = "give data: --set dataset.inputs=FILE --set dataset.targets=FILE";
     throw usage_error("held out no data to measure on", t.directory.path().string(),
-                      options.contains("path")     ? "give data: --set dataset.path=FILE"
-                      : options.contains("inputs") ? arrays
-                                                   : held_out);
+                      "give data with --set dataset.path=FILE, or as arrays: dataset.inputs and dataset.targets");
   }
-  const auto data = read_data(t, whole);
+  const auto data =
+      launch::HeldData::in_memory(*t.library, t.plan, {.preprocessing = t.preprocessing, .whole = whole});
   for (const auto& warning : data.facts().value("warnings", std::vector<std::string>())) log::warn(warning);
   const rank::Task task{
       .run_directory = t.directory.path(), .resume_from = t.checkpoint, .preprocessing = t.preprocessing};
@@ -88,7 +76,7 @@ void warn_of_trained_samples(const Trained& t, const std::vector<std::string>& s
         "these are the data of the run: the model has trained on them, so values are better than on new "
         "data");
   }
-  const std::string warning = whole ? "" : held_out_after_training(before, now, t.directory.config(), sets);
+  const std::string warning = whole ? "" : held_out_after_training(before, now);
   if (!warning.empty()) log::warn(warning);
 }
 
@@ -145,11 +133,10 @@ int eval(const EvalOptions& o) {
   warn_of_trained_samples(t, o.trained.sets, whole);
   const config::Value values = measure_trained(t, whole, o.trained.raw);
   if (o.json) {
-    const config::Value json = {{"version", 1},
-                                {"run", t.directory.path().string()},
-                                {"checkpoint", t.checkpoint.filename().string()},
-                                {"step", t.step()},
-                                {"metrics", values}};
+    const config::Value json = config::written(EvalOutput{.run = t.directory.path().string(),
+                                                          .checkpoint = t.checkpoint.filename().string(),
+                                                          .step = t.step(),
+                                                          .metrics = values});
     std::cout << json.dump(2, ' ', false, config::Value::error_handler_t::replace) << "\n";
     return 0;
   }
@@ -166,7 +153,9 @@ void add_eval(CLI::App& app, int& exit_code) {
   verb->callback([o, &exit_code] { while_saving(find_run(o->trained), [&] { exit_code = eval(*o); }); });
 }
 
-const bool eval_registered = register_verb(45, add_eval);
+const bool eval_registered = register_verb(45, add_eval) && register_schema("eval", [] {
+                               return config::output_schema<EvalOutput>("eval RUN --json");
+                             });
 
 }  // namespace
 }  // namespace ddp::commands

@@ -7,10 +7,8 @@
 
 #include "base/error.h"
 #include "base/file_descriptor.h"
-#include "base/own_command.h"
 #include "commands/use/trained.h"
 #include "commands/use/unnamed_output.h"
-#include "commands/use/while_saving.h"
 #include "config/text/source.h"
 #include "launch/library/rank_library.h"
 #include "rank/export.h"
@@ -34,8 +32,7 @@ void require_written_format(const ExportOptions& o) {
   refuse_folder(o.output, "weights.safetensors");
   if (!is_archive(o) && fs::path(o.output).extension() != ".safetensors") {
     throw usage_error("has an unknown ending", o.output,
-                      "use .safetensors, which Python reads with safetensors.torch.load_file; or, for a model written "
-                      "in Python, .pt2, which torch.onnx.export and AOTInductor convert");
+                      "use .safetensors, or .pt2 for a model written in Python");
   }
   if (o.evaluates && !is_archive(o)) {
     throw usage_error("applies only to a .pt2 file: weights are the same in training and evaluation", "--eval",
@@ -44,13 +41,11 @@ void require_written_format(const ExportOptions& o) {
 }
 
 // Throws if a file of the run's model is gone. The weights alone need none.
-void require_file(const std::string& own, const ExportOptions& o, const std::string& run) {
+void require_file(const std::string& own) {
   std::error_code none;
   if (own.empty() || fs::exists(own, none)) return;
-  const fs::path weights = fs::path(o.output).replace_extension(".safetensors");
-  throw usage_error(
-      "there is no such file, and the run's model was read from it", own,
-      "put it back; or write the weights alone: " + own_command("export " + path_word(run) + " " + path_word(weights)));
+  throw usage_error("there is no such file, and the run's model was read from it", own,
+                    "put it back, or write the weights alone, to a .safetensors file");
 }
 
 // Returns the archive from which the run's model was read. If the model has two, --eval selects the one for evaluation.
@@ -63,7 +58,7 @@ std::string archive_of(const config::Component& model, const ExportOptions& o, c
   const std::string second = model.options.value("eval", "");
   const std::string archive = o.evaluates && !second.empty() ? second : model.options.value("path", "");
   for (const std::string& own : {model.options.value("path", ""), second}) {
-    require_file(own, o, run);
+    require_file(own);
     std::error_code none;
     if (fs::equivalent(own, o.output, none))
       throw usage_error("is the model's own file", o.output, "give another name");

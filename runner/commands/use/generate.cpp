@@ -6,9 +6,8 @@
 
 #include "base/error.h"
 #include "commands/use/trained.h"
-#include "commands/use/while_saving.h"
-#include "launch/process/stop_signals.h"
 #include "launch/run/asking.h"
+#include "launch/process/stop_signals.h"
 #include "rank/generate.h"
 
 namespace ddp::commands {
@@ -74,25 +73,40 @@ class ShownText {
   bool begun_ = false;
 };
 
+struct GenerateOutput {
+  std::string run, checkpoint;
+  std::int64_t step = 0;
+  rank::GenerateRequest request = {};
+  std::vector<std::int64_t> prompt_tokens = {};
+  std::string continuation = {};
+  std::vector<std::int64_t> tokens = {};
+
+  void members(config::Members& m) const {
+    m.version();
+    list_checkpoint(m, run, checkpoint, step);
+    m({"temperature"}, request.temperature);
+    m({.name = "top_k", .minimum = 1}, request.top_k);
+    m({"seed"}, request.seed);
+    m({"prompt"}, request.prompt);
+    m({"prompt_tokens"}, prompt_tokens);
+    m({"continuation", "the text behind the prompt; U+FFFD stands for bytes that are not UTF-8"}, continuation);
+    m({"tokens", "tokens of the continuation"}, tokens);
+  }
+};
+
+// `parts`: the prompt, then the pieces of its continuation.
 config::Value generated_json(const Trained& t, const rank::GenerateRequest& r,
                              const std::vector<rank::Continuation>& parts) {
-  std::string continuation;
-  std::vector<std::int64_t> tokens;
+  GenerateOutput out{.run = t.directory.path().string(),
+                     .checkpoint = t.checkpoint.filename().string(),
+                     .step = t.step(),
+                     .request = r,
+                     .prompt_tokens = parts.front().tokens};
   for (std::size_t i = 1; i < parts.size(); ++i) {
-    continuation += parts[i].text;
-    tokens.insert(tokens.end(), parts[i].tokens.begin(), parts[i].tokens.end());
+    out.continuation += parts[i].text;
+    out.tokens.insert(out.tokens.end(), parts[i].tokens.begin(), parts[i].tokens.end());
   }
-  return {{"version", 1},
-          {"run", t.directory.path().string()},
-          {"checkpoint", t.checkpoint.filename().string()},
-          {"step", t.step()},
-          {"temperature", r.temperature},
-          {"top_k", r.top_k},
-          {"seed", r.seed},
-          {"prompt", r.prompt},
-          {"prompt_tokens", parts.front().tokens},
-          {"continuation", continuation},
-          {"tokens", tokens}};
+  return config::written(out);
 }
 
 int generate(const GenerateOptions& o) {
@@ -138,7 +152,9 @@ void add_generate(CLI::App& app, int& exit_code) {
   });
 }
 
-const bool generate_registered = register_verb(47, add_generate);
+const bool generate_registered = register_verb(47, add_generate) && register_schema("generate", [] {
+                                   return config::output_schema<GenerateOutput>("generate RUN --json");
+                                 });
 
 }  // namespace
 }  // namespace ddp::commands

@@ -1,17 +1,14 @@
 #include <unistd.h>
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <optional>
 
 #include <CLI/CLI.hpp>
 
 #include "base/glob.h"
-#include "base/own_command.h"
 #include "base/paths.h"
 #include "commands/use/trained.h"
 #include "commands/use/unnamed_output.h"
-#include "commands/use/while_saving.h"
 #include "config/check/files.h"
 #include "launch/run/predicting.h"
 #include "record/run_directory.h"
@@ -43,36 +40,6 @@ struct Inputs {
   std::int64_t files_of_row = 1;
 };
 
-Error no_such_file(const std::string& file) {
-  if (file == "-") {
-    return usage_error("predict reads files, not its standard input", file, "save the rows to a file, and name it");
-  }
-  const std::string near = config::file_like(file);
-  return usage_error("there is no such file", file,
-                     near.empty() ? "a relative path starts at the current folder"
-                                  : "did you mean \"" + config::printable(near) + "\"?");
-}
-
-bool is_run(const TrainedOptions& o) try {
-  record::RunDirectory::find(o.results, o.run);
-  return true;
-} catch (const Error&) {
-  return false;
-}
-
-// Refuses a file in the place of the run: the inputs follow the run.
-void refuse_other_order(const PredictOptions& o) {
-  std::error_code none;
-  // Experiment files stand for their runs by mistake: the search for the run answers that.
-  if (!fs::is_regular_file(o.trained.run, none) || fs::path(o.trained.run).extension() == ".toml") return;
-  if (is_run(o.trained)) return;
-  const bool is_swap = o.inputs.size() == 1 && !fs::is_regular_file(o.inputs.front(), none);
-  const std::string words =
-      is_swap ? path_word(o.inputs.front()) + " " + path_word(o.trained.run) : "RUN " + path_word(o.trained.run);
-  throw usage_error("is a file, and the first word of predict names a run", o.trained.run,
-                    "the run comes first: " + own_command("predict " + words));
-}
-
 // Replaces a pattern by its files, sorted by name.
 Inputs input_files(const std::vector<std::string>& inputs) {
   Inputs found;
@@ -81,7 +48,10 @@ Inputs input_files(const std::vector<std::string>& inputs) {
     if (matches.empty()) throw usage_error("no file matches it", input);
     for (const std::string& file : matches) {
       std::error_code none;
-      if (!fs::exists(file, none)) throw no_such_file(file);
+      if (!fs::exists(file, none)) {
+        const std::string near = config::file_like(file);
+        throw usage_error("there is no such file", file, near.empty() ? "" : "did you mean \"" + near + "\"?");
+      }
       found.files.push_back(paths::absolute(file).string());
       found.shown.push_back(file);
     }
@@ -92,32 +62,8 @@ Inputs input_files(const std::vector<std::string>& inputs) {
 // Throws ddp::Error (usage) if the run's dataset does not read rows from files that others could replace.
 void refuse_unreadable(const Trained& t, const std::string& option) {
   if (!option.empty()) return;
-  const config::Component& dataset = t.plan.experiment.dataset;
-  std::string remedy = "predict reads tables, arrays, images and digits";
-  if (dataset.options.contains("block_size")) {
-    remedy += "; for a text: `" + own_command("generate") + "` continues it, `" +
-              own_command("eval RUN --set dataset.path=FILE") + "` measures another";
-  }
-  throw usage_error("was trained on \"" + dataset.name + "\"", t.directory.path().string(), remedy);
-}
-
-// Refuses images and folders of images as rows of a table.
-void refuse_images(const std::vector<std::string>& inputs) {
-  const auto is_image = [](const fs::path& file) {
-    constexpr std::array kEndings{".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif"};
-    return std::find(kEndings.begin(), kEndings.end(), file.extension().string()) != kEndings.end();
-  };
-  for (const std::string& input : inputs) {
-    bool holds = is_image(input);
-    std::error_code none;
-    for (fs::recursive_directory_iterator entry(input, none), end; !holds && !none && entry != end;
-         entry.increment(none)) {
-      holds = is_image(entry->path());
-    }
-    if (!holds) continue;
-    throw usage_error(fs::is_directory(input, none) ? "is a folder of images" : "is an image", input,
-                      "the model was trained on tables: give a table with the columns of the training");
-  }
+  throw usage_error("was trained on \"" + t.plan.experiment.dataset.name + "\"", t.directory.path().string(),
+                    "predict reads tables, arrays, images and digits; generate and eval use a text");
 }
 
 // An option that is not a path lists one file for each input of the model.
@@ -128,7 +74,6 @@ Inputs inputs_for(const Trained& t, const std::vector<std::string>& given) {
   const bool table = spec != nullptr && spec->traits.value("library", "") == "tables";
   const std::string option = table ? "path" : spec == nullptr ? "" : spec->traits.value("predicts_from", "");
   refuse_unreadable(t, option);
-  if (table) refuse_images(given);
   const config::Value trained = dataset.options.value(option, config::Value());
   if (option == "path" || !trained.is_array() || trained.size() == 1) return input_files(given);
   Inputs inputs{.files = {}, .shown = {}, .files_of_row = static_cast<std::int64_t>(trained.size())};
@@ -180,7 +125,6 @@ void predict_rows(const PredictOptions& o, const std::string& form) {
 }
 
 int predict(const PredictOptions& o) {
-  refuse_other_order(o);
   const std::string form = form_of(o.output);
   require_no_input(o.output, input_files(o.inputs).files);
   // A lost checkpoint is noticed before the first row is written (rank/collect).

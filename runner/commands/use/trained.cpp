@@ -6,13 +6,11 @@
 
 #include <CLI/CLI.hpp>
 
-#include "commands/look/looking.h"
-#include "commands/sets.h"
-#include "commands/train/lost_saves.h"
-#include "commands/train/other_optimizer.h"
-#include "commands/train/resumption.h"
-#include "commands/typed.h"
-#include "commands/use/no_checkpoint.h"
+#include "base/log.h"
+#include "base/own_command.h"
+#include "commands/options.h"
+#include "commands/train/changed_run.h"
+#include "commands/train/resume.h"
 #include "config/check/files.h"
 #include "launch/library/libtorch.h"
 #include "launch/library/plugin.h"
@@ -51,7 +49,6 @@ void add_trained_run(CLI::App& verb, TrainedOptions& o) {
   verb.add_flag("--raw", o.raw, "for a run with [ema]: use the trained weights, not their average");
   verb.add_flag("--data-changed", o.model_changed,
                 "accept a model's .pt2 file whose content has changed since the checkpoint");
-  o.verb = &verb;
 }
 
 void add_trained(CLI::App& verb, TrainedOptions& o, const std::vector<std::string>& usable) {
@@ -80,7 +77,9 @@ fs::path checkpoint_of(const record::RunDirectory& directory, const config::Expe
                             : choose_checkpoint(directory, from.empty() ? "latest" : from);
   if (!checkpoint.empty()) return checkpoint;
   if (const auto lost = all_saves_lost(directory)) throw *lost;
-  throw no_checkpoint(directory);
+  throw usage_error("has no complete checkpoint yet", directory.path().string(),
+                    directory.is_locked() ? "wait for its first save"
+                                          : "`" + own_command("show " + path_word(directory.path())) + "` tells why");
 }
 
 }  // namespace
@@ -94,21 +93,13 @@ ChosenCheckpoint choose_trained(const record::RunDirectory& directory, const Tra
 void require_same_model(const TrainedOptions& o, const record::RunDirectory& run, const fs::path& checkpoint,
                         const config::Experiment& experiment) {
   const std::vector<record::DataFile> now = record::model_files(experiment);
-  launch::require_fitting_weights(checkpoint, experiment, now, with_sets(new_run(run), o.sets));
-  if (!o.model_changed) record::require_same_model(checkpoint, now, typed_command(*o.verb) + " --data-changed");
+  launch::require_fitting_weights(checkpoint, experiment, now, own_command("run " + path_word(run.config())));
+  if (!o.model_changed)
+    record::require_same_model(checkpoint, now,
+                               "--data-changed");
 }
 
 namespace {
-
-// Refuses --set of [ema]: only training can add an average of the weights to a checkpoint.
-void refuse_ema(const std::vector<std::string>& sets) {
-  for (const std::string& set : sets) {
-    const std::string key = set.substr(0, set.find_first_of(".= "));
-    if (key != "ema") continue;
-    throw usage_error("changes nothing: only training averages the weights", "--set " + set,
-                      "leave it out; for a run with [ema], --raw uses the trained weights, not their average");
-  }
-}
 
 // Refuses --set of keys that would silently change nothing, or that do not fit the trained weights.
 void refuse_unusable(const TrainedOptions& o) {
@@ -152,7 +143,6 @@ std::int64_t Trained::step() const { return record::step_of(checkpoint); }
 
 Trained open_trained(const TrainedOptions& o, bool tables) {
   Trained t{.directory = find_run(o), .loaded = {}, .plan = {}, .checkpoint = {}, .preprocessing = {}, .library = {}};
-  refuse_ema(o.sets);
   ChosenCheckpoint chosen = choose_trained(t.directory, o);
   t.checkpoint = chosen.folder;
   t.loaded = std::move(chosen.loaded);
@@ -166,6 +156,45 @@ Trained open_trained(const TrainedOptions& o, bool tables) {
   launch::obtain(t.plan.libraries);
   t.library = std::make_unique<launch::RankLibrary>(t.plan.uses_gpus(), t.plan.experiment.components().plugin());
   return t;
+}
+
+void list_checkpoint(config::Members& m, const std::string& run, const std::string& checkpoint, std::int64_t step) {
+  m({"run", "folder of the run"}, run);
+  m({"checkpoint", "name of the used checkpoint's folder"}, checkpoint);
+  m({"step", "optimizer steps done"}, step);
+}
+
+namespace {
+
+constexpr int kMostAttempts = 10;
+
+// Returns the name of the checkpoint that the error names, if it is no longer in the folder; else "".
+std::string removed_checkpoint(const Error& error, const fs::path& checkpoints) {
+  const std::string text = error.what();
+  const std::size_t slash = text.find("/step-");
+  if (slash == std::string::npos) return "";
+  const std::size_t digits = slash + std::string("/step-").size();
+  std::string name = text.substr(slash + 1, text.find_first_not_of("0123456789", digits) - slash - 1);
+  std::error_code unreadable;
+  return fs::exists(checkpoints / name, unreadable) ? "" : name;
+}
+
+}  // namespace
+
+void while_saving(const record::RunDirectory& run, const std::function<void()>& use) {
+  for (int attempt = 1;; ++attempt) {
+    try {
+      return use();
+    } catch (const Error& error) {
+      const std::string removed = removed_checkpoint(error, run.checkpoints());
+      if (removed.empty()) throw;
+      if (attempt == kMostAttempts) {
+        throw usage_error("the run replaced " + removed + " meanwhile", run.path().string(),
+                          "try again, or once the run has ended");
+      }
+      log::info("the run replaced " + removed + " meanwhile: taking the checkpoint after it");
+    }
+  }
 }
 
 }  // namespace ddp::commands

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "commands/commands.h"
+#include "config/output.h"
 #include "launch/library/rank_library.h"
 #include "launch/plan/plan.h"
 #include "record/run_directory.h"
@@ -21,7 +23,6 @@ struct TrainedOptions {
   bool raw = false;                      // the trained weights, not their average
   bool model_changed = false;            // accept other files of the model
   std::vector<std::string> usable = {};  // the keys that --set may change
-  const CLI::App* verb = nullptr;        // this command
 };
 // Adds RUN, --results, --from, --raw and --data-changed; `add_trained` also adds --set. `usable`: keys that this
 // command uses besides the keys of the data, the devices and the arithmetic.
@@ -45,6 +46,9 @@ ChosenCheckpoint choose_trained(const record::RunDirectory& directory, const Tra
 void require_same_model(const TrainedOptions& options, const record::RunDirectory& run,
                         const std::filesystem::path& checkpoint, const config::Experiment& experiment);
 
+// Lists the members of an output that say which weights were used.
+void list_checkpoint(config::Members& m, const std::string& run, const std::string& checkpoint, std::int64_t step);
+
 // A trained model, ready for use.
 struct Trained {
   record::RunDirectory directory;
@@ -60,5 +64,10 @@ struct Trained {
 // `tables`: libddp_tables.so is needed even if the run's data are not tables. Throws ddp::Error (usage) if the run or
 // its checkpoint does not exist. Called inside `while_saving`, with the use of the model.
 Trained open_trained(const TrainedOptions& options, bool tables = false);
+
+// Calls `use`, which uses a checkpoint of the run. A run that trains replaces its checkpoints: if `use` fails because
+// one is gone meanwhile, calls it again, a few times, so that it takes the next one. Throws the error of `use`, or
+// ddp::Error (usage) if each attempt lost its checkpoint.
+void while_saving(const record::RunDirectory& run, const std::function<void()>& use);
 
 }  // namespace ddp::commands

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "config/output.h"
 
 namespace ddp::config {
 namespace {
@@ -221,15 +222,6 @@ Type type_from(const std::string& name) {
   throw usage_error("components.json names an unknown type \"" + name + "\"");
 }
 
-Value range_to_json(const Range& range) {
-  Value json = Value::object();
-  if (range.minimum) json["minimum"] = *range.minimum;
-  if (range.maximum) json["maximum"] = *range.maximum;
-  if (range.minimum_excluded) json["minimum_excluded"] = true;
-  if (range.maximum_excluded) json["maximum_excluded"] = true;
-  return json;
-}
-
 Range range_from_json(const Value& json) {
   Range range;
   if (json.contains("minimum")) range.minimum = json["minimum"].get<double>();
@@ -237,30 +229,6 @@ Range range_from_json(const Value& json) {
   range.minimum_excluded = json.value("minimum_excluded", false);
   range.maximum_excluded = json.value("maximum_excluded", false);
   return range;
-}
-
-Value option_to_json(const Option& option) {
-  Value json = Value::object();
-  json["name"] = option.name;
-  if (!option.doc.empty()) json["doc"] = option.doc;
-  if (!option.aliases.empty()) json["aliases"] = option.aliases;
-  for (Type type : option.types) json["types"].push_back(type_name(type));
-  if (option.item) json["item"] = type_name(*option.item);
-  if (const Value range = range_to_json(option.range); !range.empty()) json["range"] = range;
-  if (!option.choices.empty()) json["choices"] = option.choices;
-  if (!option.form.empty()) json["form"] = option.form;
-  if (option.required) json["required"] = true;
-  if (!option.from_data.empty()) json["from_data"] = option.from_data;
-  if (!option.names_kind.empty()) json["names_kind"] = option.names_kind;
-  if (option.path) json["path"] = true;
-  if (option.names_run) json["names_run"] = true;
-  if (!option.words.empty()) json["words"] = option.words;
-  if (option.length) json["length"] = *option.length;
-  if (!option.default_value.is_null()) json["default"] = option.default_value;
-  for (const Spec& variant : option.variants) json["variants"].push_back(to_json(variant));
-  if (!option.component_kind.empty()) json["component_kind"] = option.component_kind;
-  for (const Option& key : option.section) json["section"].push_back(option_to_json(key));
-  return json;
 }
 
 Option option_from_json(const Value& json) {
@@ -308,14 +276,44 @@ Value write(void (*visit)(void*, Fields&), void* section) {
   return writer.take();
 }
 
-Value to_json(const Spec& spec) {
-  Value json = Value::object();
-  json["name"] = spec.name;
-  json["doc"] = spec.doc;
-  json["options"] = Value::array();
-  for (const Option& option : spec.options) json["options"].push_back(option_to_json(option));
-  json["traits"] = spec.traits;
-  return json;
+void Range::members(Members& m) const {
+  m({.name = "minimum", .optional = true}, minimum);
+  m({.name = "maximum", .optional = true}, maximum);
+  m({.name = "minimum_excluded", .optional = true}, minimum_excluded);
+  m({.name = "maximum_excluded", .optional = true}, maximum_excluded);
+}
+
+void Option::members(Members& m) const {
+  constexpr const char* kChoices = "boolean|integer|number|text|list|table";
+  std::vector<std::string> type_names;
+  for (const Type type : types) type_names.push_back(type_name(type));
+  const bool ranged = range.minimum || range.maximum || range.minimum_excluded || range.maximum_excluded;
+  m({"name"}, name);
+  m({.name = "doc", .optional = true}, doc);
+  m({.name = "aliases", .doc = "other programs' names of this key", .optional = true}, aliases);
+  m({.name = "types", .choices = kChoices, .optional = true}, type_names);
+  m({.name = "item", .choices = kChoices, .optional = true}, item ? std::optional(type_name(*item)) : std::nullopt);
+  m({.name = "range", .optional = true}, ranged ? std::optional(range) : std::nullopt);
+  m({.name = "choices", .optional = true}, choices);
+  m({.name = "form", .optional = true}, form);
+  m({.name = "required", .optional = true}, required);
+  m({.name = "from_data", .doc = "the size of the data that replaces a missing value", .optional = true}, from_data);
+  m({.name = "names_kind", .optional = true}, names_kind);
+  m({.name = "path", .doc = "a file, relative to the experiment file that names it", .optional = true}, path);
+  m({.name = "names_run", .optional = true}, names_run);
+  m({.name = "words", .doc = "texts that are allowed instead of a path", .optional = true}, words);
+  m({.name = "length", .optional = true}, length);
+  m({.name = "default", .optional = true}, default_value);
+  m({.name = "variants", .doc = "for a list of tables: the allowed tables, by their type", .optional = true}, variants);
+  m({.name = "component_kind", .optional = true}, component_kind);
+  m({.name = "section", .optional = true}, section);
+}
+
+void Spec::members(Members& m) const {
+  m({"name"}, name);
+  m({"doc"}, doc);
+  m({"options"}, options);
+  m({.name = "traits", .doc = "facts for checks without tensors", .type = "object"}, traits);
 }
 
 Spec spec_from_json(const Value& json) {

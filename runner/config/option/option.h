@@ -12,12 +12,16 @@ namespace ddp::config {
 
 enum class Type { boolean, integer, number, text, list, table };
 
+class Members;  // config/output.h
+
 // The range of a number; minimum and maximum belong to it unless excluded.
 struct Range {
   std::optional<double> minimum = {};
   std::optional<double> maximum = {};
   bool minimum_excluded = false;
   bool maximum_excluded = false;
+
+  void members(Members& m) const;
 };
 
 inline Range at_least(double minimum) { return {.minimum = minimum}; }
@@ -38,6 +42,9 @@ struct Spec {
   std::string doc = {};
   std::vector<Option> options;
   Value traits = Value::object();  // facts for checks without tensors: a dataset's {"loss": "mse"}
+
+  static constexpr const char* kDefinition = "component";
+  void members(Members& m) const;
 };
 
 // One key of a section or a component, with all that reading, checking, printing, the JSON Schema and the help need. A
@@ -66,6 +73,9 @@ struct Option {
   std::string item_component = {};         // of a list of tables: the name of this component; empty: any of its kind
   std::string component_kind = {};         // of a section that names a component: "model", "dataset", …
   std::vector<Option> section = {};        // of a section: its keys
+
+  static constexpr const char* kDefinition = "option";
+  void members(Members& m) const;
 };
 
 inline bool takes_type(const Option& option, Type type) {
@@ -142,8 +152,7 @@ Value write(Section section) {
   return write([](void* s, Fields& f) { static_cast<Section*>(s)->fields(f); }, &section);
 }
 
-// Options and specs as JSON and back, for components.json.
-Value to_json(const Spec& spec);
+// Reads a spec from components.json, which config::written() writes.
 Spec spec_from_json(const Value& json);
 
 }  // namespace ddp::config

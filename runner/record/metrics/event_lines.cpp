@@ -33,9 +33,9 @@ JsonLine& JsonLine::add(std::string_view name, std::string_view value) {
   return *this;
 }
 
-JsonLine& JsonLine::add_json(std::string_view name, std::string_view value) {
+JsonLine& JsonLine::add(std::string_view name, const config::Value& value) {
   key(name);
-  text_ += value;
+  text_ += value.dump(-1, ' ', false, config::Value::error_handler_t::replace);
   return *this;
 }
 
@@ -57,77 +57,137 @@ std::string JsonLine::finish() {
   return std::move(text_);
 }
 
-std::string to_line(const StepRecord& r, double samples_per_second, double seconds) {
-  JsonLine line("step");
-  line.add("epoch", r.epoch)
-      .add("step", r.step)
-      .add("loss", r.loss)
-      .add("lr", r.lr)
-      .add("samples", r.samples)
-      .add("samples_per_second", samples_per_second)
-      .add("seconds", seconds);
-  if (r.grad_norm) line.add("grad_norm", *r.grad_norm);
-  if (r.skipped) line.add_json("skipped", "true");
+namespace {
+
+using config::Members;
+using config::Value;
+
+// Beside a record: the samples per second of all ranks since the previous such line, and the run's training time.
+struct Pace {
+  double samples_per_second = 0;
+  double seconds = 0;
+};
+
+constexpr config::Member kSeconds{"seconds", "training time of the run, carried over resumes"};
+constexpr config::Member kFrom{"checkpoint", "checkpoint from which the ranks continue; empty: the start"};
+
+// Each list() writes a line, with a JsonLine, or describes it, with config::Members.
+template <class Line, class Record>
+void list_place(Line& m, const Record& r) {
+  m({"epoch", "counts from 0"}, r.epoch);
+  m({"step", "optimizer steps done"}, r.step);
+}
+
+template <class Line>
+void list(Line& m, const StepRecord& r, const Pace& pace) {
+  list_place(m, r);
+  m({.name = "loss", .doc = "mean over samples and ranks", .may_be_null = true}, r.loss);
+  m({.name = "lr", .doc = "learning rate of this step", .may_be_null = true}, r.lr);
+  m({"samples", "samples of this step, all ranks"}, r.samples);
+  m({.name = "samples_per_second", .doc = "all ranks, since the previous line", .may_be_null = true},
+    pace.samples_per_second);
+  m(kSeconds, pace.seconds);
+  m({.name = "grad_norm", .doc = "before clipping; only with clip.norm", .optional = true, .may_be_null = true},
+    r.grad_norm);
+  m.flag({"skipped", "fp16: the gradients were not finite, and no parameter changed"}, r.skipped);
+  m.not_finite();
+}
+
+template <class Line>
+void list(Line& m, const EpochRecord& r, const Pace& pace) {
+  list_place(m, r);
+  m.numbers("^(train_loss$|val_)", "val_…: if the epoch ended with a validation", r.metrics);
+  m({"samples"}, r.samples);
+  m({.name = "samples_per_second", .may_be_null = true}, pace.samples_per_second);
+  m(kSeconds, pace.seconds);
+  m.not_finite();
+}
+
+template <class Line>
+void list(Line& m, const ValidationRecord& r, const Pace& pace) {
+  list_place(m, r);
+  m.numbers("^val_", "measured inside an epoch", r.metrics);
+  m(kSeconds, pace.seconds);
+  m.not_finite();
+}
+
+template <class Line>
+void list(Line& m, const TestRecord& r, const Pace& pace) {
+  list_place(m, r);
+  m.numbers("^test_", "measured once, at the end", r.metrics);
+  m(kSeconds, pace.seconds);
+  m.not_finite();
+}
+
+template <class Line>
+void list(Line& m, const SaveRecord& r, const Pace& pace) {
+  list_place(m, r);
+  m({"path", "path in the run's folder"}, name_in_run(r.folder));
+  m({.name = "reason", .doc = "missing: the checkpoint is regular", .choices = "best|time", .optional = true},
+    r.reason == SaveReason::regular ? std::nullopt : std::optional<std::string>(to_string(r.reason)));
+  m({"stall", "seconds that training waited for the save"}, r.stall);
+  m(kSeconds, pace.seconds);
+}
+
+template <class Line>
+void list(Line& m, const ResumeRecord& r, const Pace& pace) {
+  list_place(m, r);
+  m(kFrom, name_in_run(r.checkpoint));
+  m({"world_size"}, r.world_size);
+  m({"changes", "changes of the experiment: old value, new value"},
+    r.changes.empty() ? Value::object() : Value::parse(r.changes),
+    {{"type", "object"}, {"additionalProperties", {{"type", "array"}, {"minItems", 2}, {"maxItems", 2}}}});
+  m({.name = "origin", .doc = "only in the first line of a fork", .optional = true}, r.origin);
+  m(kSeconds, pace.seconds);
+}
+
+template <class Line>
+void list(Line& m, const RestartRecord& r, const Pace& pace) {
+  list_place(m, r);
+  m({"restart", "number of the restart in the run, from 1"}, r.restart);
+  m({.name = "rank", .doc = "-1: no single rank", .minimum = -1}, r.rank);
+  m({"cause"}, r.cause);
+  m(kFrom, name_in_run(r.checkpoint));
+  m(kSeconds, pace.seconds);
+}
+
+template <class Record>
+std::string line_of(const Record& record, const Pace& pace) {
+  JsonLine line(Record::kEvent);
+  list(line, record, pace);
   return line.finish();
 }
 
-std::string to_line(const EpochRecord& r, double samples_per_second, double seconds) {
-  JsonLine line("epoch");
-  line.add("epoch", r.epoch).add("step", r.step);
-  for (const auto& [name, value] : r.metrics) line.add(name, value);
-  return line.add("samples", r.samples).add("samples_per_second", samples_per_second).add("seconds", seconds).finish();
-}
-
-namespace {
-
-std::string measured_line(const char* event, std::int64_t epoch, std::int64_t step, const MetricValues& metrics,
-                          double seconds) {
-  JsonLine line(event);
-  line.add("epoch", epoch).add("step", step);
-  for (const auto& [name, value] : metrics) line.add(name, value);
-  return line.add("seconds", seconds).finish();
-}
+// A line as its schema describes it.
+template <class Record>
+struct DescribedLine {
+  void members(Members& m) const {
+    m({.name = "event", .choices = Record::kEvent}, std::string());
+    list(m, Record{}, {});
+  }
+};
 
 }  // namespace
 
-std::string to_line(const ValidationRecord& r, double seconds) {
-  return measured_line("validation", r.epoch, r.step, r.metrics, seconds);
+std::string to_line(const StepRecord& r, double samples_per_second, double seconds) {
+  return line_of(r, {samples_per_second, seconds});
 }
 
-std::string to_line(const TestRecord& r, double seconds) {
-  return measured_line("test", r.epoch, r.step, r.metrics, seconds);
+std::string to_line(const EpochRecord& r, double samples_per_second, double seconds) {
+  return line_of(r, {samples_per_second, seconds});
 }
 
-std::string to_line(const SaveRecord& r, double seconds) {
-  JsonLine line("checkpoint");
-  line.add("epoch", r.epoch).add("step", r.step).add("path", std::string_view(name_in_run(r.folder)));
-  if (r.reason != SaveReason::regular) line.add("reason", std::string_view(to_string(r.reason)));
-  return line.add("stall", r.stall).add("seconds", seconds).finish();
-}
+std::string to_line(const ValidationRecord& r, double seconds) { return line_of(r, {.seconds = seconds}); }
+std::string to_line(const TestRecord& r, double seconds) { return line_of(r, {.seconds = seconds}); }
+std::string to_line(const SaveRecord& r, double seconds) { return line_of(r, {.seconds = seconds}); }
+std::string to_line(const ResumeRecord& r, double seconds) { return line_of(r, {.seconds = seconds}); }
+std::string to_line(const RestartRecord& r, double seconds) { return line_of(r, {.seconds = seconds}); }
 
-std::string to_line(const ResumeRecord& r, double seconds) {
-  JsonLine line("resume");
-  line.add("epoch", r.epoch)
-      .add("step", r.step)
-      .add("checkpoint", std::string_view(name_in_run(r.checkpoint)))
-      .add("world_size", std::int64_t{r.world_size})
-      .add_json("changes", r.changes.empty() ? "{}" : r.changes);
-  if (r.origin) {
-    line.add_json("origin", to_json(*r.origin).dump(-1, ' ', false, config::Value::error_handler_t::replace));
-  }
-  return line.add("seconds", seconds).finish();
-}
-
-std::string to_line(const RestartRecord& r, double seconds) {
-  return JsonLine("restart")
-      .add("epoch", r.epoch)
-      .add("step", r.step)
-      .add("restart", std::int64_t{r.restart})
-      .add("rank", std::int64_t{r.rank})
-      .add("cause", std::string_view(r.cause))
-      .add("checkpoint", std::string_view(name_in_run(r.checkpoint)))
-      .add("seconds", seconds)
-      .finish();
+config::Value metrics_schema() {
+  return config::output_schema<std::variant<
+      DescribedLine<StepRecord>, DescribedLine<EpochRecord>, DescribedLine<ValidationRecord>, DescribedLine<TestRecord>,
+      DescribedLine<SaveRecord>, DescribedLine<RestartRecord>, DescribedLine<ResumeRecord>>>(
+      "one line of metrics.jsonl");
 }
 
 std::string name_in_run(const std::filesystem::path& checkpoint) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "config/output.h"
 #include "record/metrics/metric_values.h"
 #include "record/saves/checkpoint_index.h"
 #include "record/summary.h"
@@ -14,6 +15,7 @@ namespace ddp::record {
 
 // One optimizer step, as metrics.jsonl records it.
 struct StepRecord {
+  static constexpr const char* kEvent = "step";
   std::int64_t epoch = 0;
   std::int64_t step = 0;
   double loss = 0;
@@ -27,6 +29,7 @@ struct StepRecord {
 
 // The end of an epoch.
 struct EpochRecord {
+  static constexpr const char* kEvent = "epoch";
   std::int64_t epoch = 0;
   std::int64_t step = 0;
   std::int64_t samples = 0;  // of the whole epoch, all ranks
@@ -35,6 +38,7 @@ struct EpochRecord {
 
 // A validation inside an epoch.
 struct ValidationRecord {
+  static constexpr const char* kEvent = "validation";
   std::int64_t epoch = 0;
   std::int64_t step = 0;
   MetricValues metrics;  // val_loss first
@@ -42,6 +46,7 @@ struct ValidationRecord {
 
 // The test at the end of a run, with the weights of `step`.
 struct TestRecord {
+  static constexpr const char* kEvent = "test";
   std::int64_t epoch = 0;
   std::int64_t step = 0;
   MetricValues metrics;  // test_loss first
@@ -49,6 +54,7 @@ struct TestRecord {
 
 // A complete checkpoint.
 struct SaveRecord {
+  static constexpr const char* kEvent = "checkpoint";
   std::int64_t epoch = 0;
   std::int64_t step = 0;
   std::filesystem::path folder = {};
@@ -58,6 +64,7 @@ struct SaveRecord {
 
 // The point from which a run resumes, and the changes of its experiment.
 struct ResumeRecord {
+  static constexpr const char* kEvent = "resume";
   std::int64_t epoch = 0;
   std::int64_t step = 0;
   std::filesystem::path checkpoint = {};  // empty: from the start
@@ -68,6 +75,7 @@ struct ResumeRecord {
 
 // The ranks of a run start again after one of them failed.
 struct RestartRecord {
+  static constexpr const char* kEvent = "restart";
   std::int64_t epoch = 0;
   std::int64_t step = 0;
   int restart = 1;  // number of this restart in the run, from 1
@@ -83,10 +91,34 @@ class JsonLine {
   explicit JsonLine(std::string_view event);
   JsonLine& add(std::string_view key, std::int64_t value);
   JsonLine& add(std::string_view key, std::string_view value);
-  // Adds a value that is already JSON.
-  JsonLine& add_json(std::string_view key, std::string_view value);
   // A value that is not finite becomes null, and the line gets "finite":false once.
   JsonLine& add(std::string_view key, double value);
+  // Members as config::Members lists them.
+  template <class T>
+  void operator()(const config::Member& m, const T& value) {
+    if constexpr (std::is_floating_point_v<T>) {
+      add(m.name, static_cast<double>(value));
+    } else if constexpr (std::is_integral_v<T>) {
+      add(m.name, std::int64_t{value});
+    } else if constexpr (std::is_same_v<T, std::string>) {
+      add(m.name, std::string_view(value));
+    } else {
+      add(m.name, config::Members::json(value));
+    }
+  }
+  void operator()(const config::Member& m, const config::Value& value, const config::Value&) { add(m.name, value); }
+  void numbers(const char*, const char*, const MetricValues& values) {
+    for (const auto& [name, value] : values) add(name, value);
+  }
+  void flag(const config::Member& m, bool value) {
+    if (value) add(m.name, config::Value(true));
+  }
+  void not_finite() {}  // finish() adds it
+  template <class T>
+  void operator()(const config::Member& m, const std::optional<T>& value) {
+    if (value) (*this)(m, *value);
+  }
+  JsonLine& add(std::string_view key, const config::Value& value);
   // Returns the line with its newline.
   std::string finish();
 
@@ -105,6 +137,9 @@ std::string to_line(const TestRecord& record, double seconds);
 std::string to_line(const SaveRecord& record, double seconds);
 std::string to_line(const ResumeRecord& record, double seconds);
 std::string to_line(const RestartRecord& record, double seconds);
+
+// The JSON Schema of these lines.
+config::Value metrics_schema();
 
 // Returns a checkpoint's name as events and messages give it: "checkpoints/step-00000046"; "" for an empty path.
 std::string name_in_run(const std::filesystem::path& checkpoint);

@@ -32,8 +32,11 @@ std::size_t points_for(std::size_t runs) {
   return std::clamp<std::size_t>(10000 / std::max<std::size_t>(1, runs), 50, 1200);
 }
 
-void note(Value& data, const fs::path& where, const std::string& what) {
-  data["problems"].push_back(config::printable(where.string() + ": " + what));
+// Unreadable things that were skipped.
+using Problems = std::vector<std::string>;
+
+void note(Problems& problems, const fs::path& where, const std::string& what) {
+  problems.push_back(config::printable(where.string() + ": " + what));
 }
 
 void flatten(const std::string& prefix, const Value& table, Value& flat) {
@@ -47,83 +50,170 @@ void flatten(const std::string& prefix, const Value& table, Value& flat) {
   }
 }
 
-Value flat_config(Value& data, const fs::path& file) try {
+Value flat_config(Problems& problems, const fs::path& file) try {
   Value flat = Value::object();
   flatten("", read_config(file), flat);
   return flat;
 } catch (const Error& error) {
-  note(data, file, error.summary());
+  note(problems, file, error.summary());
   return Value::object();
 }
 
-History history_of(Value& data, const fs::path& metrics, std::size_t most_points) try {
+History history_of(Problems& problems, const fs::path& metrics, std::size_t most_points) try {
   History history = read_history(metrics, most_points);
   const std::int64_t lost = history.passed_over;
-  if (lost > 0) note(data, metrics, std::to_string(lost) + (lost == 1 ? " line is" : " lines are") + " damaged");
+  if (lost > 0) note(problems, metrics, std::to_string(lost) + (lost == 1 ? " line is" : " lines are") + " damaged");
   return history;
 } catch (const Error& error) {
-  note(data, metrics, error.summary());
+  note(problems, metrics, error.summary());
   return History(most_points);
 }
 
-Value moment(const std::optional<std::time_t>& time) { return time ? Value(record::timestamp(*time)) : Value(); }
-
-void add_page_view(Value& json, const View& view) {
-  json["name"] = view.name;
-  json["run_id"] = view.run_id;
-  json["folder"] = view.folder.string();
-  json["status"] = view.status;
-  json["started"] = moment(view.started > 0 ? std::optional(view.started) : std::nullopt);
-  json["ended"] = moment(view.ended);
-  json["seconds"] = view.seconds;
+void list_view(config::Members& m, const View& view) {
+  const auto moment = [](const std::optional<std::time_t>& time) {
+    return time ? std::optional(record::timestamp(*time)) : std::nullopt;
+  };
+  m({"name"}, view.name);
+  m({"run_id"}, view.run_id);
+  m({"folder"}, view.folder.string());
+  m({.name = "status", .choices = "running|completed|failed|interrupted|unknown"}, view.status);
+  m({.name = "started", .pattern = record::kTimestampPattern},
+    moment(view.started > 0 ? std::optional(view.started) : std::nullopt));
+  m({.name = "ended", .pattern = record::kTimestampPattern}, moment(view.ended));
+  m({"seconds"}, view.seconds);
 }
 
-Value run_summary(const RunView& run) {
-  Value json = Value::object();
-  add_page_view(json, run);
-  add_facts(json, run);
-  json["git"] = run.commit + (run.dirty ? "+" : "");
-  return json;
-}
+struct ReportedRun {
+  RunView view = {};
+
+  void members(config::Members& m) const {
+    list_view(m, view);
+    view.list_facts(m);
+    m({"git", "commit, followed by + if files differed from it"}, view.commit + (view.dirty ? "+" : ""));
+  }
+};
+
+// A run with its curves.
+struct RunOnPage {
+  ReportedRun run = {};
+  Value config = Value::object();
+  History history = {};
+  std::string label = {};
+
+  std::string name() const { return run.view.name + "/" + run.view.run_id; }
+  void members(config::Members& m) const {
+    run.members(m);
+    m({.name = "config", .type = "object"}, config);
+    history.members(m);
+    history.list_checkpoints(m);
+    m({"label", "the shortest text that distinguishes the runs"}, label);
+  }
+};
+
+struct PageHead {
+  std::string program = {};
+  Problems problems = {};
+
+  void members(config::Members& m, const char* kind) const {
+    m.version();
+    m({.name = "kind", .choices = kind}, kind);
+    m({.name = "written", .pattern = record::kTimestampPattern}, record::timestamp(std::time(nullptr)));
+    m({"problems", "unreadable things that were skipped"}, problems);
+    m({"program"}, program);
+  }
+};
+
+struct RunsPage {
+  PageHead head = {};
+  std::vector<RunOnPage> runs = {};
+
+  void members(config::Members& m) const {
+    head.members(m, "runs");
+    m({"runs"}, runs);
+  }
+};
+
+// A trial in the ranking.
+struct TrialOnPage {
+  TrialView trial = {};
+  std::string status = {};
+
+  void members(config::Members& m) const {
+    m({"trial"}, trial.trial);
+    m({"place"}, trial.place);
+    m({"folder"}, trial.folder.string());
+    m({.name = "status", .choices = kTrialStatuses}, status);
+    m({"metric"}, trial.metric);
+    m({"epochs"}, trial.epochs);
+    m({"seconds"}, trial.seconds);
+    m({.name = "parameters", .type = "object"}, trial.parameters);
+    m({"error"}, config::unless_empty(trial.error));
+  }
+};
+
+struct SweepOnPage {
+  SweepView view = {};
+  std::vector<TrialOnPage> ranking = {};
+  Value config = Value::object();
+
+  void members(config::Members& m) const {
+    list_view(m, view);
+    view.list_facts(m);
+    m({"ranking"}, ranking);
+    m({"repeat"}, view.repeat);
+    m({.name = "config", .type = "object"}, config);
+  }
+};
+
+struct TrialCurves {
+  std::int64_t trial = 0;
+  History history = {};
+
+  void members(config::Members& m) const {
+    m({"trial"}, trial);
+    history.members(m);
+  }
+};
+
+struct SweepPage {
+  PageHead head = {};
+  SweepOnPage sweep = {};
+  std::optional<ReportedRun> environment = {};
+  std::vector<TrialCurves> runs = {};
+  std::size_t left_out = 0;
+
+  void members(config::Members& m) const {
+    head.members(m, "sweep");
+    m({"sweep"}, sweep);
+    m({"environment", "environment of the best trial's run"}, environment);
+    m({"runs", "curves of the trials that have begun"}, runs);
+    m({"runs_left_out"}, left_out);
+  }
+};
 
 // A run with a damaged summary still has curves.
-Value run_summary(Value& data, const fs::path& folder) try {
-  return run_summary(read_run(folder));
+ReportedRun reported(Problems& problems, const fs::path& folder) try {
+  return {read_run(folder)};
 } catch (const Error& error) {
-  note(data, error.where(), error.summary());
+  note(problems, error.where(), error.summary());
   RunView unknown;
   unknown.folder = folder;
   unknown.run_id = config::printable(folder.filename().string());
   unknown.status = "unknown";
-  return run_summary(unknown);
-}
-
-void add_history(Value& json, const History& history) {
-  json["per_step"] = history.steps.to_json();
-  json["per_epoch"] = history.epochs.to_json();
-  json["events"] = history.events.newest;
-  json["events_in_all"] = history.events.in_all;
+  return {std::move(unknown)};
 }
 
 // Labels each run with the shortest text that distinguishes the runs.
-void add_labels(Value& runs) {
-  std::set<std::string> names, ids, both;
-  for (const Value& run : runs) {
-    const auto name = run["name"].get<std::string>(), id = run["run_id"].get<std::string>();
-    names.insert(name);
-    ids.insert(id);
-    both.insert(name + "/" + id);
+void add_labels(std::vector<RunOnPage>& runs) {
+  std::set<std::string> names, both;
+  for (const RunOnPage& run : runs) {
+    names.insert(run.run.view.name);
+    both.insert(run.name());
   }
-  for (Value& run : runs) {
-    const auto name = run["name"].get<std::string>(), id = run["run_id"].get<std::string>();
+  for (RunOnPage& run : runs) {
     const bool one_name = names.size() == 1 && runs.size() > 1;
-    run["label"] = both.size() < runs.size() ? run["folder"].get<std::string>() : one_name ? id : name + "/" + id;
+    run.label = both.size() < runs.size() ? run.run.view.folder.string() : one_name ? run.run.view.run_id : run.name();
   }
-}
-
-Value begin(const char* kind) {
-  return {
-      {"version", 1}, {"kind", kind}, {"written", record::timestamp(std::time(nullptr))}, {"problems", Value::array()}};
 }
 
 // If a trial runs but its sweep does not, both were killed.
@@ -131,72 +221,49 @@ std::string status_of(const TrialView& trial, const SweepView& sweep) {
   return trial.status == "running" && sweep.status != "running" ? "interrupted" : trial.status;
 }
 
-Value trial_json(const TrialView& trial, const SweepView& sweep) {
-  return {{"trial", trial.trial},
-          {"place", trial.place ? Value(*trial.place) : Value()},
-          {"folder", trial.folder.string()},
-          {"status", status_of(trial, sweep)},
-          {"metric", trial.metric ? Value(*trial.metric) : Value()},
-          {"epochs", trial.epochs},
-          {"seconds", trial.seconds},
-          {"parameters", trial.parameters},
-          {"error", trial.error.empty() ? Value() : Value(trial.error)}};
-}
-
-Value sweep_json(Value& data, const SweepView& sweep) {
-  Value json = Value::object();
-  add_page_view(json, sweep);
-  add_facts(json, sweep);
-  json["ranking"] = Value::array();
-  for (const TrialView& trial : sweep.ranking) json["ranking"].push_back(trial_json(trial, sweep));
-  json["repeat"] = sweep.repeat;
-  json["config"] = flat_config(data, record::RunDirectory(sweep.folder).sweep());
-  return json;
-}
-
 }  // namespace
 
-Value runs_data(const std::vector<fs::path>& folders) {
+config::Value report_schema() {
+  return config::output_schema<std::variant<RunsPage, SweepPage>>("report RUN|SWEEP --json: the data of the page");
+}
+
+Value runs_data(const std::vector<fs::path>& folders, const std::string& program) {
   if (folders.size() > kMostRuns) {
     throw usage_error(std::to_string(folders.size()) + " runs are too many for one page", "",
                       "name at most " + std::to_string(kMostRuns));
   }
-  Value data = begin("runs");
-  data["runs"] = Value::array();
+  RunsPage page{.head = {.program = program}};
+  Problems& problems = page.head.problems;
   for (const fs::path& folder : folders) {
     const record::RunDirectory directory(folder);
-    Value run = run_summary(data, folder);
-    run["config"] = flat_config(data, directory.config());
-    const History history = history_of(data, directory.metrics(), points_for(folders.size()));
-    add_history(run, history);
-    run["checkpoints"] = history.checkpoints.newest;
-    run["checkpoints_in_all"] = history.checkpoints.in_all;
-    data["runs"].push_back(std::move(run));
+    RunOnPage run{.run = reported(problems, folder)};
+    run.config = flat_config(problems, directory.config());
+    run.history = history_of(problems, directory.metrics(), points_for(folders.size()));
+    page.runs.push_back(std::move(run));
   }
-  add_labels(data["runs"]);
-  return data;
+  add_labels(page.runs);
+  return config::written(page);
 }
 
-Value sweep_data(const fs::path& folder) {
-  Value data = begin("sweep");
-  const SweepView sweep = read_sweep(folder);
-  data["sweep"] = sweep_json(data, sweep);
+Value sweep_data(const fs::path& folder, const std::string& program) {
+  SweepPage page{.head = {.program = program}, .sweep = {.view = read_sweep(folder)}};
+  Problems& problems = page.head.problems;
+  const SweepView& sweep = page.sweep.view;
   std::vector<const TrialView*> begun;
   for (const TrialView& trial : sweep.ranking) {
+    page.sweep.ranking.push_back({.trial = trial, .status = status_of(trial, sweep)});
     if (record::RunDirectory(trial.folder).begun()) begun.push_back(&trial);
   }
+  page.sweep.config = flat_config(problems, record::RunDirectory(sweep.folder).sweep());
   const std::size_t shown = std::min(begun.size(), kMostTrials);
-  data["environment"] = shown > 0 ? run_summary(data, begun.front()->folder) : Value();
-  data["runs"] = Value::array();
+  if (shown > 0) page.environment = reported(problems, begun.front()->folder);
   for (std::size_t i = 0; i < shown; ++i) {
-    Value run = {{"trial", begun[i]->trial}};
     const fs::path metrics = record::RunDirectory(begun[i]->folder).metrics();
-    add_history(run, history_of(data, metrics, points_for(shown)));
-    for (const char* not_drawn : {"lr", "samples_per_second"}) run["per_step"]["columns"].erase(not_drawn);
-    data["runs"].push_back(std::move(run));
+    page.runs.push_back({.trial = begun[i]->trial, .history = history_of(problems, metrics, points_for(shown))});
+    for (const char* not_drawn : {"lr", "samples_per_second"}) page.runs.back().history.steps.hide(not_drawn);
   }
-  data["runs_left_out"] = begun.size() - shown;
-  return data;
+  page.left_out = begun.size() - shown;
+  return config::written(page);
 }
 
 extern const std::span<const EmbeddedFile> kPageFiles;  // runner/report/html/page

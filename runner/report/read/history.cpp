@@ -81,26 +81,34 @@ void Curves::halve() {
   rows_per_point_ *= 2;
 }
 
-config::Value Curves::column_json(std::size_t column) const {
-  auto mean = config::Value::array(), min = mean, max = mean, not_finite = mean;
-  for (std::size_t i = 0; i < points_.size(); ++i) {
-    const Cell cell = column < points_[i].cells.size() ? points_[i].cells[column] : Cell();
-    const bool any = cell.finite > 0;
-    mean.push_back(any ? rounded(cell.mean) : nullptr);
-    min.push_back(any ? rounded(cell.min) : nullptr);
-    max.push_back(any ? rounded(cell.max) : nullptr);
-    if (cell.not_finite > 0) not_finite.push_back({i, cell.not_finite});
-  }
-  config::Value json = {{"mean", std::move(mean)}};
-  if (rows_per_point_ > 1) {
-    json["min"] = std::move(min);
-    json["max"] = std::move(max);
-  }
-  json["not_finite"] = std::move(not_finite);
-  return json;
-}
+struct Curves::Column {
+  config::Value mean = config::Value::array();
+  config::Value min = mean, max = mean, not_finite = mean;
 
-config::Value Curves::to_json() const {
+  Column() = default;
+  Column(const std::vector<Point>& points, std::size_t column, bool with_range) {
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const Cell cell = column < points[i].cells.size() ? points[i].cells[column] : Cell();
+      const bool any = cell.finite > 0;
+      mean.push_back(any ? rounded(cell.mean) : nullptr);
+      min.push_back(any ? rounded(cell.min) : nullptr);
+      max.push_back(any ? rounded(cell.max) : nullptr);
+      if (cell.not_finite > 0) not_finite.push_back({i, cell.not_finite});
+    }
+    if (!with_range) min = max = nullptr;
+  }
+
+  void members(config::Members& m) const {
+    using Numbers = std::vector<std::optional<double>>;
+    m.as<Numbers>({"mean"}, mean);
+    for (const auto& [name, numbers] : {std::pair{"min", &min}, {"max", &max}}) {
+      m.as<Numbers>({.name = name, .doc = "if points have several rows", .optional = true}, *numbers);
+    }
+    m.as<std::vector<std::vector<std::int64_t>>>({"not_finite", "index of the point, number of such rows"}, not_finite);
+  }
+};
+
+void Curves::members(config::Members& m) const {
   auto epoch = config::Value::array(), step = epoch, seconds = epoch;
   for (const Point& point : points_) {
     epoch.push_back(point.position.epoch);
@@ -108,9 +116,15 @@ config::Value Curves::to_json() const {
     seconds.push_back(rounded(point.position.seconds));
   }
   config::Value columns = config::Value::object();
-  for (std::size_t i = 0; i < names_.size(); ++i) columns[names_[i]] = column_json(i);
-  return {{"rows", rows_},      {"rows_per_point", rows_per_point_}, {"epoch", epoch}, {"step", step},
-          {"seconds", seconds}, {"columns", std::move(columns)}};
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    if (!hidden_.contains(names_[i])) columns[names_[i]] = config::written(Column(points_, i, rows_per_point_ > 1));
+  }
+  m({"rows"}, rows_);
+  m({"rows_per_point"}, rows_per_point_);
+  m.as<std::vector<std::int64_t>>({"epoch"}, epoch);
+  m.as<std::vector<std::int64_t>>({"step"}, step);
+  m.as<std::vector<std::optional<double>>>({"seconds"}, seconds);
+  m.as<std::map<std::string, Column>>({"columns"}, columns);
 }
 
 namespace {
@@ -123,21 +137,36 @@ CurvePosition curve_position(const Event& event) {
   return {.epoch = event.epoch, .step = event.step, .seconds = event.seconds};
 }
 
-// Copies only the members with these names and types.
+// An event, with those members of its line that have the expected types.
+struct HistoryEvent {
+  std::int64_t epoch = 0;
+  std::int64_t step = 0;
+  double seconds = 0;
+  Value line = Value::object();
+
+  void members(config::Members& m) const {
+    const auto of_type = [this](const char* key, bool (Value::*is)() const noexcept) {
+      const auto found = line.find(key);
+      return found != line.end() && ((*found).*is)() ? *found : Value();
+    };
+    m.as<std::string>({"event"}, of_type("event", &Value::is_string));
+    m({"epoch"}, epoch);
+    m({"step"}, step);
+    m({"seconds"}, seconds);
+    for (const char* key : {"path", "cause", "checkpoint", "reason"}) {
+      m.as<std::string>({.name = key, .optional = true}, of_type(key, &Value::is_string));
+    }
+    for (const char* key : {"stall", "restart", "rank", "world_size"}) {
+      m.as<double>({.name = key, .optional = true}, of_type(key, &Value::is_number));
+    }
+    m({.name = "changes", .optional = true, .type = "object"}, of_type("changes", &Value::is_object));
+    m({.name = "origin", .optional = true}, record::read_origin(line.value("origin", Value())));
+  }
+};
+
 Value event_to_json(const Event& event) {
-  const Value& line = event.members;
-  Value kept = {{"event", line["event"]}, {"epoch", event.epoch}, {"step", event.step}, {"seconds", event.seconds}};
-  for (const char* key : {"path", "cause", "checkpoint", "reason"}) {
-    if (line.contains(key) && line[key].is_string()) kept[key] = line[key];
-  }
-  for (const char* key : {"stall", "restart", "rank", "world_size"}) {
-    if (line.contains(key) && line[key].is_number()) kept[key] = line[key];
-  }
-  if (line.contains("changes") && line["changes"].is_object()) kept["changes"] = line["changes"];
-  if (const auto origin = line.find("origin"); origin != line.end()) {
-    if (const auto read = record::read_origin(*origin)) kept["origin"] = record::to_json(*read);
-  }
-  return kept;
+  return config::written(
+      HistoryEvent{.epoch = event.epoch, .step = event.step, .seconds = event.seconds, .line = event.members});
 }
 
 // Collects events in the order of the file.
@@ -180,6 +209,18 @@ class Collector {
 };
 
 }  // namespace
+
+void History::members(config::Members& m) const {
+  m({"per_step"}, steps);
+  m({"per_epoch"}, epochs);
+  m.as<std::vector<HistoryEvent>>({"events", "restarts, resumes, and events unknown to this version"}, events.newest);
+  m({"events_in_all"}, events.in_all);
+}
+
+void History::list_checkpoints(config::Members& m) const {
+  m.as<std::vector<HistoryEvent>>({"checkpoints"}, checkpoints.newest);
+  m({"checkpoints_in_all"}, checkpoints.in_all);
+}
 
 void NewestEvents::add(config::Value event) {
   ++in_all;
@@ -311,12 +352,14 @@ std::string in_words(const ContinuationPoint& point) {
   return text;
 }
 
-config::Value to_json(const ContinuationPoint& point) {
-  config::Value json = {{"event", point.event}, {"step", point.step}};
-  if (point.event == "restart") json["cause"] = point.cause;
-  if (point.event == "resume") json["changes"] = point.changes;
-  if (!point.origin.empty()) json["origin"] = point.origin;
-  return json;
+void ContinuationPoint::members(config::Members& m) const {
+  m({.name = "event", .choices = "restart|resume"}, event);
+  m({"step"}, step);
+  m({.name = "cause", .doc = "of a restart", .optional = true},
+    event == "restart" ? std::optional(cause) : std::nullopt);
+  m({.name = "changes", .doc = "of a resume", .optional = true, .type = "object"},
+    event == "resume" ? changes : config::Value());
+  m({.name = "origin", .doc = "of the start of a fork: the other run", .optional = true}, origin);
 }
 
 }  // namespace ddp::report

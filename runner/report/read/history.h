@@ -3,11 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "config/value.h"
+#include "config/output.h"
 #include "record/metrics/event_reader.h"
 
 namespace ddp::report {
@@ -26,6 +27,7 @@ class Curves {
  public:
   static constexpr std::size_t kMostColumns = 16;
 
+  Curves() = default;
   explicit Curves(std::size_t most) : most_(most) {}
 
   // Adds a row: a number for each column by its name. NaN: measured, but not finite. Columns beyond kMostColumns are
@@ -41,9 +43,12 @@ class Curves {
   // A point has the position of its last row. A column without a finite number at a point has null there. A point of
   // several rows also has min and max. not_finite: [index of the point, number of its rows that are not finite].
   // Numbers have six digits, more than a picture shows.
-  config::Value to_json() const;
+  void members(config::Members& m) const;
+  // Leaves a column out of members().
+  void hide(const std::string& column) { hidden_.insert(column); }
 
  private:
+  struct Column;
   struct Cell {
     double mean = 0;
     double min = 0;
@@ -63,10 +68,9 @@ class Curves {
 
   std::size_t column(std::string_view name);
   void halve();
-  config::Value column_json(std::size_t column) const;
-
-  const std::size_t most_;
+  std::size_t most_ = 1;
   std::vector<std::string> names_;
+  std::set<std::string> hidden_;
   std::vector<Point> points_;
   std::int64_t rows_per_point_ = 1;
   std::int64_t rows_ = 0;
@@ -87,6 +91,7 @@ struct NewestEvents {
 
 // The content of a run's metrics.jsonl, for a picture, in bounded memory even for a long or damaged file.
 struct History {
+  History() = default;
   explicit History(std::size_t most_points) : steps(most_points), epochs(most_points) {}
 
   Curves steps;                  // loss, lr, samples_per_second
@@ -94,6 +99,10 @@ struct History {
   NewestEvents events;           // restart, resume, test, and events unknown to this version
   NewestEvents checkpoints;      // checkpoint
   std::int64_t passed_over = 0;  // foreign lines
+
+  // As a report shows it, without the checkpoints.
+  void members(config::Members& m) const;
+  void list_checkpoints(config::Members& m) const;
 };
 
 // A missing file counts as empty: the run has done no step yet. Throws ddp::Error if the file cannot be read.
@@ -116,6 +125,8 @@ struct ContinuationPoint {
   std::string cause;                                // for a restart
   std::string origin;                               // for a resume that starts a fork: the other run
   config::Value changes = config::Value::object();  // for a resume: {"epochs": [3, 5]}
+
+  void members(config::Members& m) const;
 };
 
 // Returns the continuation points of a run from metrics.jsonl; skips steps unparsed. Throws ddp::Error if the file is
@@ -124,7 +135,5 @@ std::vector<ContinuationPoint> continuation_points_of(const std::filesystem::pat
 
 // "after step 32: rank 1: killed by SIGKILL", "after step 40, epochs 5 for 3", "after step 40 of basic/a".
 std::string in_words(const ContinuationPoint& point);
-
-config::Value to_json(const ContinuationPoint& point);
 
 }  // namespace ddp::report

@@ -138,7 +138,7 @@ TrialView read_trial(const Value& json, const fs::path& sweep) {
   trial.epochs = count_of(json, "epochs");
   trial.seconds = number_of(json, "seconds");
   if (const Value& parameters = member(json, "parameters"); parameters.is_object()) {
-    for (const auto& [key, value] : parameters.items()) trial.parameters.emplace(config::printable(key), value);
+    for (const auto& [key, value] : parameters.items()) trial.parameters[config::printable(key)] = value;
   }
   trial.error = to_lines(member(json, "error"));
   return trial;
@@ -170,6 +170,74 @@ void read_metrics(const Value& metrics, std::map<std::string, double, record::Me
 }
 
 }  // namespace
+
+void View::members(config::Members& m) const {
+  m({"directory"}, config::printable(folder.string()));
+  m({"name"}, name);
+  m({"run_id"}, run_id);
+  m({.name = "status", .choices = record::kStatuses}, status);
+  m({.name = "started", .pattern = record::kTimestampPattern}, record::timestamp(started));
+  m({.name = "ended", .pattern = record::kTimestampPattern},
+    ended ? std::optional(record::timestamp(*ended)) : std::nullopt);
+  m({"seconds"}, seconds);
+}
+
+void RunView::members(config::Members& m) const {
+  m({.name = "kind", .choices = "run"}, "run");
+  View::members(m);
+  list_facts(m);
+  m({"git", "git state of the experiment file's folder; null outside a git checkout"},
+    commit.empty() ? std::nullopt : std::optional(record::Git{.commit = commit, .dirty = dirty}));
+  m({"origin", "of a fork"}, origin);
+}
+
+void RunView::list_facts(config::Members& m) const {
+  m({.name = "stopped_by", .doc = "the rule of [stop] that ended the run; null: none", .choices = record::kStopRules},
+    config::unless_empty(stopped_by));
+  m({"epochs"}, epochs);
+  m({"steps"}, steps);
+  m({"final", "the last measured values"}, Value(final_metrics), record::schema_of_metrics("train|val|test", false));
+  m({"best", "the best value of checkpoint.metric"}, best);
+  m({"world_size"}, world_size);
+  m({"devices"}, devices);
+  m({"backend"}, backend);
+  m({"versions"}, versions);
+  m({"restarts"}, restarts);
+  m({"error", "cause of the failure"}, error);
+}
+
+void TrialView::members(config::Members& m) const {
+  m({"trial"}, trial);
+  m({"place", "1 is the best; null without a metric"}, place);
+  m({"directory"}, config::printable(folder.string()));
+  m({.name = "status", .doc = "stopped: the trial is at a rung", .choices = kTrialStatuses}, status);
+  m({.name = "rung", .doc = "the trial's rung, or the one it left; null: none", .minimum = 1}, rung);
+  m({"metric"}, metric);
+  m({"epochs"}, epochs);
+  m({"seconds"}, seconds);
+  m({.name = "parameters", .doc = "its value of each key of [sweep.parameters]", .type = "object"}, parameters);
+  m({"error"}, config::unless_empty(error));
+}
+
+void SweepView::members(config::Members& m) const {
+  m({.name = "kind", .choices = "sweep"}, "sweep");
+  View::members(m);
+  list_facts(m);
+  m({"best"}, best() ? std::optional(*best()) : std::nullopt);
+  m({"repeat", "command that trains the best trial alone"}, repeat);
+}
+
+void SweepView::list_facts(config::Members& m) const {
+  m({"method"}, method);
+  m({"metric"}, metric);
+  m({"goal"}, goal);
+  m({"parameters", "the varied keys"}, parameters);
+  m({"trials"}, trials);
+  m({"completed"}, completed);
+  m({"stopped"}, stopped);
+  m({"failed"}, failed);
+  m({"waiting"}, waiting);
+}
 
 std::string status_in_words(const TrialView& trial) {
   const std::string rung = "rung " + std::to_string(trial.rung.value_or(1));

@@ -24,12 +24,8 @@ struct View {
   std::time_t started = 0;
   std::optional<std::time_t> ended;
   double seconds = 0;
-};
 
-struct Best {
-  std::string metric;
-  double value = 0;
-  std::int64_t step = 0;
+  void members(config::Members& m) const;
 };
 
 struct RunView : View {
@@ -41,7 +37,7 @@ struct RunView : View {
   std::map<std::string, double, record::MetricOrder> test_metrics;  // empty: no test
   // Per metric, such as val_confusion: the counts of samples, a row for each right class.
   std::map<std::string, std::vector<std::vector<std::int64_t>>> matrices;
-  std::optional<Best> best;
+  std::optional<record::Best> best;
   std::int64_t parameters = 0;  // 0: unknown
   std::int64_t frozen_parameters = 0;
   std::int64_t world_size = 0;
@@ -53,6 +49,11 @@ struct RunView : View {
   std::int64_t restarts = 0;
   std::optional<record::Origin> origin;  // of a fork
   std::optional<record::Failure> error;
+
+  // As commands print it: all but the matrices and the metrics of a test.
+  void members(config::Members& m) const;
+  // The members from stopped_by to restarts, and the error.
+  void list_facts(config::Members& m) const;
 };
 
 // Returns "completed (patience)" for a run that a rule ended; otherwise the status, for a trial as its sweep knows it.
@@ -67,8 +68,10 @@ struct TrialView {
   std::optional<double> metric;
   std::int64_t epochs = 0;
   double seconds = 0;
-  std::map<std::string, config::Value> parameters;
+  config::Value parameters = config::Value::object();
   std::string error;
+
+  void members(config::Members& m) const;
 };
 
 // Returns "at rung 1" for a trial that may continue later, "promoted from rung 1" for one that does; else its status.
@@ -87,8 +90,15 @@ struct SweepView : View {
   std::vector<TrialView> ranking;  // best first; trials without a metric last
   std::string repeat;              // command that trains the best trial alone
 
+  // As commands print it, without the ranking.
+  void members(config::Members& m) const;
+  void list_facts(config::Members& m) const;
+  void list_ranking(config::Members& m) const { m({"ranking", "best first; trials without a metric last"}, ranking); }
+
   const TrialView* best() const { return ranking.empty() || !ranking.front().place ? nullptr : &ranking.front(); }
 };
+
+inline constexpr const char* kTrialStatuses = "completed|stopped|failed|interrupted|running|waiting";
 
 // Reads the summary.json of a run or a sweep. If it has begun but has no summary.json yet, the result has only a
 // status: running while it is locked, else interrupted. Throws ddp::Error if the file is damaged.

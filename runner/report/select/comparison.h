@@ -19,6 +19,8 @@ struct Comparison {
   std::vector<ComparisonLine> config;   // differences of config.toml, except the name, a part of each run's own name
   std::vector<ComparisonLine> metrics;  // last and best values, and costs
   std::vector<ComparisonLine> environment;  // differences of ranks, versions and other surroundings
+
+  void members(config::Members& m) const;
 };
 
 // Throws ddp::Error (usage) if a run's config.toml cannot be read.
@@ -33,6 +35,6 @@ void print_comparison_as_json(const Comparison& comparison, std::ostream& out);
 
 // Prints the output of `diff`: only the differences of two runs.
 void print_difference(const Comparison& comparison, std::ostream& out, const Terminal& terminal);
-void print_difference_as_json(const Comparison& comparison, std::ostream& out);
+void print_difference_as_json(Comparison comparison, std::ostream& out);
 
 }  // namespace ddp::report

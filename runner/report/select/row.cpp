@@ -87,30 +87,6 @@ fs::path followed(const fs::path& path) {
 
 bool is_below(const fs::path& relative) { return !relative.empty() && *relative.begin() != ".."; }
 
-// Adds the members that runs and sweeps share.
-void add_view(Value& json, const View& view) {
-  json["directory"] = config::printable(view.folder.string());
-  json["name"] = view.name;
-  json["run_id"] = view.run_id;
-  json["status"] = view.status;
-  json["started"] = record::timestamp(view.started);
-  json["ended"] = view.ended ? Value(record::timestamp(*view.ended)) : Value();
-  json["seconds"] = view.seconds;
-}
-
-Value to_json(const TrialView& trial) {
-  return {{"trial", trial.trial},
-          {"place", trial.place ? Value(*trial.place) : Value()},
-          {"directory", config::printable(trial.folder.string())},
-          {"status", trial.status},
-          {"rung", trial.rung ? Value(*trial.rung) : Value()},
-          {"metric", or_null(trial.metric)},
-          {"epochs", trial.epochs},
-          {"seconds", trial.seconds},
-          {"parameters", trial.parameters},
-          {"error", trial.error.empty() ? Value() : Value(trial.error)}};
-}
-
 }  // namespace
 
 std::string name_of(const fs::path& folder, const fs::path& results) {
@@ -188,58 +164,9 @@ config::Value value_of(const Row& row, const std::string& key) {
   return found == row.config.end() ? Value() : found->second;
 }
 
-void add_facts(Value& json, const RunView& run) {
-  json["stopped_by"] = run.stopped_by.empty() ? Value() : Value(run.stopped_by);
-  json["epochs"] = run.epochs;
-  json["steps"] = run.steps;
-  json["final"] = run.final_metrics;
-  json["best"] =
-      run.best ? Value{{"metric", run.best->metric}, {"value", run.best->value}, {"step", run.best->step}} : Value();
-  json["world_size"] = run.world_size;
-  json["devices"] = run.devices;
-  json["backend"] = run.backend;
-  json["versions"] = run.versions;
-  json["restarts"] = run.restarts;
-  json["error"] =
-      !run.error ? Value() : Value{{"rank", run.error->rank}, {"what", run.error->what}, {"log", run.error->log}};
-}
-
-void add_facts(Value& json, const SweepView& sweep) {
-  json["method"] = sweep.method;
-  json["metric"] = sweep.metric;
-  json["goal"] = sweep.goal;
-  json["parameters"] = sweep.parameters;
-  json["trials"] = sweep.trials;
-  json["completed"] = sweep.completed;
-  json["stopped"] = sweep.stopped;
-  json["failed"] = sweep.failed;
-  json["waiting"] = sweep.waiting;
-}
-
-config::Value to_json(const RunView& run) {
-  Value json = {{"kind", "run"}};
-  add_view(json, run);
-  add_facts(json, run);
-  json["git"] = run.commit.empty() ? Value() : Value{{"commit", run.commit}, {"dirty", run.dirty}};
-  json["origin"] = run.origin ? record::to_json(*run.origin) : Value();
-  return json;
-}
-
-config::Value to_json(const SweepView& sweep) {
-  Value json = {{"kind", "sweep"}};
-  add_view(json, sweep);
-  add_facts(json, sweep);
-  json["best"] = sweep.best() ? to_json(*sweep.best()) : Value();
-  json["ranking"] = Value::array();
-  for (const TrialView& trial : sweep.ranking) json["ranking"].push_back(to_json(trial));
-  json["repeat"] = sweep.repeat;
-  return json;
-}
-
-config::Value to_json(const Row& row) {
-  Value json = {{"run", row.run}};
-  json.update(std::visit([](const auto& view) { return to_json(view); }, row.what));
-  return json;
+ListedRow listed(const Row& row) {
+  if (const RunView* run = row.as_run()) return Named<RunView>{.run = row.run, .what = *run};
+  return Named<SweepView>{.run = row.run, .what = *row.as_sweep()};
 }
 
 }  // namespace ddp::report

@@ -57,13 +57,18 @@ std::vector<std::string> row_keys(const std::vector<std::string>& metrics);
 // Returns the value of such a key, or of a config.toml key in `config`; null if the row has none.
 config::Value value_of(const Row& row, const std::string& key);
 
-// Adds a run's results and settings; or a sweep's search, and the number of its trials by result.
-void add_facts(config::Value& json, const RunView& run);
-void add_facts(config::Value& json, const SweepView& sweep);
+// A run or a sweep as `list --json` prints it.
+template <class What>
+struct Named {
+  std::string run = {};
+  What what = {};
 
-// Returns everything known about a row, for other programs.
-config::Value to_json(const Row& row);
-config::Value to_json(const RunView& run);
-config::Value to_json(const SweepView& sweep);
+  void members(config::Members& m) const {
+    m({"run", "name of the run for commands"}, run);
+    what.members(m);
+  }
+};
+using ListedRow = std::variant<Named<RunView>, Named<SweepView>>;
+ListedRow listed(const Row& row);
 
 }  // namespace ddp::report

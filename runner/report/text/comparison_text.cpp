@@ -93,22 +93,6 @@ void print_chart(const Comparison& c, std::ostream& out, const Terminal& termina
   print_chart(curves, out, terminal);
 }
 
-Value lines_to_json(const std::vector<ComparisonLine>& lines) {
-  Value json = Value::object();
-  for (const auto& [key, values] : lines) json[key] = values;
-  return json;
-}
-
-Value runs_to_json(const Comparison& c) {
-  Value runs = Value::array();
-  for (const Row& row : c.runs) runs.push_back(to_json(row));
-  return runs;
-}
-
-void print_json(const Value& json, std::ostream& out) {
-  out << json.dump(2, ' ', false, Value::error_handler_t::replace) << "\n";
-}
-
 // Returns the lines whose two values differ.
 std::vector<ComparisonLine> differing(std::vector<ComparisonLine> lines) {
   std::erase_if(lines, [](const ComparisonLine& line) { return line.second[0] == line.second[1]; });
@@ -135,13 +119,24 @@ void print_comparison(const Comparison& c, std::ostream& out, const Terminal& te
   print_chart(c, out, terminal);
 }
 
+void Comparison::members(config::Members& m) const {
+  std::vector<Named<RunView>> named;
+  for (const Row& row : runs) named.push_back({.run = row.run, .what = *row.as_run()});
+  const auto list = [&m](const char* name, const std::vector<ComparisonLine>& lines) {
+    Value json = Value::object();
+    for (const auto& [key, values] : lines) json[key] = values;
+    m.as<std::map<std::string, std::vector<Value>>>(
+        {name, "by key, the values of the runs in their order; null: a run has none"}, json);
+  };
+  m.version();
+  m({"runs"}, named);
+  list("config", config);
+  list("environment", environment);
+  list("metrics", metrics);
+}
+
 void print_comparison_as_json(const Comparison& c, std::ostream& out) {
-  print_json({{"version", 1},
-              {"runs", runs_to_json(c)},
-              {"config", lines_to_json(c.config)},
-              {"environment", lines_to_json(c.environment)},
-              {"metrics", lines_to_json(c.metrics)}},
-             out);
+  out << config::written(c).dump(2, ' ', false, Value::error_handler_t::replace) << "\n";
 }
 
 void print_difference(const Comparison& c, std::ostream& out, const Terminal& terminal) {
@@ -158,13 +153,9 @@ void print_difference(const Comparison& c, std::ostream& out, const Terminal& te
   }
 }
 
-void print_difference_as_json(const Comparison& c, std::ostream& out) {
-  print_json({{"version", 1},
-              {"runs", runs_to_json(c)},
-              {"config", lines_to_json(c.config)},
-              {"environment", lines_to_json(c.environment)},
-              {"metrics", lines_to_json(differing(c.metrics))}},
-             out);
+void print_difference_as_json(Comparison c, std::ostream& out) {
+  c.metrics = differing(std::move(c.metrics));
+  print_comparison_as_json(c, out);
 }
 
 }  // namespace ddp::report

@@ -71,6 +71,16 @@ struct Saved {
   bool best = false;
   bool latest = false;
   std::optional<record::SaveReason> reason = {};  // for a complete one
+
+  void members(config::Members& m) const {
+    m({"step"}, step);
+    m({"directory"}, config::printable(folder.string()));
+    m({"complete"}, whole);
+    m({"latest"}, latest);
+    m({"best"}, best);
+    m({.name = "reason", .doc = "null: the checkpoint is not complete", .choices = "regular|best|time"},
+      reason ? std::optional<std::string>(record::to_string(*reason)) : std::nullopt);
+  }
 };
 
 // Returns the checkpoints, newest first.
@@ -154,7 +164,7 @@ std::string versions(const RunView& run) {
 }
 
 // "best 0.0459 after step 414". Without validation, or with keep_best = 0, the best step may not have been saved.
-std::string best_in_words(const Best& best, const std::vector<Saved>& checkpoints) {
+std::string best_in_words(const record::Best& best, const std::vector<Saved>& checkpoints) {
   const bool saved = std::any_of(checkpoints.begin(), checkpoints.end(),
                                  [&](const Saved& c) { return c.whole && c.step == best.step; });
   return "best " + in_words(best.value) + " after step " + std::to_string(best.step) + (saved ? "" : " (not saved)");
@@ -270,34 +280,54 @@ void print_page(const Row& row, std::ostream& out, const Terminal& terminal) {
   }
 }
 
-void print_page_as_json(const Row& row, std::ostream& out) {
-  config::Value json = {{"version", 1}};
-  json.update(to_json(row));
-  if (row.as_run()) {
-    const record::RunDirectory directory(row.view().folder);
-    json["parameters"] = row.as_run()->parameters;
-    json["frozen_parameters"] = row.as_run()->frozen_parameters;
-    json["history"] = config::Value::array();
-    try {
-      for (const ContinuationPoint& point : continuation_points_of(directory.metrics())) {
-        json["history"].push_back(to_json(point));
-      }
-    } catch (const Error&) {
-      json["history"] = nullptr;
-    }
-    json["checkpoints"] = config::Value::array();
-    for (const Saved& saved : checkpoints_of(directory)) {
-      json["checkpoints"].push_back(
-          {{"step", saved.step},
-           {"directory", config::printable(saved.folder.string())},
-           {"complete", saved.whole},
-           {"latest", saved.latest},
-           {"best", saved.best},
-           {"reason", saved.reason ? config::Value(record::to_string(*saved.reason)) : config::Value()}});
-    }
-    json["logs"] = config::Value::array();
-    for (const fs::path& log : logs_of(directory)) json["logs"].push_back(config::printable(log.string()));
+namespace {
+
+struct PageOfRun {
+  Named<RunView> run = {};
+  std::optional<std::vector<ContinuationPoint>> history = std::vector<ContinuationPoint>();
+  std::vector<Saved> checkpoints = {};
+  std::vector<std::string> logs = {};
+
+  void members(config::Members& m) const {
+    m.version();
+    run.members(m);
+    m({"parameters", "number of the model's parameters; 0: unknown"}, run.what.parameters);
+    m({"frozen_parameters", "frozen ones of `parameters`"}, run.what.frozen_parameters);
+    m({"history", "restarts, resumes, and the start of a fork; null: metrics.jsonl cannot be read"}, history);
+    m({"checkpoints"}, checkpoints);
+    m({"logs"}, logs);
   }
+};
+
+struct PageOfSweep {
+  Named<SweepView> sweep;
+
+  void members(config::Members& m) const {
+    m.version();
+    sweep.members(m);
+    sweep.what.list_ranking(m);
+  }
+};
+
+config::Value run_page(const Row& row) {
+  const record::RunDirectory directory(row.view().folder);
+  PageOfRun page{.run = {.run = row.run, .what = *row.as_run()}, .checkpoints = checkpoints_of(directory)};
+  try {
+    page.history = continuation_points_of(directory.metrics());
+  } catch (const Error&) {
+    page.history = {};
+  }
+  for (const fs::path& log : logs_of(directory)) page.logs.push_back(config::printable(log.string()));
+  return config::written(page);
+}
+
+}  // namespace
+
+config::Value show_schema() { return config::output_schema<std::variant<PageOfRun, PageOfSweep>>("show RUN --json"); }
+
+void print_page_as_json(const Row& row, std::ostream& out) {
+  const config::Value json =
+      row.as_run() ? run_page(row) : config::written(PageOfSweep{{.run = row.run, .what = *row.as_sweep()}});
   out << json.dump(2, ' ', false, config::Value::error_handler_t::replace) << "\n";
 }
 
@@ -348,7 +378,7 @@ void print_ranking(const std::string& name, const SweepView& sweep, std::ostream
                                    name + "/" + trial.folder.filename().string(), in_words(trial.metric)};
     for (const std::string& parameter : sweep.parameters) {
       const auto value = trial.parameters.find(parameter);
-      cells.push_back(value == trial.parameters.end() ? "" : in_words(value->second));
+      cells.push_back(value == trial.parameters.end() ? "" : in_words(*value));
     }
     cells.push_back(status_in_words(trial));
     cells.push_back(trial.epochs > 0 ? std::to_string(trial.epochs) : "");
@@ -448,15 +478,25 @@ void print_list(const std::vector<Row>& rows, std::ostream& out, const Terminal&
   table.print(out, terminal);
 }
 
-void print_list_as_json(const std::vector<Row>& rows, std::ostream& out) {
-  config::Value runs = config::Value::array();
-  for (const Row& row : rows) {
-    runs.push_back(to_json(row));
-    // `show` prints the ranking.
-    runs.back().erase("ranking");
+namespace {
+
+struct ListOutput {
+  std::vector<ListedRow> runs;
+
+  void members(config::Members& m) const {
+    m.version();
+    m({"runs", "runs and sweeps"}, runs);
   }
-  const config::Value all = {{"version", 1}, {"runs", std::move(runs)}};
-  out << all.dump(2, ' ', false, config::Value::error_handler_t::replace) << "\n";
+};
+
+}  // namespace
+
+config::Value list_schema() { return config::output_schema<ListOutput>("list --json"); }
+
+void print_list_as_json(const std::vector<Row>& rows, std::ostream& out) {
+  ListOutput all;
+  for (const Row& row : rows) all.runs.push_back(listed(row));
+  out << config::written(all).dump(2, ' ', false, config::Value::error_handler_t::replace) << "\n";
 }
 
 }  // namespace ddp::report

@@ -17,6 +17,7 @@ std::string in_lines(const std::vector<std::vector<std::int64_t>>& matrix, const
 // Prints the output of `show` for one run: its results and its files; for a sweep, its ranking. `row.run` names it.
 void print_page(const Row& row, std::ostream& out, const Terminal& terminal);
 void print_page_as_json(const Row& row, std::ostream& out);
+config::Value show_schema();
 
 // Prints the part of a sweep.
 void print_sweep(const std::string& name, const SweepView& sweep, std::ostream& out, const Terminal& terminal);
@@ -24,5 +25,6 @@ void print_sweep(const std::string& name, const SweepView& sweep, std::ostream& 
 // Prints the output of `list`: a table of runs and sweeps in the given order.
 void print_list(const std::vector<Row>& rows, std::ostream& out, const Terminal& terminal);
 void print_list_as_json(const std::vector<Row>& rows, std::ostream& out);
+config::Value list_schema();
 
 }  // namespace ddp::report

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "config/data_description.h"
 #include "config/check/phrases.h"
 #include "model/name_pattern.h"
 #include "model/weights.h"
@@ -134,11 +135,11 @@ config::Value GroupedOptimizer::description() const {
   if (groups_.size() == 1) return list;
   for (const Group& group : groups_) {
     const NamedTensors trained = trained_of(group.parameters);
-    list.push_back({{"match", group.patterns},
-                    {"options", group.given.options},
-                    {"lr_scale", group.given.lr_scale},
-                    {"parameters", model::count_of(trained)},
-                    {"tensors", trained.size()}});
+    list.push_back(config::written(config::GroupDescription{.match = group.patterns,
+                                                            .options = group.given.options,
+                                                            .lr_scale = group.given.lr_scale,
+                                                            .parameters = model::count_of(trained),
+                                                            .tensors = static_cast<std::int64_t>(trained.size())}));
   }
   return list;
 }

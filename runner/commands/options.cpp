@@ -1,0 +1,164 @@
+#include "commands/options.h"
+
+#include <poll.h>
+#include <unistd.h>
+#include <algorithm>
+#include <csignal>
+#include <iostream>
+
+#include <CLI/CLI.hpp>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/paths.h"
+#include "base/own_command.h"
+#include "config/value.h"
+#include "record/run_directory.h"
+
+namespace ddp::commands {
+
+void add_sets(CLI::App& verb, std::vector<std::string>& sets, const std::string& what) {
+  verb.add_option("--set", sets, "key=value that overrides " + what + ", as in TOML; repeatable")
+      ->take_all()
+      ->allow_extra_args(false);
+}
+
+void add_name(CLI::App& verb, std::string& name, const std::string& doc) {
+  verb.add_option("--name", name, doc)->each([](const std::string& given) {
+    if (given.empty()) throw usage_error("\"\" cannot be the name of an experiment", "--name", "leave --name out");
+  });
+}
+
+void add_run_id(CLI::App& verb, std::string& run_id, const std::string& doc) {
+  verb.add_option("--run-id", run_id, doc)->each([](const std::string& given) {
+    if (given.empty()) throw usage_error("\"\" cannot be a run id", "--run-id", "leave --run-id out");
+  });
+}
+
+std::string as_toml(const std::string& text) {
+  return config::Value(text).dump(-1, ' ', false, config::Value::error_handler_t::replace);
+}
+
+std::string with_sets(std::string command, const std::vector<std::string>& sets) {
+  for (const std::string& set : sets) {
+    // "--name name=\"mine\"" stands for the option that sets a key (config::assignment_of_option).
+    const std::size_t key = set.starts_with("--") ? set.find(' ') + 1 : 0;
+    command += " --set " + shell_word(set.substr(key));
+  }
+  return command;
+}
+
+void add_results(CLI::App& verb, std::string& results, const std::string& doc) {
+  verb.add_option("--results", results, doc)->capture_default_str()->each([](const std::string& given) {
+    if (given.empty()) {
+      throw usage_error("\"\" cannot be a results folder", "--results",
+                        "leave --results out, or write --results . for this folder");
+    }
+  });
+}
+
+report::Row find_result(const std::filesystem::path& results, const std::string& run) {
+  return read_result(record::RunDirectory::find(results, run).path(), results);
+}
+
+report::Row read_result(const std::filesystem::path& folder, const std::filesystem::path& results) {
+  report::Row row{.run = report::name_of(folder, results), .what = {}};
+  if (record::RunDirectory(folder).is_sweep()) {
+    row.what = report::read_sweep(folder);
+  } else {
+    report::RunView run = report::read_run(folder);
+    const record::RunDirectory own(paths::absolute(folder));
+    if (own.is_trial()) report::add_trial_status(report::read_sweep(own.path().parent_path().parent_path()), run);
+    row.what = std::move(run);
+  }
+  return row;
+}
+
+void add_once(std::vector<std::string>& all, const std::string& text) {
+  if (std::find(all.begin(), all.end(), text) == all.end()) all.push_back(text);
+}
+
+void tell_problems(const std::vector<std::string>& problems) {
+  constexpr std::size_t kTold = 10;
+  for (std::size_t i = 0; i < std::min(kTold, problems.size()); ++i) log::warn(problems[i]);
+  if (problems.size() > kTold) log::warn("and " + std::to_string(problems.size() - kTold) + " more warnings");
+}
+
+namespace {
+
+// torchrun writes a fixed number of nodes as 2 or 2:2.
+std::string fixed_number(const std::string& text) {
+  const auto colon = text.find(':');
+  if (colon == std::string::npos) return text;
+  const std::string most = text.substr(colon + 1);
+  if (text.substr(0, colon) == most) return most;
+  throw usage_error("the number of nodes is fixed, not " + text, "--nnodes", "give one number: --nnodes " + most);
+}
+
+// torchrun counts devices by these words; here the experiment does.
+std::string number_of_ranks(const std::string& text) {
+  if (text != "auto" && text != "gpu" && text != "cpu") return text;
+  throw usage_error("\"" + text + "\" is not a number of ranks", "--nproc-per-node",
+                    text == "cpu" ? "give a number, such as --nproc-per-node 4"
+                                  : "leave it out: device_pool = \"auto\" gives each GPU a rank");
+}
+
+void require_meeting_by_c10d(const std::string& backend) {
+  if (backend == "c10d" || backend == "static") return;
+  throw usage_error("\"" + backend + "\" is no way to meet here", "--rdzv-backend",
+                    "leave it out: nodes meet at --rdzv-endpoint, or --master-addr");
+}
+
+// Accepted because torchrun's command lines have them: nodes meet by their address alone.
+void add_flags_without_effect(CLI::App& verb) {
+  verb.add_option_function<std::string>("--rdzv-backend,--rdzv_backend", require_meeting_by_c10d)->group("");
+  verb.add_option_function<std::string>("--rdzv-id,--rdzv_id", [](const std::string&) {})->group("");
+}
+
+}  // namespace
+
+void add_launch_flags(CLI::App& verb, launch::LaunchFlags& f) {
+  constexpr const char* kGroup = "Launch on several nodes: the same command on each (torchrun's flags)";
+  const auto add = [&](const char* names, auto& value, const char* doc) {
+    return verb.add_option(names, value, doc)->group(kGroup);
+  };
+  add("--nnodes", f.nnodes, "number of nodes")->check(CLI::Range(1, 100000))->transform(fixed_number);
+  add("--node-rank,--node_rank", f.node_rank, "rank of this node")->check(CLI::Range(0, 99999));
+  add("--nproc-per-node,--nproc_per_node", f.nproc_per_node, "ranks per node; default: all of device_pool")
+      ->check(CLI::Range(1, 4096))
+      ->transform(number_of_ranks);
+  add("--master-addr,--master_addr", f.master_addr, "address of node 0");
+  add("--master-port,--master_port", f.master_port, "free port on node 0; default: 29500")->check(CLI::Range(1, 65535));
+  add("--rdzv-endpoint,--rdzv_endpoint", f.rdzv_endpoint, "address and port of node 0: HOST:PORT");
+  verb.add_flag("--standalone", f.standalone, "train on one node, even if a launcher started this command")
+      ->group(kGroup);
+  add_flags_without_effect(verb);
+}
+
+void add_max_restarts(CLI::App& verb, launch::LaunchFlags& f) {
+  verb.add_option("--max-restarts,--max_restarts", f.max_restarts,
+                  "start all ranks again from the newest checkpoint when a rank fails, at most so many times")
+      ->check(CLI::Range(0, 1'000'000))
+      ->capture_default_str();
+}
+
+void add_output(CLI::App& verb) {
+  verb.preparse_callback([](std::size_t) { log::never_wait(); });
+  CLI::Option* verbose = verb.add_flag_callback(
+      "-v,--verbose", [] { log::set_verbosity(log::Verbosity::verbose); },
+      "also print a line for each epoch and rank, and for each checkpoint");
+  verb.add_flag_callback(
+          "-q,--quiet", [] { log::set_verbosity(log::Verbosity::quiet); }, "print only errors on stderr")
+      ->excludes(verbose);
+}
+
+void print_folder(const std::filesystem::path& folder) {
+  // A pipe without a reader must not end this process, also when it has trained.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::cout << folder.string() << '\n';
+  // A full pipe gets the line at the end: training does not wait for the reader.
+  pollfd out{.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
+  if (poll(&out, 1, 0) > 0) std::cout.flush();
+}
+
+}  // namespace ddp::commands

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "commands/commands.h"
+#include "launch/cluster/launcher.h"
+#include "report/select/row.h"
+
+namespace ddp::commands {
+
+// Adds the repeatable option --set to a command. It overrides `what`: "the file", or "the run's setting".
+void add_sets(CLI::App& verb, std::vector<std::string>& sets, const std::string& what = "the file");
+
+// Adds the option --run-id of a command that starts a run. An empty id is refused, not taken as none.
+void add_run_id(CLI::App& verb, std::string& run_id, const std::string& doc);
+
+// Adds the option --name of a command that starts a run. An empty name is refused, not taken as none.
+void add_name(CLI::App& verb, std::string& name,
+              const std::string& doc = "name of the experiment, and of its folder under the results folder");
+
+// Returns a text as the value of a --set: a name such as 7 stays a text.
+std::string as_toml(const std::string& text);
+
+// Returns the command with these --set, quoted for a shell.
+std::string with_sets(std::string command, const std::vector<std::string>& sets);
+
+// Shared code of the commands that show results.
+
+inline constexpr const char* kRunInWords =
+    "a run's folder; name, name/run-id, name/sweep-id/007 or latest under the results folder; or a part of an id";
+
+// Adds --results to a command: the folder that contains all runs and sweeps. An empty text is refused.
+void add_results(CLI::App& verb, std::string& results,
+                 const std::string& doc = "results folder: the folder of all runs and sweeps");
+
+// Returns the run or sweep with this name. Throws ddp::Error (usage) if it does not exist or cannot be read.
+report::Row find_result(const std::filesystem::path& results, const std::string& run);
+// Returns the run or sweep in this folder.
+report::Row read_result(const std::filesystem::path& folder, const std::filesystem::path& results);
+
+// Adds a text unless the list has it.
+void add_once(std::vector<std::string>& all, const std::string& text);
+
+// Prints warnings, one per line; of very many, only the first.
+void tell_problems(const std::vector<std::string>& problems);
+
+// Adds torchrun's launch flags to a command, each with dashes and with underscores as in torchrun.
+void add_launch_flags(CLI::App& verb, launch::LaunchFlags& flags);
+
+// Adds --max-restarts to a command that trains.
+void add_max_restarts(CLI::App& verb, launch::LaunchFlags& flags);
+
+// Adds -v/--verbose and -q/--quiet to a command that trains. They apply as soon as the command line is read. The
+// command waits for no reader of stderr.
+void add_output(CLI::App& verb);
+
+// Prints the folder of a run or sweep: the only line that run, resume, fork and sweep write to stdout. If stdout does
+// not accept the line, training continues, and main() reports the failure at the end.
+void print_folder(const std::filesystem::path& folder);
+
+}  // namespace ddp::commands
