@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "base/paths.h"
 #include "base/own_command.h"
+#include "base/paths.h"
 #include "config/value.h"
 #include "record/run_directory.h"
 

@@ -5,10 +5,10 @@
 #include <fstream>
 #include <utility>
 
-#include "config/output.h"
 #include "base/error.h"
 #include "base/installation.h"
 #include "base/log.h"
+#include "config/output.h"
 #include "config/registry.h"
 
 namespace ddp::config {

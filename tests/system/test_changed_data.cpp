@@ -45,7 +45,8 @@ TEST_CASE("data that changed before a resume is refused by name, and --data-chan
   // From now on the new state is the recorded one.
   check_goes_on(w, {"resume", "shapes", "--set", "epochs=4"});
   touch(table);
-  check_refused_by_name(w, {"resume", "shapes", "--set", "epochs=5"}, {"shapes.csv: was modified at ", "--data-changed\n"});
+  check_refused_by_name(w, {"resume", "shapes", "--set", "epochs=5"},
+                        {"shapes.csv: was modified at ", "--data-changed\n"});
   // A run that has ended has nothing to do, with any change of its data.
   check_goes_on(w, {"resume", "shapes"});
 }
@@ -156,9 +157,8 @@ TEST_CASE("a fork of changed data is refused by name, and accepted with --data-c
   w.train({"epochs=1"});
   w.write("other.csv", shapes_csv(203, 2));
   touch(w.folder() / "shapes.csv");
-  check_refused_by_name(
-      w, {"fork", "shapes", "--name", "a", "--set", "epochs = 2"},
-      {"shapes.csv: was modified at ", "--data-changed\n"});
+  check_refused_by_name(w, {"fork", "shapes", "--name", "a", "--set", "epochs = 2"},
+                        {"shapes.csv: was modified at ", "--data-changed\n"});
   CHECK_FALSE(fs::exists(w.results() / "a"));
   check_goes_on(w, {"fork", "shapes", "--name", "a", "--set", "epochs=2", "--data-changed"});
   check_goes_on(w, {"resume", "a", "--set", "epochs=3"});

@@ -74,8 +74,7 @@ TEST_CASE("batches of a size for which a model of Python was not exported are re
   w.write("net.pt2", exported_model({{"\"max_val\": 64", "\"max_val\": 3"}}));
   check_sizes({}, "batch_size", "its batches have 4 samples, but the model was exported for batches of 1 to 3");
   w.write("net.pt2", exported_model({{"\"min_val\": 1", "\"min_val\": 3"}}));
-  check_sizes({}, "export the model again",
-              "last batch has 2 samples, but the model was exported for batches of 3");
+  check_sizes({}, "export the model again", "last batch has 2 samples, but the model was exported for batches of 3");
   CHECK(planned({"loader.drop_last_batch=true"}).code == 0);
 
   w.write("net.pt2", exported_model({{kAnyBatch, "{\"as_int\": 4}"}}));

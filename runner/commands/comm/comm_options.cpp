@@ -183,14 +183,14 @@ std::optional<std::string> twice_named(const std::string& devices) {
 config::Value parse_devices(const std::string& devices) {
   if (devices == "0") refuse_devices("0 is a number of ranks, and at least one is needed");
   if (const auto twice = twice_named(devices)) refuse_devices("GPU " + *twice + " is named twice");
-  config::Problems problems;
+  config::Mistakes mistakes;
   const auto source = config::Source::file("--devices", "device_pool = " + pool_text(devices), 0);
-  const auto table = config::parse_toml(source, source->text(), problems);
+  const auto table = config::parse_toml(source, source->text(), mistakes);
   const config::Node* pool = table ? table->find("device_pool") : nullptr;
-  if (pool != nullptr) config::check_device_pool(*pool, problems);
+  if (pool != nullptr) config::check_device_pool(*pool, mistakes);
   const bool known = pool != nullptr && (pool->kind == config::Kind::text || pool->kind == config::Kind::integer ||
                                          pool->kind == config::Kind::list);
-  if (!known || !problems.empty() || table->entries.size() != 1) {
+  if (!known || !mistakes.empty() || table->entries.size() != 1) {
     refuse_devices(config::in_quotes(devices) + " are not devices");
   }
   if (pool->kind == config::Kind::list && pool->items.front().kind == config::Kind::list) {

@@ -15,9 +15,9 @@
 #include "commands/sweep/sweep.h"
 #include "commands/train/prepare.h"
 #include "launch/cluster/launcher.h"
-#include "launch/start/held_data.h"
-#include "launch/plan/start.h"
 #include "launch/library/plugin.h"
+#include "launch/plan/start.h"
+#include "launch/start/held_data.h"
 
 namespace ddp::commands {
 

@@ -8,9 +8,9 @@
 #include "commands/options.h"
 #include "commands/train/prepare.h"
 #include "launch/library/libtorch.h"
+#include "launch/library/plugin.h"
 #include "launch/plan/ineffective.h"
 #include "launch/plan/start.h"
-#include "launch/library/plugin.h"
 
 namespace ddp::commands {
 namespace {

@@ -19,10 +19,10 @@
 #include "commands/options.h"
 #include "commands/sweep/sweep.h"
 #include "commands/use/unnamed_output.h"
-#include "config/text/compose.h"
 #include "config/load.h"
-#include "launch/library/plugin.h"
+#include "config/text/compose.h"
 #include "launch/cluster/slurm_job.h"
+#include "launch/library/plugin.h"
 #include "record/file/atomic_file.h"
 
 namespace ddp::commands {

@@ -7,9 +7,9 @@
 
 #include "commands/commands.h"
 #include "config/sweep.h"
-#include "launch/start/held_data.h"
 #include "launch/library/rank_library.h"
 #include "launch/plan/plan.h"
+#include "launch/start/held_data.h"
 #include "record/run_directory.h"
 #include "search/search.h"
 #include "sweep/devices.h"

@@ -11,8 +11,8 @@
 #include "config/difference.h"
 #include "config/length.h"
 #include "rank/train.h"
-#include "record/saves/checkpoint_settings.h"
 #include "record/saves/checkpoint_index.h"
+#include "record/saves/checkpoint_settings.h"
 #include "record/saves/data_files.h"
 #include "record/summary.h"
 
@@ -212,7 +212,7 @@ bool is_resolved(const std::string& key, const Value& asked, const Value& kept, 
 // Returns true if the key names files that only lie in another folder.
 bool moved(const std::string& key, const config::Experiment& before, const config::Experiment& now) {
   const auto names = [&](const config::Experiment& e) {
-    const auto files = config::named_files(e, e.components());
+    const auto files = config::named_files(e);
     return std::any_of(files.begin(), files.end(), [&](const auto& file) { return file.key == key; });
   };
   const auto samples = [](const config::Experiment& e) {

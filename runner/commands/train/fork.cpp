@@ -145,14 +145,13 @@ int begin_fork(const NewFork& fork, const launch::LaunchRole& role) {
   }
   const ResumePoint point = fork.find_point(role.launch);
   std::optional<NewRun> run;
-  return launch::train(
-      {.plan = point.prepared.plan,
-       .library = *point.prepared.library,
-       .data = point.prepared.data,
-       .open = [&] { return fork.open(point, run.emplace(o.results, fork.name, o.run_id)); },
-       .experiment_folder = paths::working_folder(),
-       .begun = [](const auto& directory) { print_folder(directory.path()); }},
-      role);
+  return launch::train({.plan = point.prepared.plan,
+                        .library = *point.prepared.library,
+                        .data = point.prepared.data,
+                        .open = [&] { return fork.open(point, run.emplace(o.results, fork.name, o.run_id)); },
+                        .experiment_folder = paths::working_folder(),
+                        .begun = [](const auto& directory) { print_folder(directory.path()); }},
+                       role);
 }
 
 // Several nodes agree on one checkpoint: then a replaced one is an error.

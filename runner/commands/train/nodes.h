@@ -2,8 +2,8 @@
 
 #include <functional>
 
-#include "launch/cluster/nodes.h"
 #include "launch/cluster/job.h"
+#include "launch/cluster/nodes.h"
 #include "launch/run/train.h"
 
 namespace ddp::commands {

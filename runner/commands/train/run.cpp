@@ -15,10 +15,10 @@
 #include "commands/train/prepare.h"
 #include "commands/train/resume.h"
 #include "config/text/compose.h"
-#include "launch/start/held_data.h"
-#include "launch/plan/start.h"
 #include "launch/library/plugin.h"
+#include "launch/plan/start.h"
 #include "launch/run/train.h"
+#include "launch/start/held_data.h"
 #include "record/saves/checkpoint_settings.h"
 
 namespace ddp::commands {

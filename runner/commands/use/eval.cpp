@@ -54,8 +54,7 @@ config::Value measure_trained(const Trained& t, bool whole, bool raw) {
     throw usage_error("held out no data to measure on", t.directory.path().string(),
                       "give data with --set dataset.path=FILE, or as arrays: dataset.inputs and dataset.targets");
   }
-  const auto data =
-      launch::HeldData::in_memory(*t.library, t.plan, {.preprocessing = t.preprocessing, .whole = whole});
+  const auto data = launch::HeldData::in_memory(*t.library, t.plan, {.preprocessing = t.preprocessing, .whole = whole});
   for (const auto& warning : data.facts().value("warnings", std::vector<std::string>())) log::warn(warning);
   const rank::Task task{
       .run_directory = t.directory.path(), .resume_from = t.checkpoint, .preprocessing = t.preprocessing};

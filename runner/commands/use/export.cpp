@@ -31,8 +31,7 @@ bool is_archive(const ExportOptions& o) { return fs::path(o.output).extension() 
 void require_written_format(const ExportOptions& o) {
   refuse_folder(o.output, "weights.safetensors");
   if (!is_archive(o) && fs::path(o.output).extension() != ".safetensors") {
-    throw usage_error("has an unknown ending", o.output,
-                      "use .safetensors, or .pt2 for a model written in Python");
+    throw usage_error("has an unknown ending", o.output, "use .safetensors, or .pt2 for a model written in Python");
   }
   if (o.evaluates && !is_archive(o)) {
     throw usage_error("applies only to a .pt2 file: weights are the same in training and evaluation", "--eval",

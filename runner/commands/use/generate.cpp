@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "commands/use/trained.h"
-#include "launch/run/asking.h"
 #include "launch/process/stop_signals.h"
+#include "launch/run/asking.h"
 #include "rank/generate.h"
 
 namespace ddp::commands {

@@ -94,9 +94,7 @@ void require_same_model(const TrainedOptions& o, const record::RunDirectory& run
                         const config::Experiment& experiment) {
   const std::vector<record::DataFile> now = record::model_files(experiment);
   launch::require_fitting_weights(checkpoint, experiment, now, own_command("run " + path_word(run.config())));
-  if (!o.model_changed)
-    record::require_same_model(checkpoint, now,
-                               "--data-changed");
+  if (!o.model_changed) record::require_same_model(checkpoint, now, "--data-changed");
 }
 
 namespace {

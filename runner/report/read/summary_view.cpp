@@ -12,8 +12,8 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "config/text/source.h"
 #include "config/text/json_text.h"
+#include "config/text/source.h"
 #include "config/text/toml.h"
 #include "record/file/atomic_file.h"
 #include "record/file/input_file.h"
