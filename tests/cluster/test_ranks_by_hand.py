@@ -89,10 +89,10 @@ def comm_alone_by_hand(c):
 def elsewhere_by_hand(c):
     """rank 0 on a machine that MASTER_ADDR does not name, or at a port in use, is refused; nothing is started"""
     (ended,) = finish([rank_by_hand(c, 0, MASTER_ADDR="10.88.0.2")], code=2)
-    says_only(ended, "10.88.0.2:7777: cannot listen: Cannot assign requested address", "set them to an address of")
+    says_only(ended, "10.88.0.2:7777: cannot listen: Cannot assign requested address")
     listener = socket_of_another_program(c)
     (ended,) = finish([rank_by_hand(c, 0)], code=2)
-    says_only(ended, "127.0.0.1:7777: cannot listen: Address already in use", "a port that no other program uses")
+    says_only(ended, "127.0.0.1:7777: cannot listen: Address already in use")
     listener.kill()
     nothing_is_written(c)
 

@@ -68,7 +68,7 @@ TEST_CASE("validate refuses an experiment that no machine can start as run does"
             "over 2 ranks x 2 micro-batches"},
            {"indivisible over a number of ranks",
             "model = \"linear\"\ndataset = \"random_pairs\"\ndevice_pool = 3\nglobal_batch_size = 64\n",
-            "global_batch_size = 63 or 66; or give batch_size"},
+            "global_batch_size = 63 or 66"},
            {"an odd pool for groups of two",
             kHalves + "device_pool = [\"cpu\", \"cpu\", \"cpu\"]\ndevices_per_rank = 2\n",
             "3 devices cannot be divided into groups of 2"},
