@@ -19,7 +19,7 @@
 #include "config/experiment.h"
 #include "config/suggest.h"
 #include "config/text/source.h"
-#include "launch/library/version.h"
+#include "launch/library/libtorch.h"
 #include "launch/process/stop_signals.h"
 
 namespace ddp::commands {

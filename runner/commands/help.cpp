@@ -12,7 +12,7 @@
 
 #include "base/own_command.h"
 #include "commands/commands.h"
-#include "launch/library/version.h"
+#include "launch/library/libtorch.h"
 #include "report/text/table.h"
 
 namespace ddp::commands {

@@ -2,7 +2,7 @@
 
 #include "base/log.h"
 #include "base/own_command.h"
-#include "launch/plan/start.h"
+#include "launch/plan/plan.h"
 #include "launch/run/run_summary.h"
 #include "launch/run/train.h"
 #include "launch/start/probe.h"

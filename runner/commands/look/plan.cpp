@@ -16,7 +16,7 @@
 #include "commands/train/prepare.h"
 #include "launch/cluster/launcher.h"
 #include "launch/library/plugin.h"
-#include "launch/plan/start.h"
+#include "launch/plan/plan.h"
 #include "launch/start/held_data.h"
 
 namespace ddp::commands {

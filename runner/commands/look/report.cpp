@@ -14,7 +14,7 @@
 #include "commands/commands.h"
 #include "commands/options.h"
 #include "commands/use/unnamed_output.h"
-#include "launch/library/version.h"
+#include "launch/library/libtorch.h"
 #include "launch/start/held_data.h"
 #include "record/file/atomic_file.h"
 #include "record/run_directory.h"

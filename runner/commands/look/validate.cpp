@@ -20,7 +20,6 @@
 #include "launch/library/rank_library.h"
 #include "launch/plan/ineffective.h"
 #include "launch/plan/plan.h"
-#include "launch/plan/start.h"
 #include "launch/process/stop_signals.h"
 #include "rank/check.h"
 

@@ -10,7 +10,7 @@
 #include "launch/library/libtorch.h"
 #include "launch/library/plugin.h"
 #include "launch/plan/ineffective.h"
-#include "launch/plan/start.h"
+#include "launch/plan/plan.h"
 
 namespace ddp::commands {
 namespace {

@@ -19,7 +19,6 @@
 #include "config/text/compose.h"
 #include "launch/cluster/launcher.h"
 #include "launch/library/plugin.h"
-#include "launch/library/run_copy.h"
 #include "launch/run/run_summary.h"
 #include "record/saves/checkpoint_index.h"
 #include "record/saves/checkpoint_settings.h"

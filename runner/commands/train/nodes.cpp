@@ -7,7 +7,6 @@
 #include "commands/train/prepare.h"
 #include "launch/cluster/guest.h"
 #include "launch/library/plugin.h"
-#include "launch/library/run_copy.h"
 #include "rank/train.h"
 #include "record/saves/data_files.h"
 

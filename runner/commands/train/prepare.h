@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "launch/library/rank_library.h"
 #include "launch/plan/plan.h"
-#include "launch/plan/start.h"
 #include "launch/start/held_data.h"
 
 namespace ddp::commands {

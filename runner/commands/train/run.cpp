@@ -16,7 +16,7 @@
 #include "commands/train/resume.h"
 #include "config/text/compose.h"
 #include "launch/library/plugin.h"
-#include "launch/plan/start.h"
+#include "launch/plan/plan.h"
 #include "launch/run/train.h"
 #include "launch/start/held_data.h"
 #include "record/saves/checkpoint_settings.h"

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "config/difference.h"
 #include "launch/cluster/job.h"
-#include "launch/library/version.h"
+#include "launch/library/libtorch.h"
 #include "record/file/atomic_file.h"
 #include "record/saves/data_files.h"
 

@@ -21,7 +21,6 @@
 #include "config/option/option.h"
 #include "launch/library/libtorch.h"
 #include "launch/library/plugin_cache.h"
-#include "launch/library/version.h"
 #include "launch/process/child.h"
 #include "launch/process/stop_signals.h"
 #include "record/file/atomic_file.h"

@@ -11,7 +11,6 @@
 #include "base/file_descriptor.h"
 #include "base/installation.h"
 #include "base/paths.h"
-#include "launch/library/version.h"
 #include "launch/process/program.h"
 
 namespace ddp::launch {

@@ -6,6 +6,13 @@
 
 namespace ddp::launch {
 
+extern const char* const kVersion;  // the project's version, from CMakeLists.txt
+inline constexpr const char* kLibTorchVersion = "2.11.0";
+
+// Identifies the build: "0.1.0+1a2b3c4d5e6f", with a hash of all sources; and the compiler's version, because it also
+// affects the bits.
+std::string build_id();
+
 // Returns the folder that holds torch/ and nvidia/ of the LibTorch to load: DDP_LIBTORCH if it is set. Otherwise, for
 // an installed program, the folder above it (site-packages if pip installed both), then the download of
 // scripts/ddp-exp. Empty: the run path of libddp_rank.so decides. Throws ddp::Error (usage) if DDP_LIBTORCH holds no

@@ -1,4 +1,4 @@
-#include "launch/library/version.h"
+#include "launch/library/libtorch.h"
 
 #include "build_stamp.h"
 

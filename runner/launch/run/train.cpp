@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "base/own_command.h"
 #include "launch/cluster/node_watch.h"
-#include "launch/library/run_copy.h"
+#include "launch/library/plugin.h"
 #include "launch/run/run_summary.h"
 #include "launch/start/probe.h"
 #include "launch/watch/supervisor.h"

@@ -11,7 +11,7 @@
 #include "base/installation.h"
 #include "base/paths.h"
 #include "config/load.h"
-#include "launch/library/version.h"
+#include "launch/library/libtorch.h"
 #include "launch/start/probe.h"
 #include "rank/describe.h"
 #include "rank/hold.h"

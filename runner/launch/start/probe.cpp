@@ -9,7 +9,7 @@
 #include "base/installation.h"
 #include "base/paths.h"
 #include "config/check/files.h"
-#include "launch/library/version.h"
+#include "launch/library/libtorch.h"
 #include "launch/start/held_data.h"
 #include "rank/check.h"
 #include "record/file/atomic_file.h"

@@ -9,7 +9,6 @@
 #include "config/value.h"
 #include "launch/library/rank_library.h"
 #include "launch/plan/plan.h"
-#include "launch/plan/start.h"
 #include "rank/probe.h"
 #include "record/saves/data_files.h"
 
