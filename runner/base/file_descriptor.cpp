@@ -39,21 +39,8 @@ void FileDescriptor::close() {
 std::string errno_text(int error) { return std::generic_category().message(error); }
 
 std::string remedy_for_write(int error) {
-  switch (error) {
-    case ENOSPC:
-    case EDQUOT:
-      return "free space on this disk, and then repeat the command; a run continues with `" +
-             own_command("resume RUN") + "`";
-    case EROFS:
-    case EACCES:
-    case EPERM:
-      return "make the folder writable, or name another one; for results: --results DIR";
-    case ENOENT:
-    case ENOTDIR:
-      return "make the folder first, or name another one; for results: --results DIR";
-    default:
-      return "";
-  }
+  if (error != ENOSPC && error != EDQUOT) return "";
+  return "free space on this disk; a run continues with `" + own_command("resume RUN") + "`";
 }
 
 void write_all(int fd, const void* data, std::size_t size, const std::string& name) {

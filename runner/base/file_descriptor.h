@@ -35,7 +35,7 @@ class FileDescriptor {
 // Returns the text of errno for an error message: "No space left on device".
 std::string errno_text(int error);
 
-// Returns the remedy for an errno of a failed write to a disk: "" if it needs another one than space or permission.
+// Returns the remedy for an errno of a failed write: for a full disk; else "".
 std::string remedy_for_write(int error);
 
 // Writes all bytes, despite EINTR and short writes. Throws ddp::Error (training).

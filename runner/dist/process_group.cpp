@@ -1,9 +1,15 @@
 #include "dist/process_group.h"
 
 #include <dlfcn.h>
+#include <algorithm>
+#include <array>
+#include <cstdlib>
 #include <exception>
 #include <future>
+#include <iostream>
 #include <memory>
+#include <streambuf>
+#include <string_view>
 #include <thread>
 
 #include <c10/core/DeviceType.h>
@@ -16,7 +22,6 @@
 #include "base/error.h"
 #include "base/installation.h"
 #include "base/limits.h"
-#include "dist/meeting_noise.h"
 #include "dist/waiting.h"
 #include "dist/watched_group.h"
 
@@ -184,6 +189,52 @@ Groups join_on_one_machine(const Membership& m) {
   Groups groups;
   groups.main = owned_by_all(c10::make_intrusive<SharedGroup>(make_shared_memory(m), m.progress, m.rank, m.world_size));
   return groups;
+}
+
+// Parts of the messages, from torch/csrc/distributed/c10d/socket.cpp, TCPStore.cpp and Utils.hpp.
+constexpr std::array<std::string_view, 8> kNoise{"[c10d] The hostname of the client socket cannot be retrieved",
+                                                 "[c10d] The client socket has timed out",
+                                                 "[c10d] TCP client failed to connect/validate",
+                                                 "[c10d] waitForInput: ",
+                                                 "[c10d] recvValue failed on ",
+                                                 "[c10d] recvValueWithTimeout failed on ",
+                                                 "[c10d] recvVector failed on ",
+                                                 "[c10d] sendBytes failed on "};
+
+bool is_noise(std::string_view message) {
+  const std::string_view line = message.substr(0, message.find('\n'));
+  return std::any_of(kNoise.begin(), kNoise.end(),
+                     [line](std::string_view part) { return line.find(part) != std::string_view::npos; });
+}
+
+// Passes on to std::cerr's buffer what is no noise. LibTorch writes each message to std::cerr as one text.
+class WithoutNoise : public std::streambuf {
+ public:
+  explicit WithoutNoise(std::streambuf* out) : out_(out) {}
+
+ protected:
+  std::streamsize xsputn(const char* text, std::streamsize size) override {
+    return is_noise({text, static_cast<std::size_t>(size)}) ? size : out_->sputn(text, size);
+  }
+  int_type overflow(int_type c) override {
+    return traits_type::eq_int_type(c, traits_type::eof()) ? traits_type::not_eof(c)
+                                                           : out_->sputc(traits_type::to_char_type(c));
+  }
+  int sync() override { return out_->pubsync(); }
+
+ private:
+  std::streambuf* const out_;
+};
+
+// Leaves out of this process's stderr what c10d's store logs about its connections: that an address has no host name,
+// which is harmless, and lost or missing connections, sometimes with a C++ backtrace. The errors of join_process_groups
+// and of the collectives say the same with the rank's number. All other messages of LibTorch stay. A user who sets
+// TORCH_CPP_LOG_LEVEL sees everything.
+void leave_out_meeting_noise() {
+  if (std::getenv("TORCH_CPP_LOG_LEVEL") != nullptr) return;
+  // Never destroyed: LibTorch's threads may log until the process ends.
+  static auto* const filter = new WithoutNoise(std::cerr.rdbuf());
+  std::cerr.rdbuf(filter);
 }
 
 }  // namespace

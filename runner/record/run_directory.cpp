@@ -42,15 +42,6 @@ bool is_there(const fs::path& file) {
 
 bool is_run(const fs::path& folder) { return is_there(folder / "config.toml"); }
 
-// Returns the number of the best trial in the summary of a sweep; nothing if no trial has a value yet.
-std::optional<int> best_trial(const fs::path& summary) try {
-  const auto json = config::Value::parse(read_text(summary), nullptr, /*allow_exceptions=*/false);
-  const config::Value best = json.is_object() ? json.value("best", config::Value()) : config::Value();
-  return best.is_number_integer() ? std::optional(best.get<int>()) : std::nullopt;
-} catch (const std::exception&) {
-  return {};
-}
-
 bool is_sweep_folder(const fs::path& folder) { return !is_run(folder) && is_there(folder / "sweep.toml"); }
 
 // Returns the time at which the run or sweep in the folder began; nothing if the folder has neither.
@@ -243,10 +234,8 @@ bool RunDirectory::is_sweep() const { return is_sweep_folder(path_); }
 
 void RunDirectory::require_run() const {
   if (!is_sweep()) return;
-  const auto best = best_trial(summary());
   throw usage_error("this is a sweep, not a run", path_.string(),
-                    best ? "name one of its trials, such as the best: " + path_word(path_ / trial_folder(*best))
-                         : "name one of its trials: " + trials().string() + "/…");
+                    "name one of its trials: " + path_word(path_ / trial_folder(0)));
 }
 
 bool RunDirectory::is_locked() const {

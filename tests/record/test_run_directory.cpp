@@ -103,20 +103,19 @@ TEST_CASE("a full disk is reported with the name of the final file, and the reme
   CHECK_FALSE(fs::exists(file));
 }
 
-TEST_CASE("a file in a folder that is not there is reported with the remedy") {
+TEST_CASE("a file in a folder that is not there is reported with its name") {
   const Scratch scratch;
   const std::string error = error_of([&] { write_atomically(scratch.folder() / "gone" / "page.html", ""); });
   INFO(error);
-  CHECK(contains(error, "page.html: cannot create: No such file or directory\n  make the folder first"));
+  CHECK(contains(error, "page.html: cannot create: No such file or directory"));
 }
 
-TEST_CASE("a results folder below a file is refused with the option that names another") {
+TEST_CASE("a results folder below a file is refused") {
   const Scratch scratch;
   scratch.write("file", "");
   const std::string error = error_of([&] { RunDirectory::create(scratch.folder() / "file" / "results", "a", "1"); });
   INFO(error);
-  CHECK(contains(error, "cannot make the folder: Not a directory\n"));
-  CHECK(contains(error, "--results DIR"));
+  CHECK(contains(error, "cannot make the folder: Not a directory"));
 }
 
 TEST_CASE("a results folder that is a link to nowhere is refused with the link's target") {

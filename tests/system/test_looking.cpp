@@ -83,7 +83,7 @@ TEST_CASE("an empty list is reported on stderr and is not a failure, and a misty
            {{"list", "--sort", "train_los"}, "did you mean \"train_loss\"?"},
            {{"list", "--status", "fail"}, "did you mean \"failed\"?"},
            {{"list", "--where", "epochs"}, "is not a condition"},
-           {{"list", "--where", "train_loss=<0.5"}, "write <="},
+           {{"list", "--where", "train_loss=<0.5"}, "use one of < <="},
            {{"list", "--where", "train_loss<abc"}, "is a number"},
            {{"list", "--limit", "0"}, "--limit"},
            {{"list", "--limit", "-1"}, "--limit"},

@@ -278,13 +278,10 @@ TEST_CASE("a sweep in the place of a run is refused with its best trial") {
   const Workspace workspace;
   workspace.write("s.toml", kSweep);
   REQUIRE(workspace.run(sweep_arguments({"--set", "epochs=1"})).code == 0);
-  const int best = json_of(sweep_of(workspace).path() / "summary.json").at("best");
-  const std::string number = std::to_string(best);
   const Outcome exported = workspace.run({"export", "s/one", "w.safetensors"});
   INFO(exported.err);
   CHECK(exported.code == 2);
-  CHECK(contains(exported.err, "name one of its trials, such as the best: results/s/one/trials/" +
-                                   std::string(3 - number.size(), '0') + number));
+  CHECK(contains(exported.err, "name one of its trials: results/s/one/trials/000"));
 }
 
 }  // namespace ddp::system_test

@@ -11,13 +11,11 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "base/own_command.h"
 #include "base/paths.h"
 #include "config/text/json_text.h"
 #include "config/text/source.h"
 #include "record/file/atomic_file.h"
 #include "record/file/input_file.h"
-#include "record/run_directory.h"
 
 namespace ddp::record {
 namespace fs = std::filesystem;
@@ -260,15 +258,10 @@ Found first_whole(const std::function<std::vector<fs::path>()>& list) {
   return found;
 }
 
-std::string remedy_without_whole(const fs::path& checkpoints) {
-  return "bring one back from a copy, or train again in a new run: " +
-         own_command("run " + path_word(RunDirectory(checkpoints.parent_path()).config()));
-}
-
 fs::path require_found(const Found& found, const fs::path& checkpoints) {
   // Without this error the run would silently start over and lose checkpoints that a person may still repair.
   if (found.whole.empty() && found.damaged) {
-    throw usage_error("this run has no undamaged checkpoint", checkpoints.string(), remedy_without_whole(checkpoints));
+    throw usage_error("this run has no undamaged checkpoint", checkpoints.string());
   }
   return found.whole;
 }
@@ -297,8 +290,7 @@ void require_whole(const fs::path& checkpoint) {
   const fs::path checkpoints = checkpoint.parent_path();
   const std::vector<fs::path> all = up_to_latest(checkpoints);
   const bool has_whole = std::any_of(all.begin(), all.end(), [](const auto& one) { return damage_of(one).empty(); });
-  throw usage_error(damage, checkpoint.string(),
-                    has_whole ? "use the newest whole checkpoint: --from latest" : remedy_without_whole(checkpoints));
+  throw usage_error(damage, checkpoint.string(), has_whole ? "use the newest whole checkpoint: --from latest" : "");
 }
 
 }  // namespace ddp::record

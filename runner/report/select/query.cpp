@@ -42,14 +42,6 @@ std::optional<double> number_in(std::string_view word) {
   return number && !std::isnan(*number) ? number : std::nullopt;
 }
 
-// Suggests the comparison that a mistyped one probably means.
-std::string meant_by(std::string_view comparison) {
-  if (comparison == "=<") return "write <=";
-  if (comparison == "=>") return "write >=";
-  if (comparison == "=!" || comparison == "<>" || comparison == "!") return "write !=";
-  return "use one of < <= > >= = !=";
-}
-
 class ConditionReader {
  public:
   explicit ConditionReader(const std::string& text) : text_(text) {}
@@ -82,7 +74,7 @@ class ConditionReader {
       fail(begin, "a comparison is missing", "give a key, one of < <= > >= = !=, and a value: --where 'val_loss<0.3'");
     }
     if (std::find(kComparisons.begin(), kComparisons.end(), found) == kComparisons.end()) {
-      fail(begin, config::in_quotes(found) + " is not a comparison", meant_by(found));
+      fail(begin, config::in_quotes(found) + " is not a comparison", "use one of < <= > >= = !=");
     }
     return found == "==" ? "=" : found;
   }
