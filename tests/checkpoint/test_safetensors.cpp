@@ -46,10 +46,10 @@ class ScratchFile {
 };
 
 record::Digest write_image(const fs::path& file, const NamedTensors& tensors) {
-  SnapshotBytes bytes;
-  bytes.begin(tensors);
-  bytes.finish();
-  return bytes.write(file);
+  SnapshotBytes kept;
+  kept.begin(tensors);
+  kept.finish();
+  return kept.write(file);
 }
 
 // A file with this header and this many bytes of data.
@@ -138,12 +138,12 @@ TEST_CASE("a mapped tensor takes no memory before it is read and outlives its fi
 
 TEST_CASE("an image that held more data before is written with its current content") {
   const ScratchFile file;
-  SnapshotBytes bytes;
+  SnapshotBytes kept;
   for (const std::int64_t size : {3'000'001, 1'000'003, 5, 2'000'000}) {
     const at::Tensor tensor = at::randn({size});
-    bytes.begin({{"x", tensor}});
-    bytes.finish();
-    const record::Digest written = bytes.write(file.path());
+    kept.begin({{"x", tensor}});
+    kept.finish();
+    const record::Digest written = kept.write(file.path());
     CHECK(written.bytes == fs::file_size(file.path()));
     CHECK(written.hash == record::hash_hex_of(file.path()));
     CHECK(at::equal(format::read_safetensors(file.path()).at(0).second, tensor));
@@ -154,26 +154,26 @@ TEST_CASE("memory reserved for an image is present before anything is copied") {
   const ScratchFile file;
   const at::Tensor tensor = at::randn({8'000'000});
   const auto bytes = static_cast<std::int64_t>(tensor.nbytes());
-  SnapshotBytes bytes;
+  SnapshotBytes kept;
   const std::int64_t before = resident();
-  bytes.reserve({{"x", tensor}});
+  kept.reserve({{"x", tensor}});
   const std::int64_t reserved = resident();
   CHECK(reserved - before > bytes * 9 / 10);
-  bytes.begin({{"x", tensor}});
-  bytes.finish();
+  kept.begin({{"x", tensor}});
+  kept.finish();
   CHECK(resident() - reserved < bytes / 10);
-  bytes.write(file.path());
+  kept.write(file.path());
   CHECK(at::equal(format::read_safetensors(file.path()).at(0).second, tensor));
 }
 
 TEST_CASE("a tensor that changes after it was taken is written with its old values") {
   const ScratchFile file;
-  SnapshotBytes bytes;
+  SnapshotBytes kept;
   const at::Tensor tensor = at::arange(7, at::kFloat);
-  bytes.begin({{"x", tensor}});
-  bytes.finish();
+  kept.begin({{"x", tensor}});
+  kept.finish();
   tensor.fill_(-1);
-  bytes.write(file.path());
+  kept.write(file.path());
   CHECK(at::equal(format::read_safetensors(file.path()).at(0).second, at::arange(7, at::kFloat)));
 }
 
