@@ -9,7 +9,7 @@ set(contracts
   datasets/dataset.h datasets/arrays.h datasets/draws.h datasets/files.h datasets/histogram.h datasets/in_memory.h
   datasets/transform/transform.h datasets/transform/random_apply.h datasets/transform/arguments.h datasets/image/mix.h
   format/mapped_file.h format/npy.h format/npz.h format/safetensors.h format/table.h
-  format/image.h format/tar.h
+  format/image.h
   tokenize/tokenizer.h tokenize/utf8.h
   train/loss/loss.h train/loss/classes.h train/metrics/metric.h train/optim/optimizer.h train/states/saved_state.h
   schedule/scheduler.h)

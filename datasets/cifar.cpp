@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "datasets/image/image_set.h"
-#include "datasets/image/pixel_source.h"
+#include "datasets/image/image_source.h"
 #include "record/file/atomic_file.h"
 #include "record/file/input_file.h"
 

@@ -5,20 +5,85 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
 
+#include "config/experiment.h"
 #include "config/registry.h"
-#include "datasets/batch.h"
-#include "datasets/context.h"
-#include "datasets/micro_batch_position.h"
+#include "config/value.h"
+#include "datasets/draws.h"
+#include "model/named_tensors.h"
+
+namespace ddp::datasets {
+
+// Samples and their targets. Every tensor has one row per sample.
+struct Batch {
+  NamedTensors inputs;   // [n, …] each, in the order of the model's inputs
+  NamedTensors targets;  // [n, …] each, or class indices [n] (int64)
+
+  Batch() = default;
+  // One input, named "input", and one target, named "target".
+  Batch(at::Tensor input, at::Tensor target) {
+    inputs.emplace_back("input", std::move(input));
+    targets.emplace_back("target", std::move(target));
+  }
+  Batch(NamedTensors given_inputs, NamedTensors given_targets)
+      : inputs(std::move(given_inputs)), targets(std::move(given_targets)) {}
+
+  std::int64_t samples() const { return inputs.front().second.size(0); }
+
+  // The first `count` samples, in the same memory.
+  Batch first(std::int64_t count) const {
+    Batch part;
+    for (const auto& [name, tensor] : inputs) part.inputs.emplace_back(name, tensor.narrow(0, 0, count));
+    for (const auto& [name, tensor] : targets) part.targets.emplace_back(name, tensor.narrow(0, 0, count));
+    return part;
+  }
+};
+
+class Dataset;
+
+// The use of a dataset: training, evaluation during training (validation), evaluation at the end (test), or prediction.
+// Only training augments. A prediction does not read targets, and its files need not have any.
+enum class Role { train, validation, test, prediction };
+
+// The facts about a run that a dataset is built with. Paths in the dataset's options are absolute.
+struct Context {
+  Role role = Role::train;
+  // The loss of the run. It decides the kind of the targets: classes (cross_entropy, nll), 0 or 1 (bce_with_logits), or
+  // numbers.
+  std::string loss = {};
+  // The class of targets that do not count; it is not one of the classes.
+  std::int64_t ignored_target = config::kIgnoredByDefault;
+  // The preprocessing fitted on the training data (Dataset::preprocessing), for validation, test and prediction. Null:
+  // this dataset fits it.
+  config::Value preprocessing = nullptr;
+  // The preprocessing comes from a checkpoint. Options of the dataset do not change it, so no error advises to.
+  bool trained_before = false;
+  // The shares that a dataset with the trait {"splits_itself", true} holds out. The order is: training part, validation
+  // part, test part.
+  double validation_share = 0;
+  double test_share = 0;
+  // The tensors that a dataset with these options and this role keeps in memory (Dataset::held). One process of this
+  // node prepared them, and all ranks map them. Empty: the dataset reads its files.
+  NamedTensors held = {};
+  // The training dataset with the same options, if the dataset splits itself: this role uses another part of the data
+  // that the training dataset has read. Null: the dataset reads its files.
+  std::shared_ptr<const Dataset> trained = nullptr;
+  // The option `transforms` was given for this validation or test set. Otherwise the set uses the training's
+  // transforms, without the random ones or with their replacements.
+  bool own_transforms = false;
+  int rank = 0;
+  int world_size = 1;
+  std::uint64_t seed = 0;  // the run's seed; the key of Draws for augmentation and sampling
+};
 
 // The contract of a dataset. A dataset is one file in this folder: a class, a struct of its options, and a call of
 // registry().add with a function that builds the dataset from the options and the context. The trait "loss" names the
 // loss that fits the targets. The trait {"predicts_from", OPTION} names the option with the files; `predict` replaces
 // it with its inputs.
-namespace ddp::datasets {
 
 // The class of a sample whose target does not count. No data have this number as a class.
 inline constexpr std::int64_t kNoClass = std::numeric_limits<std::int64_t>::min();

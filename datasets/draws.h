@@ -3,12 +3,37 @@
 #include <cmath>
 #include <cstdint>
 #include <numbers>
+#include <utility>
 
 #include <ATen/core/PhiloxRNGEngine.h>
 
-#include "datasets/micro_batch_position.h"
+#include "config/value.h"
 
 namespace ddp::datasets {
+
+// The position of a micro-batch in a run.
+struct MicroBatchPosition {
+  std::int64_t step = 0;         // of the run, below 2^32
+  std::int64_t micro_batch = 0;  // of the step, below 2^23
+  int rank = 0;                  // below 2^16
+};
+
+// Receives the random values of a transform, under the names of v2's make_params, and stores them in the listener.
+// Without a listener it drops them.
+class DrawLog {
+ public:
+  DrawLog() = default;
+  explicit DrawLog(config::Value& listener) : listener_(&listener) {}
+
+  template <class T>
+  void operator()(const char* name, T&& value) const {
+    if (listener_) (*listener_)[name] = std::forward<T>(value);
+  }
+  bool has_listener() const { return listener_ != nullptr; }
+
+ private:
+  config::Value* listener_ = nullptr;
+};
 
 // The random numbers of one sample in one epoch, or at one place of a run: Philox4x32-10 (Salmon et al. 2011), keyed by
 // the seed, with the epoch or place and the sample in its counter. The numbers are the same on every rank, in every

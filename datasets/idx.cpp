@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "datasets/image/image_set.h"
-#include "datasets/image/pixel_source.h"
+#include "datasets/image/image_source.h"
 
 namespace ddp::datasets {
 namespace {

@@ -6,10 +6,9 @@
 
 #include "base/error.h"
 #include "datasets/files.h"
-#include "datasets/image/file_source.h"
-#include "datasets/image/folder_listing.h"
 #include "datasets/image/image_set.h"
-#include "datasets/image/pixel_source.h"
+#include "datasets/image/image_source.h"
+#include "datasets/image/listing.h"
 
 namespace ddp::datasets {
 namespace {

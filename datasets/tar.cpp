@@ -10,9 +10,8 @@
 #include "base/error.h"
 #include "datasets/files.h"
 #include "datasets/image/image_set.h"
-#include "datasets/image/name_list.h"
-#include "datasets/image/pixel_source.h"
-#include "datasets/image/tar_index.h"
+#include "datasets/image/image_source.h"
+#include "datasets/image/listing.h"
 #include "record/file/input_file.h"
 
 namespace ddp::datasets {

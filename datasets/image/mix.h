@@ -8,10 +8,8 @@
 #include <ATen/core/Tensor.h>
 
 #include "config/registry.h"
-#include "datasets/batch.h"
+#include "datasets/dataset.h"
 #include "datasets/draws.h"
-#include "datasets/micro_batch_position.h"
-#include "datasets/transform/draw_log.h"
 
 // Ways to mix the images and labels of a micro-batch: the option `mix` of image datasets. Each way registers itself.
 namespace ddp::datasets {

@@ -10,7 +10,6 @@
 #include "datasets/files.h"
 #include "datasets/in_memory.h"
 #include "datasets/table/encoder.h"
-#include "datasets/table/preview.h"
 
 namespace ddp::datasets {
 namespace {
@@ -25,7 +24,7 @@ class TableDataset : public MapDataset {
     OpenTables opened;
     const std::vector<format::ColumnInfo> columns = columns_of(files_, how_, opened);
     encoder_ = context.preprocessing.is_null()
-                   ? choose_columns(options_, columns, context.loss, how_, files_.front().string())
+                   ? choose_columns(options_, columns, context.loss, files_.front().string())
                    : encoder_from_json(context.preprocessing);
     encoder_.loss = context.loss;
     encoder_.given_classes = given_classes(options_);
@@ -44,7 +43,7 @@ class TableDataset : public MapDataset {
 
   void fit(const at::Tensor& samples) override {
     datasets::fit(encoder_, table_, samples, options_);
-    warnings_ = warnings_of_fit(encoder_, table_, options_, samples.numel());
+    warnings_ = warnings_of_fit(encoder_, table_, samples.numel());
     encode_all();
   }
 

@@ -1,9 +1,23 @@
 #include "datasets/table/encoder.h"
 
+#include <cmath>
+#include <limits>
+
 #include "base/error.h"
+#include "datasets/table/scaler.h"
 
 namespace ddp::datasets {
 namespace {
+
+constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
+
+// scikit-learn's _is_constant_feature: true if the variance may be nothing but rounding errors.
+bool is_constant(double variance, double mean, double count) {
+  const double rounding = count * mean * kEpsilon;
+  return variance <= count * kEpsilon * variance + rounding * rounding;
+}
+
+constexpr const char* kNames[] = {"none", "standard", "minmax"};
 
 constexpr const char* kTableKind = "table";
 constexpr const char* kKinds[] = {"classes", "binary", "numbers"};
@@ -17,6 +31,32 @@ std::string if_target_is_text(const Encoder& e) {
 }
 
 }  // namespace
+
+Scale::Kind scale_named(const std::string& name) {
+  return name == "standard" ? Scale::Kind::standard : name == "minmax" ? Scale::Kind::minmax : Scale::Kind::none;
+}
+
+config::Value to_json(const Scale& scale) {
+  return {{"kind", kNames[static_cast<int>(scale.kind)]}, {"shift", scale.shift}, {"factor", scale.factor}};
+}
+
+Scale scale_from_json(const config::Value& json) {
+  return {.kind = scale_named(json.at("kind").get<std::string>()),
+          .shift = json.at("shift").get<double>(),
+          .factor = json.at("factor").get<double>()};
+}
+
+Scale ColumnFit::scale(Scale::Kind kind) const {
+  if (kind == Scale::Kind::none || count_ == 0) return {};
+  const auto count = static_cast<double>(count_);
+  if (kind == Scale::Kind::standard) {
+    const double variance = (squares_ - deviations_ * deviations_ / count) / count;
+    return {.kind = kind, .shift = mean_, .factor = is_constant(variance, mean_, count) ? 1.0 : std::sqrt(variance)};
+  }
+  const double range = most_ - least_;
+  const double factor = 1.0 / (range < 10 * kEpsilon ? 1.0 : range);
+  return {.kind = kind, .shift = 0.0 - least_ * factor, .factor = factor};
+}
 
 TargetKind target_kind(const std::string& loss) {
   if (loss == "cross_entropy" || loss == "nll") return TargetKind::classes;
@@ -34,14 +74,9 @@ bool Encoder::refuses_missing(const Feature& feature) const {
   return missing == "error" && !feature.is_category;
 }
 
-std::string Encoder::if_missing(const Feature& feature) const {
-  if (feature.name.empty() && !trained_before) {
-    return "add \"\" to dataset.drop, which leaves out the column without a name, or remove the delimiter at the end "
-           "of each line";
-  }
+std::string Encoder::if_missing() const {
   if (keeps_rows && missing == "drop") {
-    return "fill these cells in the file, or remove their rows: the model was trained without such rows "
-           "(dataset.missing = \"drop\")";
+    return "fill these cells in the file, or remove their rows: the model was trained without such rows";
   }
   if (trained_before) return "fill these cells in the file, or train again with dataset.missing = \"mean\" or \"zero\"";
   return "fill such cells with dataset.missing = \"mean\" or \"zero\", or remove their rows with \"drop\"";
@@ -55,7 +90,7 @@ std::vector<format::WantedColumn> Encoder::wanted(bool with_targets) const {
         {.name = f.name,
          .type = f.is_category ? CellType::text : CellType::number,
          .if_text = trained_before ? "train again without it: the model was trained on numbers in it" : "",
-         .if_missing = refuses_missing(f) ? if_missing(f) : ""});
+         .if_missing = refuses_missing(f) ? if_missing() : ""});
   }
   if (!with_targets) return columns;
   for (const std::string& name : targets) {
@@ -63,8 +98,7 @@ std::vector<format::WantedColumn> Encoder::wanted(bool with_targets) const {
                        .type = kind == TargetKind::classes ? CellType::text : CellType::number,
                        .never_missing = given_classes,
                        .if_text = if_target_is_text(*this),
-                       .if_missing = "remove the rows without a target",
-                       .if_absent = "it is the target: for rows without a target use predict"});
+                       .if_missing = "remove the rows without a target"});
   }
   return columns;
 }

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
 
+#include "datasets/dataset.h"
 #include "datasets/table/options.h"
 #include "datasets/table/scaler.h"
 #include "datasets/table/table.h"
@@ -52,7 +54,7 @@ struct Encoder {
   // Is a missing cell of this feature an error?
   bool refuses_missing(const Feature& feature) const;
   // The remedy for a missing cell of a feature.
-  std::string if_missing(const Feature& feature) const;
+  std::string if_missing() const;
   // The columns to read: features, then targets. Categories and classes are read as text.
   std::vector<format::WantedColumn> wanted(bool with_targets) const;
 };
@@ -63,20 +65,19 @@ bool is_table(const config::Value& preprocessing);
 // Makes an encoder from the result of to_json. Throws ddp::Error (usage) if the JSON is damaged.
 Encoder encoder_from_json(const config::Value& json);
 
-// Chooses features and targets among the columns of the files; the encoder is not fitted. `file`, `how`: the first file
-// and its options, for errors. Throws one ddp::Error (usage) that names each column that does not exist and each column
+// Chooses features and targets among the columns of the files; the encoder is not fitted. `file`: the first file,
+// for errors. Throws one ddp::Error (usage) that names each column that does not exist and each column
 // with two roles; or an error if no feature is left.
 Encoder choose_columns(const TableSection& options, const std::vector<format::ColumnInfo>& columns,
-                       const std::string& loss, const format::TableOptions& how, const std::string& file);
+                       const std::string& loss, const std::string& file);
 
 // Fits an encoder on these rows (int64 [n], ascending) of a table with the columns wanted(true).
 void fit(Encoder& encoder, const Table& table, const at::Tensor& rows, const TableSection& options);
 
-// Returns warnings about an encoder that was fitted on this number of rows of the table: columns in which nearly every
-// row has a value of its own, no row has a value, or the value is the row's number; a target of one class; categories
-// that are no features.
-std::vector<std::string> warnings_of_fit(const Encoder& encoder, const Table& table, const TableSection& options,
-                                         std::int64_t rows);
+// Returns warnings about an encoder that was fitted on this number of rows of the table: a target in which nearly every
+// row has a value of its own or all rows have the same one, a column in which no row has a value, or the value is the
+// row's number.
+std::vector<std::string> warnings_of_fit(const Encoder& encoder, const Table& table, std::int64_t rows);
 
 // The cells of a category column whose values the training rows do not have, or that count as missing by the default of
 // missing_values though they are not empty.
@@ -110,5 +111,19 @@ at::Tensor numbers_of(const Table& table, std::size_t column, const ValueNames& 
 
 // Returns the distinct values of a text column in these rows, sorted; numbers by value.
 ValueNames distinct_values(const Table& table, std::size_t column, const at::Tensor& rows);
+
+// Describes a table for Dataset::describe. A column: {"name", "role" ("feature" or "target"), "type" ("number",
+// "category", "class" or "binary")}; a category also has "values", the first 50, and "value_count".
+config::Value describe_table(const Encoder& encoder, std::int64_t rows);
+
+// Reads a table again, for Dataset::preview:
+//   "rows": {"columns", "before": a list of cells for each of the first 20 rows; "encoded", "after": the encoded names
+//     and numbers of the same rows; "columns_left_out", "encoded_left_out"}
+//   "histograms": for each column {"name", "missing" (in all rows)}, and for numbers the members of Histogram::to_json,
+//     for names "values": [{"value", "count"}, …] with the 20 most frequent ones, and "value_count"
+//   "histograms_left_out"
+// `encoded`: the dataset of these rows; `training`: the training rows, int64 [n]. Throws what read_table throws.
+config::Value preview_table(const Encoder& encoder, const std::vector<std::filesystem::path>& files,
+                            const format::TableOptions& how, const MapDataset& encoded, const at::Tensor& training);
 
 }  // namespace ddp::datasets

@@ -1,13 +1,121 @@
 #include <algorithm>
+#include <array>
+#include <cctype>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <ATen/Parallel.h>
 
 #include "base/error.h"
+#include "config/suggest.h"
+#include "config/text/source.h"
 #include "datasets/table/encoder.h"
 
 namespace ddp::datasets {
 namespace {
+
+bool holds(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::vector<std::string> texts_of(const config::Value& one_or_more) {
+  if (one_or_more.is_string()) return {one_or_more.get<std::string>()};
+  return one_or_more.get<std::vector<std::string>>();
+}
+
+// An option that names columns; `key` is the place of its first name if it is no list.
+struct Named {
+  std::string key;
+  bool is_list = true;
+  std::vector<std::string> names;
+
+  std::string key_of(std::size_t i) const { return is_list ? key + "[" + std::to_string(i) + "]" : key; }
+};
+
+// Collects the mistakes in the names of columns, to report them in one error. A line after the first one begins with
+// the key of its option, which the parent replaces by the key's place.
+class WrongNames {
+ public:
+  WrongNames(const std::vector<format::ColumnInfo>& columns, const std::string& file) : file_(file) {
+    for (const auto& column : columns) columns_.push_back(column.name);
+  }
+
+  void require_there(const Named& option) {
+    for (std::size_t i = 0; i < option.names.size(); ++i) {
+      const std::string& name = option.names[i];
+      if (holds(columns_, name)) continue;
+      unknown_ = true;
+      const std::string near = config::nearest(name, columns_);
+      add(option.key_of(i), file_ + " has no column " + config::in_quotes(name) + ", which " + option.key + " names" +
+                                (near.empty() ? "" : "; did you mean " + config::in_quotes(near) + "?"));
+    }
+  }
+
+  // Reports the names of `option` that `other` names too.
+  void require_apart(const Named& option, const Named& other, const std::string& why) {
+    for (std::size_t i = 0; i < option.names.size(); ++i) {
+      const std::string& name = option.names[i];
+      if (!holds(other.names, name)) continue;
+      add(option.key_of(i),
+          "column " + config::in_quotes(name) + " is in " + option.key + " and in " + other.key + why);
+    }
+  }
+
+  void require_none() const {
+    if (text_.empty()) return;
+    throw usage_error(text_, key_, unknown_ ? columns_in_words() : "give each column one role");
+  }
+
+ private:
+  void add(const std::string& key, const std::string& what) {
+    text_ += text_.empty() ? what : "\n  " + key + ": " + what;
+    if (key_.empty()) key_ = key;
+  }
+
+  std::string columns_in_words() const {
+    std::string text;
+    for (const std::string& name : columns_) text += (text.empty() ? "columns: " : ", ") + config::printable(name);
+    return text;
+  }
+
+  const std::string file_;
+  std::vector<std::string> columns_;
+  std::string text_;
+  std::string key_;
+  bool unknown_ = false;
+};
+
+void check_names(const TableSection& o, const std::vector<std::string>& targets,
+                 const std::vector<format::ColumnInfo>& columns, const std::string& file) {
+  const Named target{.key = "dataset.target", .is_list = o.target.is_array(), .names = targets};
+  const Named features{.key = "dataset.features", .names = o.features};
+  const Named drop{.key = "dataset.drop", .names = o.drop};
+  const Named categories{.key = "dataset.categories", .names = o.categories};
+  WrongNames wrong(columns, file);
+  for (const Named* const option : {&target, &features, &drop, &categories}) wrong.require_there(*option);
+  wrong.require_apart(features, target, ": the model must not see what it predicts");
+  wrong.require_apart(categories, target, ": a target of classes needs no category, only a loss for classes");
+  wrong.require_apart(drop, features, "");
+  wrong.require_none();
+}
+
+// Is it a column of pandas' index, which numbers the rows? pandas reads a first column without a name as "Unnamed: 0".
+bool is_index(const std::string& name, bool is_first) {
+  return (is_first && (name.empty() || name == "Unnamed: 0")) || name.starts_with("__index_level_");
+}
+
+[[noreturn]] void refuse_index(const std::string& name, const std::vector<std::string>& drop, const std::string& file) {
+  std::string left_out;
+  for (const std::string& one : drop) left_out += config::in_quotes(one) + ", ";
+  left_out += config::in_quotes(name);
+  throw usage_error(name.empty() ? "the first column has no name, as the index that pandas writes"
+                                 : "column " + config::in_quotes(name) + " is the index that pandas wrote",
+                    file,
+                    "leave it out with dataset.drop = [" + left_out + "], or name the columns to predict from in " +
+                        "dataset.features");
+}
 
 using format::ColumnCells;
 
@@ -81,7 +189,73 @@ void fit_targets(Encoder& e, const Table& table, const std::vector<bool>& mask, 
   }
 }
 
+using format::ColumnCells;
+
+constexpr std::int64_t kManyValues = 20;  // fewer may be the classes of a tiny table
+
+// Calls `visit` with each present number of a column, in the order of the rows, until it returns false. Returns whether
+// it always returned true.
+template <class Visit>
+bool all_numbers(const Table& table, std::size_t column, const Visit& visit) {
+  for (const Table::Piece& piece : table.pieces) {
+    const ColumnCells& cells = piece.chunk.columns[column];
+    for (std::int64_t r = 0; r < piece.chunk.rows; ++r) {
+      if (!cells.is_missing(r) && !visit(cells.numbers[r])) return false;
+    }
+  }
+  return true;
+}
+
+bool holds_nothing(const Table& table, std::size_t column) {
+  return all_numbers(table, column, [](double) { return false; });
+}
+
+// Is each number one more than the number before it?
+bool counts_rows(const Table& table, std::size_t column) {
+  std::optional<double> before;
+  const bool counts = all_numbers(table, column, [&](double number) {
+    const bool follows = !before || number == *before + 1;
+    before = number;
+    return follows;
+  });
+  return counts && table.rows >= kManyValues;
+}
+
+// Names that programs and people give to the number of a row.
+bool may_be_an_id(const std::string& name) {
+  static constexpr std::array kNamesOfIds = {"id", "index", "row", "row_id", "rownum"};
+  std::string lower = name;
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  return std::find(kNamesOfIds.begin(), kNamesOfIds.end(), lower) != kNamesOfIds.end();
+}
+
 }  // namespace
+
+Encoder choose_columns(const TableSection& o, const std::vector<format::ColumnInfo>& columns, const std::string& loss,
+                       const std::string& file) {
+  Encoder e;
+  e.missing = o.missing;
+  e.kind = target_kind(loss);
+  e.targets = texts_of(o.target);
+  if (e.targets.empty()) throw usage_error("is empty", "dataset.target", "name the column to predict");
+  check_names(o, e.targets, columns, file);
+  if (e.kind == TargetKind::classes && e.targets.size() != 1) {
+    throw usage_error("the loss \"" + loss + "\" takes one column of classes, not " + std::to_string(e.targets.size()),
+                      "dataset.target", "name one column; loss = \"mse\" takes several columns of numbers");
+  }
+  for (const auto& column : columns) {
+    const bool chosen = o.features.empty() || holds(o.features, column.name);
+    if (!chosen || holds(o.drop, column.name) || holds(e.targets, column.name)) continue;
+    if (o.features.empty() && is_index(column.name, &column == &columns.front()))
+      refuse_index(column.name, o.drop, file);
+    Encoder::Feature feature;
+    feature.name = column.name;
+    feature.is_category = holds(o.categories, column.name);
+    e.features.push_back(std::move(feature));
+  }
+  if (e.features.empty()) throw usage_error("leaves no column to predict from", file, "see dataset.features and drop");
+  return e;
+}
 
 void fit(Encoder& e, const Table& table, const at::Tensor& rows, const TableSection& options) {
   std::vector<bool> mask = mask_of(rows, table.rows);
@@ -121,6 +295,35 @@ at::Tensor numbers_of(const Table& table, std::size_t column, const ValueNames& 
     }
   }
   return numbers;
+}
+
+std::vector<std::string> warnings_of_fit(const Encoder& e, const Table& table, std::int64_t rows) {
+  const auto are_too_many = [&](const ValueNames& values) {
+    return values.size() >= kManyValues && values.size() * 2 > rows;
+  };
+  const auto counts = [&](const ValueNames& values) {
+    return std::to_string(values.size()) + " values in " + std::to_string(rows) + " training rows";
+  };
+  std::vector<std::string> warnings;
+  if (e.kind == TargetKind::classes && e.given_classes.empty() && are_too_many(e.classes)) {
+    warnings.push_back("the target \"" + e.targets.front() + "\" has " + counts(e.classes) + "" +
+                       (e.classes.is_numeric() ? "; to predict a number, give loss = \"mse\"" : ""));
+  }
+  if (e.kind == TargetKind::classes && e.classes.size() == 1) {
+    warnings.push_back("the target \"" + e.targets.front() + "\" has one value in all training rows, \"" +
+                       e.classes.names().front() + "\": there is nothing to tell apart");
+  }
+  for (std::size_t i = 0; i < e.features.size(); ++i) {
+    if (e.features[i].is_category) continue;
+    const std::string column = "the column \"" + e.features[i].name + "\"";
+    if (holds_nothing(table, i)) {
+      warnings.push_back(column + " has no value in any row; leave it out with dataset.drop");
+    } else if (may_be_an_id(e.features[i].name) && counts_rows(table, i)) {
+      warnings.push_back(column + " counts the rows, which says nothing about other rows; leave it out with " +
+                         "dataset.drop = [\"" + e.features[i].name + "\"]");
+    }
+  }
+  return warnings;
 }
 
 }  // namespace ddp::datasets

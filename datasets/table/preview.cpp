@@ -1,4 +1,4 @@
-#include "datasets/table/preview.h"
+#include "datasets/table/encoder.h"
 
 #include <algorithm>
 #include <charconv>

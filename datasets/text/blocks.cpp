@@ -1,15 +1,46 @@
 #include "datasets/text/blocks.h"
 
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
+#include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 
 #include "base/error.h"
 #include "datasets/draws.h"
-#include "datasets/text/preview.h"
+#include "tokenize/tokenizer.h"
 
 namespace ddp::datasets {
 namespace {
+
+// No vocabulary is larger. Larger numbers show that a file was read with the wrong dtype.
+constexpr std::int64_t kGreatestToken = (1 << 24) - 1;
+
+// Calls the function with a pointer to the stored numbers of a piece.
+template <class Function>
+void with_numbers(const at::Tensor& piece, Function function) {
+  switch (piece.scalar_type()) {
+    case at::kByte:
+      return function(piece.const_data_ptr<std::uint8_t>());
+    case at::kShort:
+      return function(piece.const_data_ptr<std::int16_t>());
+    case at::kUInt16:
+      return function(piece.const_data_ptr<std::uint16_t>());
+    case at::kInt:
+      return function(piece.const_data_ptr<std::int32_t>());
+    case at::kUInt32:
+      return function(piece.const_data_ptr<std::uint32_t>());
+    case at::kLong:
+      return function(piece.const_data_ptr<std::int64_t>());
+    default:
+      throw usage_error("tokens cannot be of type " + std::string(c10::toString(piece.scalar_type())));
+  }
+}
 
 constexpr const char* kBlocks = "blocks";
 constexpr const char* kRandom = "random";
@@ -132,7 +163,138 @@ class TokenOffsets final : public OfTokens<PlacedDataset> {
   const std::uint64_t seed_;
 };
 
+using config::Value;
+
+constexpr std::int64_t kBlocksShown = 4;
+constexpr std::int64_t kTokensShown = 400;  // of a block
+constexpr std::int64_t kTokensCounted = 10'000'000;
+constexpr std::int64_t kCountedAtOnce = 1 << 16;
+constexpr std::size_t kFrequent = 20;
+
+// The texts of single tokens. A token that is only a part of a character becomes its bytes: "E2 80".
+class TokenTexts {
+ public:
+  explicit TokenTexts(const Value& tokenizer) {
+    if (tokenizer.is_object()) tokenizer_ = tokenize::tokenizer_from_json(tokenizer).tokenizer;
+  }
+
+  Value of(std::int64_t id) const {
+    if (!tokenizer_) return {};
+    const std::string text = tokenizer_->decode({&id, 1});
+    try {
+      tokenize::require_utf8({.bytes = text, .sources = {}});
+      return text;
+    } catch (const Error&) {
+      return in_hexadecimal(text);
+    }
+  }
+
+ private:
+  static std::string in_hexadecimal(const std::string& bytes) {
+    std::string text;
+    for (const char byte : bytes) {
+      char digits[4];
+      std::snprintf(digits, sizeof digits, text.empty() ? "%02X" : " %02X", static_cast<unsigned char>(byte));
+      text += digits;
+    }
+    return text;
+  }
+
+  std::shared_ptr<const tokenize::Tokenizer> tokenizer_;
+};
+
+Value blocks_of(const at::Tensor& inputs, const TokenTexts& texts) {
+  Value blocks = Value::array();
+  const std::int64_t length = std::min(kTokensShown, inputs.size(1));
+  for (std::int64_t i = 0; i < std::min(kBlocksShown, inputs.size(0)); ++i) {
+    const auto* ids = inputs.const_data_ptr<std::int64_t>() + i * inputs.size(1);
+    Value block = Value::array();
+    for (std::int64_t k = 0; k < length; ++k) block.push_back({{"id", ids[k]}, {"text", texts.of(ids[k])}});
+    blocks.push_back(std::move(block));
+  }
+  return blocks;
+}
+
+Value most_frequent(const Tokens& tokens, std::int64_t counted, const TokenTexts& texts) {
+  std::unordered_map<std::int64_t, std::int64_t> counts;
+  std::vector<std::int64_t> some(static_cast<std::size_t>(kCountedAtOnce));
+  for (std::int64_t begin = 0; begin < counted; begin += kCountedAtOnce) {
+    const std::int64_t size = std::min(kCountedAtOnce, counted - begin);
+    tokens.copy(begin, size, some.data());
+    for (std::int64_t k = 0; k < size; ++k) ++counts[some[static_cast<std::size_t>(k)]];
+  }
+  std::vector<std::pair<std::int64_t, std::int64_t>> order;  // (negative count, id): the lowest id of a count is first
+  for (const auto& [id, count] : counts) order.emplace_back(-count, id);
+  const std::size_t shown = std::min(kFrequent, order.size());
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shown), order.end());
+  Value frequent = Value::array();
+  for (std::size_t i = 0; i < shown; ++i) {
+    const auto [count, id] = order[i];
+    frequent.push_back({{"id", id}, {"text", texts.of(id)}, {"count", -count}});
+  }
+  return frequent;
+}
+
 }  // namespace
+
+Tokens::Tokens(std::vector<at::Tensor> pieces) : pieces_(std::move(pieces)) {
+  for (const at::Tensor& piece : pieces_) {
+    begins_.push_back(size_);
+    size_ += piece.size(0);
+  }
+}
+
+Tokens Tokens::part(std::int64_t begin, std::int64_t count) const {
+  std::vector<at::Tensor> pieces;
+  for (std::size_t i = 0; i < pieces_.size(); ++i) {
+    const std::int64_t first = std::max(begin, begins_[i]);
+    const std::int64_t last = std::min(begin + count, begins_[i] + pieces_[i].size(0));
+    if (first < last) pieces.push_back(pieces_[i].narrow(0, first - begins_[i], last - first));
+  }
+  return Tokens(std::move(pieces));
+}
+
+void Tokens::copy(std::int64_t begin, std::int64_t count, std::int64_t* out) const {
+  auto piece = static_cast<std::size_t>(std::upper_bound(begins_.begin(), begins_.end(), begin) - begins_.begin()) - 1;
+  while (count > 0) {
+    const std::int64_t inside = begin - begins_[piece];
+    const std::int64_t some = std::min(count, pieces_[piece].size(0) - inside);
+    with_numbers(pieces_[piece], [&](const auto* numbers) { std::copy_n(numbers + inside, some, out); });
+    begin += some;
+    out += some;
+    count -= some;
+    ++piece;
+  }
+}
+
+std::int64_t Tokens::greatest() const {
+  std::int64_t greatest = 0;
+  for (std::size_t i = 0; i < pieces_.size(); ++i) {
+    with_numbers(pieces_[i], [&](const auto* numbers) {
+      std::remove_cvref_t<decltype(*numbers)> least = 0;
+      std::remove_cvref_t<decltype(*numbers)> most = 0;
+      for (std::int64_t k = 0; k < pieces_[i].size(0); ++k) {
+        least = std::min(least, numbers[k]);
+        most = std::max(most, numbers[k]);
+      }
+      if (least < 0 || static_cast<std::int64_t>(most) > kGreatestToken) {
+        const auto* first = std::find_if(numbers, numbers + pieces_[i].size(0), [](auto number) {
+          return number < 0 || static_cast<std::int64_t>(number) > kGreatestToken;
+        });
+        throw usage_error("token " + std::to_string(begins_[i] + (first - numbers)) + " is " + std::to_string(*first),
+                          "dataset",
+                          "tokens are between 0 and 16777215; check dataset.dtype, the type of the file's numbers");
+      }
+      greatest = std::max(greatest, static_cast<std::int64_t>(most));
+    });
+  }
+  return greatest;
+}
+
+at::Tensor Tokens::whole() const {
+  if (pieces_.empty()) return at::empty({0}, at::kLong);
+  return pieces_.size() == 1 ? pieces_.front() : at::cat(pieces_);
+}
 
 void BlockOptions::fields(config::Fields& f) {
   f({.name = "block_size", .doc = "tokens of a sample", .range = config::between(1, 1 << 30), .required = true},
@@ -178,6 +340,15 @@ std::unique_ptr<Dataset> make_samples_of_role(TokenData data, const BlockOptions
   const TokenRange range = range_of_role(data.tokens.size(), context);
   Tokens part = data.tokens.part(range.begin, range.count);
   return make_samples(std::move(data), std::move(part), options, context);
+}
+
+Value preview_text(const Tokens& tokens, const at::Tensor& inputs, const Value& tokenizer) {
+  const TokenTexts texts(tokenizer);
+  const std::int64_t counted = std::min(kTokensCounted, tokens.size());
+  return {{"blocks", blocks_of(inputs, texts)},
+          {"block_left_out", inputs.size(1) - std::min(kTokensShown, inputs.size(1))},
+          {"frequent", most_frequent(tokens, counted, texts)},
+          {"counted", counted}};
 }
 
 }  // namespace ddp::datasets

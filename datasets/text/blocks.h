@@ -4,11 +4,38 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include <ATen/core/Tensor.h>
+
+#include "config/value.h"
 #include "datasets/dataset.h"
-#include "datasets/text/tokens.h"
 
 namespace ddp::datasets {
+
+// A sequence of tokens in memory or in mapped files, as integers of any width.
+class Tokens {
+ public:
+  Tokens() = default;
+  // `pieces`: contiguous [n] of uint8, int16, uint16, int32, uint32 or int64.
+  explicit Tokens(std::vector<at::Tensor> pieces);
+
+  std::int64_t size() const { return size_; }
+  // Returns the tokens from `begin` up to begin + count - 1, in the same memory.
+  Tokens part(std::int64_t begin, std::int64_t count) const;
+  // Writes the tokens from `begin` up to begin + count - 1 to `out`, as int64.
+  void copy(std::int64_t begin, std::int64_t count, std::int64_t* out) const;
+  // Returns the greatest token; reads all of them. Throws ddp::Error (usage), which names the place, if a token is
+  // negative or larger than any vocabulary.
+  std::int64_t greatest() const;
+  // Returns the tokens as one tensor; a single piece is not copied.
+  at::Tensor whole() const;
+
+ private:
+  std::vector<at::Tensor> pieces_;
+  std::vector<std::int64_t> begins_;  // of each piece
+  std::int64_t size_ = 0;
+};
 
 // The options that define the samples of a token dataset.
 struct BlockOptions {
@@ -49,5 +76,13 @@ TokenRange range_of_role(std::int64_t count, const Context& context);
 std::unique_ptr<Dataset> make_samples(TokenData data, Tokens part, const BlockOptions& options, const Context& context);
 // Makes a dataset of the part that belongs to the context's role.
 std::unique_ptr<Dataset> make_samples_of_role(TokenData data, const BlockOptions& options, const Context& context);
+
+// Describes tokens for Dataset::preview:
+//   "blocks": the first tokens of the first samples, a list of {"id", "text"} each; "text" is null without a tokenizer
+//   "block_left_out": the number of tokens of a block that are not shown
+//   "frequent": the 20 most frequent tokens, {"id", "text", "count"}; "counted": the number of counted tokens
+// `tokens`: the training part, of which at most ten million tokens are counted; `inputs`: int64 [samples, block_size];
+// `tokenizer`: the tokenizer in preprocessing.json, or null.
+config::Value preview_text(const Tokens& tokens, const at::Tensor& inputs, const config::Value& tokenizer);
 
 }  // namespace ddp::datasets

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "datasets/transform/transform.h"
 
 namespace ddp::datasets {
 namespace {
@@ -105,5 +106,18 @@ double draw_ratio(const std::vector<double>& bounds, Draws& draws) {
 }
 
 std::int64_t rounded(double value) { return static_cast<std::int64_t>(std::nearbyint(value)); }
+
+TransformRegistry& transforms() {
+  static TransformRegistry all("transform");
+  return all;
+}
+
+config::Option transforms_option() {
+  return {.name = "transforms",
+          .doc = "transforms of each image, in order: {type = \"Resize\", size = 256}, …, with torchvision v2's names",
+          .types = {config::Type::list},
+          .item = config::Type::table,
+          .variants = transforms().specs()};
+}
 
 }  // namespace ddp::datasets

@@ -1,4 +1,4 @@
-#include "datasets/transform/color.h"
+#include "datasets/transform/functional.h"
 #include "datasets/transform/transform.h"
 
 namespace ddp::datasets {

@@ -1,5 +1,5 @@
 #include "datasets/transform/arguments.h"
-#include "datasets/transform/padding.h"
+#include "datasets/transform/functional.h"
 #include "datasets/transform/transform.h"
 
 namespace ddp::datasets {

@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "datasets/transform/arguments.h"
-#include "datasets/transform/padding.h"
+#include "datasets/transform/functional.h"
 #include "datasets/transform/transform.h"
 
 namespace ddp::datasets {

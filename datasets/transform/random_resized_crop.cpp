@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "datasets/transform/arguments.h"
-#include "datasets/transform/resizing.h"
+#include "datasets/transform/functional.h"
 #include "datasets/transform/transform.h"
 
 namespace ddp::datasets {

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "datasets/transform/arguments.h"
-#include "datasets/transform/resizing.h"
+#include "datasets/transform/functional.h"
 #include "datasets/transform/transform.h"
 
 namespace ddp::datasets {

@@ -8,7 +8,6 @@
 #include "config/registry.h"
 #include "datasets/draws.h"
 #include "datasets/image/image.h"
-#include "datasets/transform/draw_log.h"
 
 // The contract of an image transform. A transform is one file in this folder: a class, a struct of its options, with
 // the names and defaults of torchvision.transforms.v2, and a call of transforms().add. In a list, all transforms of

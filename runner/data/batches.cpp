@@ -7,7 +7,6 @@
 #include <ATen/ops/empty.h>
 
 #include "config/length.h"
-#include "data/prefetch.h"
 
 namespace ddp::data {
 namespace {
@@ -163,6 +162,61 @@ class PlacedBatches : public Batches {
 };
 
 }  // namespace
+
+Prefetch::Prefetch(std::int64_t threads, std::int64_t begin, std::int64_t end, Fetch fetch)
+    : fetch_(std::move(fetch)), end_(end), ahead_(2 * threads), to_fetch_(begin), to_give_(begin) {
+  for (std::int64_t t = 0; t < threads; ++t) {
+    threads_.emplace_back([this](const std::stop_token& stop) { work(stop); });
+  }
+}
+
+void Prefetch::work(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    const auto may_fetch = [this] { return to_fetch_ == end_ || to_fetch_ < to_give_ + ahead_; };
+    if (!changed_.wait(lock, stop, may_fetch) || to_fetch_ == end_) return;
+    const std::int64_t index = to_fetch_++;
+    lock.unlock();
+    Result result;
+    try {
+      result.batch = fetch_(index);
+    } catch (...) {
+      result.failure = std::current_exception();
+    }
+    lock.lock();
+    ready_.emplace(index, std::move(result));
+    changed_.notify_all();
+  }
+}
+
+datasets::Batch Prefetch::next() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return ready_.contains(to_give_); });
+  Result result = std::move(ready_.extract(to_give_++).mapped());
+  changed_.notify_all();
+  if (result.failure) std::rethrow_exception(result.failure);
+  return std::move(result.batch);
+}
+
+EvaluationBatches::EvaluationBatches(const EvaluationSet& set) : set_(set) {
+  if (set.workers == 0 || set.dataset->in_memory()) return;
+  prefetch_ =
+      std::make_unique<Prefetch>(set.workers, 0, set.own_batches(), [this](auto index) { return gather(index); });
+}
+
+EvaluationBatches::~EvaluationBatches() = default;
+
+datasets::Batch EvaluationBatches::next() {
+  const std::int64_t index = next_++;
+  return prefetch_ ? prefetch_->next() : gather(index);
+}
+
+datasets::Batch EvaluationBatches::gather(std::int64_t own_index) const {
+  const std::int64_t begin = (set_.rank + own_index * set_.world_size) * set_.batch_size;
+  const std::int64_t count = std::min(set_.batch_size, set_.samples.size(0) - begin);
+  // Evaluation draws no random numbers, so any epoch gives the same samples.
+  return set_.dataset->gather(set_.samples.narrow(0, begin, count), /*epoch=*/0);
+}
 
 std::unique_ptr<Batches> make_batches(const datasets::Dataset& dataset, const at::Tensor& train_samples,
                                       const Sharding& sharding, const config::Loader& options) {

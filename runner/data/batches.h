@@ -1,13 +1,86 @@
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
+#include <exception>
+#include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <stop_token>
+#include <thread>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
 
 #include "config/experiment.h"
 #include "data/distributed_sampler.h"
 #include "datasets/dataset.h"
 
 namespace ddp::data {
+
+// Threads that fetch batches begin, begin + 1, …, end - 1 ahead of the training thread, which receives them in this
+// order. At most two batches for each thread are ahead, as in Python's DataLoader (prefetch_factor = 2).
+class Prefetch {
+ public:
+  using Fetch = std::function<datasets::Batch(std::int64_t index)>;
+
+  // `fetch` is called from several threads at once. Throws std::system_error if a thread cannot start.
+  Prefetch(std::int64_t threads, std::int64_t begin, std::int64_t end, Fetch fetch);
+
+  // Returns the next batch; rethrows an exception of its fetch.
+  datasets::Batch next();
+
+ private:
+  struct Result {
+    datasets::Batch batch;
+    std::exception_ptr failure;
+  };
+  void work(const std::stop_token& stop);
+
+  const Fetch fetch_;
+  const std::int64_t end_;
+  const std::int64_t ahead_;
+  std::mutex mutex_;  // guards the members below
+  std::condition_variable_any changed_;
+  std::int64_t to_fetch_;
+  std::int64_t to_give_;
+  std::map<std::int64_t, Result> ready_;
+  std::vector<std::jthread> threads_;  // last, because the threads use the members above
+};
+
+// The samples of an evaluation, in order, and this rank's share: batch b belongs to rank b mod world_size. Batches do
+// not depend on the world size, so sums over batches do not either.
+struct EvaluationSet {
+  const datasets::MapDataset* dataset = nullptr;
+  at::Tensor samples;  // int64 [n]
+  std::int64_t batch_size = 32;
+  int rank = 0;
+  int world_size = 1;
+  std::int64_t workers = 0;  // threads that fetch ahead
+
+  // The number of batches of all ranks; the last batch may be shorter.
+  std::int64_t batches() const { return (samples.size(0) + batch_size - 1) / batch_size; }
+  // The number of batches of this rank.
+  std::int64_t own_batches() const { return (batches() - rank + world_size - 1) / world_size; }
+};
+
+// One pass over this rank's batches of a set, which outlives it.
+class EvaluationBatches {
+ public:
+  explicit EvaluationBatches(const EvaluationSet& set);
+  ~EvaluationBatches();
+
+  // Returns the next batch. May be called own_batches() times.
+  datasets::Batch next();
+
+ private:
+  datasets::Batch gather(std::int64_t own_index) const;
+
+  const EvaluationSet& set_;
+  std::int64_t next_ = 0;
+  std::unique_ptr<Prefetch> prefetch_;  // null: next() fetches each batch itself
+};
 
 // The micro-batches of a rank, epoch by epoch, in the order of Python's DataLoader.
 class Batches {

@@ -1,18 +1,77 @@
 #include "data/description.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include <ATen/core/Tensor.h>
 #include <ATen/ops/aminmax.h>
 #include <ATen/ops/bincount.h>
 #include <ATen/ops/isfinite.h>
+#include <ATen/ops/nan_to_num.h>
+
+#include "config/value.h"
+#include "datasets/histogram.h"
 
 #include "config/data_description.h"
 
 namespace ddp::data {
 namespace {
+
+constexpr std::int64_t kLongestSide = 96;
+constexpr std::int64_t kShortestSide = 4;
+
+// Returns uint8 [n, c, h, w]; undefined if the samples are not pictures.
+at::Tensor as_bytes(at::Tensor pixels) {
+  if (pixels.dim() == 3) pixels = pixels.unsqueeze(1);
+  if (pixels.dim() != 4 || (pixels.size(1) != 1 && pixels.size(1) != 3)) return {};
+  if (std::min(pixels.size(2), pixels.size(3)) < kShortestSide) return {};
+  const std::int64_t every = (std::max(pixels.size(2), pixels.size(3)) + kLongestSide - 1) / kLongestSide;
+  pixels = pixels.slice(2, 0, c10::nullopt, every).slice(3, 0, c10::nullopt, every).to(at::kDouble).nan_to_num(0, 0, 0);
+  const double least = pixels.min().item<double>();
+  const double range = pixels.max().item<double>() - least;
+  return pixels.sub(least).mul(range > 0 ? 255 / range : 1).round().to(at::kByte);
+}
+
+std::string in_hexadecimal_digits(const at::Tensor& bytes) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  const at::Tensor in_order = bytes.contiguous();
+  const auto* byte = in_order.const_data_ptr<std::uint8_t>();
+  std::string text;
+  text.reserve(static_cast<std::size_t>(2 * in_order.numel()));
+  for (std::int64_t i = 0; i < in_order.numel(); ++i) {
+    text += kDigits[byte[i] >> 4];
+    text += kDigits[byte[i] & 15];
+  }
+  return text;
+}
+
+// Converts samples to pictures: the "images" of data::preview. `inputs`: numbers [n, …]. `shape`: the shape [h, w] or
+// [c, h, w] of a sample, if it differs from the shape in `inputs`; else empty. `labels`: one text for each sample, or
+// empty. Returns an empty list if samples are not pictures. Subsamples pictures that are wider or higher than 96
+// pixels.
+config::Value pictures_of(const at::Tensor& inputs, const std::vector<std::int64_t>& shape,
+                          const std::vector<std::string>& labels) {
+  config::Value pictures = config::Value::array();
+  std::vector<std::int64_t> whole = inputs.sizes().vec();
+  if (!shape.empty()) {
+    whole = {inputs.size(0)};
+    whole.insert(whole.end(), shape.begin(), shape.end());
+  }
+  const at::Tensor bytes = as_bytes(inputs.reshape(whole));
+  if (!bytes.defined()) return pictures;
+  for (std::int64_t i = 0; i < bytes.size(0); ++i) {
+    pictures.push_back({{"width", bytes.size(3)},
+                        {"height", bytes.size(2)},
+                        {"channels", bytes.size(1)},
+                        {"pixels", in_hexadecimal_digits(bytes[i].permute({1, 2, 0}))},
+                        {"label", labels.empty() ? "" : labels.at(static_cast<std::size_t>(i))}});
+  }
+  return pictures;
+}
 
 using config::Value;
 
@@ -82,6 +141,121 @@ void add_classes(const Sets& sets, const std::vector<std::string>& names, config
   }
 }
 
+using config::Value;
+
+constexpr std::int64_t kSamplesShown = 16;
+constexpr std::int64_t kNumbersShown = 16;  // numbers of a sample
+// Limits on the data that histograms read, to be fast for mapped files of any size.
+constexpr std::int64_t kSamplesCounted = 10'000;
+constexpr std::int64_t kNumbersCounted = 8'000'000;
+
+std::string number_text(const at::Tensor& number) {
+  if (!number.is_floating_point()) return std::to_string(number.item<std::int64_t>());
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, number.item<float>()).ptr};
+}
+
+// "0.5, 1, … (64 numbers)"
+std::string numbers_text(const at::Tensor& sample) {
+  const at::Tensor numbers = sample.reshape({-1});
+  std::string text;
+  for (std::int64_t i = 0; i < std::min(kNumbersShown, numbers.numel()); ++i) {
+    text += (i > 0 ? ", " : "") + number_text(numbers[i]);
+  }
+  return numbers.numel() > kNumbersShown ? text + ", … (" + std::to_string(numbers.numel()) + " numbers)" : text;
+}
+
+NamedTensors all_tensors(const datasets::Batch& batch) {
+  NamedTensors all = batch.inputs;
+  all.insert(all.end(), batch.targets.begin(), batch.targets.end());
+  return all;
+}
+
+std::vector<std::string> class_names(const datasets::Dataset& dataset) {
+  return dataset.describe().value("classes", std::vector<std::string>());
+}
+
+// Returns the name of a class if the dataset has names, else its number.
+std::string label_of(std::int64_t number, const std::vector<std::string>& names) {
+  const bool named = number >= 0 && number < std::ssize(names);
+  return named ? names[static_cast<std::size_t>(number)] : std::to_string(number);
+}
+
+bool is_class(const at::Tensor& target) { return target.scalar_type() == at::kLong && target.dim() == 1; }
+
+Value sample_rows(const datasets::Batch& first, const std::vector<std::string>& names) {
+  Value columns = Value::array();
+  std::vector<Value> rows(static_cast<std::size_t>(first.samples()), Value::array());
+  const auto add = [&](const NamedTensors& tensors, bool targets) {
+    for (const auto& [name, tensor] : tensors) {
+      columns.push_back(name);
+      for (std::int64_t i = 0; i < first.samples(); ++i) {
+        const bool named = targets && is_class(tensor);
+        rows[static_cast<std::size_t>(i)].push_back(named ? label_of(tensor[i].item<std::int64_t>(), names)
+                                                          : numbers_text(tensor[i]));
+      }
+    }
+  };
+  add(first.inputs, false);
+  add(first.targets, true);
+  return {{"columns", std::move(columns)}, {"rows", rows}};
+}
+
+Value histogram_of(const at::Tensor& tensor) {
+  const at::Tensor numbers = tensor.to(at::kDouble).reshape({-1}).contiguous();
+  const double* begin = numbers.const_data_ptr<double>();
+  datasets::Histogram histogram;
+  std::for_each(begin, begin + numbers.numel(), [&](double number) { histogram.widen(number); });
+  std::for_each(begin, begin + numbers.numel(), [&](double number) { histogram.add(number); });
+  return histogram.to_json();
+}
+
+std::int64_t counted_samples(const datasets::Batch& first) {
+  std::int64_t numbers = 0;
+  for (const auto& [name, tensor] : all_tensors(first)) numbers += tensor.numel() / first.samples();
+  return std::clamp<std::int64_t>(kNumbersCounted / std::max<std::int64_t>(numbers, 1), 1, kSamplesCounted);
+}
+
+Value preview_tensors(const Set& train, const datasets::Batch& first) {
+  const datasets::Batch some = first_samples(train, counted_samples(first));
+  Value tensors = Value::array();
+  for (const auto& [name, tensor] : all_tensors(some)) {
+    if (is_class(tensor)) continue;
+    tensors.push_back(histogram_of(tensor));
+    tensors.back()["name"] = name;
+  }
+  return {{"samples", sample_rows(first, class_names(*train.dataset))},
+          {"tensors", std::move(tensors)},
+          {"counted", some.samples()},
+          {"samples_in_all", train.samples.defined() ? Value(train.size()) : Value()}};
+}
+
+std::vector<std::string> labels_of(const datasets::Batch& first, const std::vector<std::string>& names) {
+  const at::Tensor target = first.targets.front().second;
+  if (!is_class(target)) return {};
+  std::vector<std::string> labels;
+  for (std::int64_t i = 0; i < target.size(0); ++i) labels.push_back(label_of(target[i].item<std::int64_t>(), names));
+  return labels;
+}
+
+bool holds_row(const Set& set, std::int64_t row) {
+  return set.samples.defined() && set.samples.eq(row).any().item<bool>();
+}
+
+// Adds the set of each row of the training table.
+void add_sets(const Sets& sets, Value& rows) {
+  const std::pair<const char*, const Set*> named[] = {
+      {"train", &sets.train}, {"validation", &sets.validation}, {"test", &sets.test}};
+  rows["set"] = Value::array();
+  for (std::int64_t row = 0; row < std::ssize(rows["before"]); ++row) {
+    std::string of;
+    for (const auto& [name, set] : named) {
+      if ((set == &sets.train || set->of_training) && holds_row(*set, row)) of = name;
+    }
+    rows["set"].push_back(of);
+  }
+}
+
 }  // namespace
 
 at::Tensor classes_of(const Set& set) {
@@ -102,6 +276,18 @@ Value describe(const Sets& sets, const datasets::Batch& first) {
   add_classes(sets, description.of_dataset.value("classes", std::vector<std::string>()), description);
   description.first_batch = {.inputs = describe_tensors(first.inputs), .targets = describe_tensors(first.targets)};
   return config::written(description);
+}
+
+Value preview(const Sets& sets) {
+  const Set& train = sets.train;
+  const datasets::Batch first = first_samples(train, kSamplesShown);
+  Value page = train.dataset->preview(train.samples, first);
+  if (page.contains("rows")) add_sets(sets, page["rows"]);
+  if (!page.empty()) return page;
+  page = preview_tensors(train, first);
+  const auto shape = train.dataset->describe().value("image", std::vector<std::int64_t>());
+  page["images"] = pictures_of(first.inputs.front().second, shape, labels_of(first, class_names(*train.dataset)));
+  return page;
 }
 
 }  // namespace ddp::data

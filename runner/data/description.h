@@ -1,8 +1,10 @@
 #pragma once
 
+#include <string>
+
 #include "config/value.h"
 #include "data/sets.h"
-#include "datasets/batch.h"
+#include "datasets/dataset.h"
 
 namespace ddp::data {
 
@@ -13,5 +15,17 @@ config::Value describe(const Sets& sets, const datasets::Batch& first);
 
 // Returns the classes of a set's samples, int64 [n]; undefined unless each sample has one class.
 at::Tensor classes_of(const Set& set);
+
+// Describes the data of an experiment for a report: the result of Dataset::preview for the training data or, if it is
+// empty,
+//   "samples": {"columns", "rows"}: the first training samples, the first numbers of each tensor as text
+//   "tensors": for each tensor except classes {"name", …} with the members of Histogram::to_json of its numbers
+//   "counted", "samples_in_all": the number of training samples in the histograms, and the number of all training
+//     samples (null: unlimited)
+//   "images": [{"width", "height", "channels", "pixels" (8 bits each in hexadecimal digits, row by row, the channels of
+//     a pixel together), "label"}, …], the first 16, if inputs are pictures of shape [h, w] or [c, h, w] with 1 or 3
+//     channels; else empty. The least number of all pictures is black and the greatest is white.
+// "rows" of a table get "set", the set of each row; "" for a row that is left out.
+config::Value preview(const Sets& sets);
 
 }  // namespace ddp::data

@@ -1,12 +1,19 @@
 #include "format/array.h"
 
+#include <sys/mman.h>
 #include <algorithm>
+#include <cerrno>
+#include <exception>
 #include <optional>
 #include <stdexcept>
 
+#include <c10/util/Exception.h>
+
 #include "base/error.h"
-#include "config/check/phrases.h"
+#include "base/file_descriptor.h"
+#include "config/suggest.h"
 #include "config/text/source.h"
+#include "format/mapped_file.h"
 
 namespace ddp::format {
 namespace {
@@ -121,6 +128,23 @@ Array array_of(std::string name, const at::Tensor& tensor) {
 Error no_array(const std::string& name, const std::vector<std::string>& known, const std::string& file) {
   return usage_error("has no array " + config::in_quotes(name), file,
                      config::suggestion(name, known, "the arrays in it"));
+}
+
+void throw_refusal(const std::string& where, const std::string& remedy) try { throw; } catch (const Error&) {
+  throw;
+} catch (const c10::Error& error) {
+  throw usage_error(error.msg(), where, remedy);
+} catch (const std::exception& error) {
+  throw usage_error(error.what(), where, remedy);
+}
+
+MappedFile map_file(const record::InputFile& file, const std::filesystem::path& name) {
+  const std::uint64_t size = file.size();
+  if (size == 0) return {};
+  void* pages = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.descriptor(), 0);
+  if (pages == MAP_FAILED) throw training_error("cannot be mapped: " + errno_text(errno), name.string());
+  return {.memory = {pages, [size](void* begin) { munmap(begin, size); }},
+          .bytes = {static_cast<const char*>(pages), size}};
 }
 
 }  // namespace ddp::format

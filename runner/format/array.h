@@ -60,4 +60,8 @@ Array array_of(std::string name, const at::Tensor& tensor);
 // Returns a usage error for an array that the file lacks; the error lists the arrays of the file.
 Error no_array(const std::string& name, const std::vector<std::string>& known, const std::string& file);
 
+// Call it in a catch block of code that reads untrusted data. Rethrows a ddp::Error unchanged, and throws other
+// exceptions of LibTorch or the standard library as ddp::Error (usage) about `where`, with that remedy.
+[[noreturn]] void throw_refusal(const std::string& where, const std::string& remedy = "");
+
 }  // namespace ddp::format

@@ -7,7 +7,7 @@
 #include <zlib.h>
 
 #include "base/error.h"
-#include "format/refusal.h"
+#include "format/array.h"
 
 namespace ddp::format {
 namespace fs = std::filesystem;

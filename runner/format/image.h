@@ -2,10 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 // Images in files: JPEG, PNG, WebP. The decoders are in libddp_images.so, which needs libjpeg, libpng, libdeflate and
 // libwebp (runner/images). A process loads it when it first opens an image.
@@ -55,4 +57,22 @@ class ImageFile {
 // is.
 std::unique_ptr<ImageFile> open_image(std::span<const std::byte> bytes, const std::string& name);
 
+// Archives whose members are read in place. Listing an archive needs libddp_images.so (runner/images), which has
+// libarchive. A process loads it when it first lists an archive.
+struct TarMember {
+  std::string name;
+  std::int64_t offset = 0;  // file offset of the first byte of its data
+  std::int64_t size = 0;    // bytes
+};
+
+// Returns the regular files of an archive (ustar, pax, GNU) in their order. Reads only the headers. Throws ddp::Error
+// (usage) if the file cannot be read, is not a tar archive, is compressed, ends within a member, or has a sparse
+// member, whose data cannot be read in place.
+std::vector<TarMember> list_tar(const std::filesystem::path& file);
+
 }  // namespace ddp::format
+
+// The entry points of libddp_images.so (runner/images) for open_image and list_tar. The caller owns the image that
+// ddp_open_image returns; ddp_list_tar appends to `members`. Each throws the same errors as its namesake.
+extern "C" ddp::format::ImageFile* ddp_open_image(const std::span<const std::byte>* bytes, const std::string* name);
+extern "C" void ddp_list_tar(const std::filesystem::path* file, std::vector<ddp::format::TarMember>* members);

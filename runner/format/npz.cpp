@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "config/text/source.h"
+#include "format/array.h"
 #include "format/npy.h"
-#include "format/refusal.h"
 
 namespace ddp::format {
 namespace {

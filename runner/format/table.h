@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -7,10 +8,11 @@
 #include <string_view>
 #include <vector>
 
+namespace ddp::format {
+
 // Tables in files: CSV, Parquet, Feather, JSON lines. The readers are in libddp_tables.so, which needs Arrow C++
 // (runner/tables). A process loads it when it first opens a table. Arrow starts threads: never load it in a process
 // that forks ranks.
-namespace ddp::format {
 
 enum class CellType { number, text };
 
@@ -28,9 +30,8 @@ struct WantedColumn {
   std::string name;
   CellType type = CellType::number;
   std::vector<std::string> never_missing = {};  // cells that TableOptions::missing_values does not apply to
-  std::string if_text = {};                     // remedy for a column of numbers that holds text; "": as of a feature
-  std::string if_missing = {};                  // remedy for a missing cell; "": cells may be missing
-  std::string if_absent = {};                   // remedy for a file without the column; "": none
+  std::string if_text = {};     // remedy for a column of numbers that holds text; "": the one of a feature
+  std::string if_missing = {};  // remedy for a missing cell; "": cells may be missing
 };
 
 // The cells of one column of a chunk; the chunk owns the memory. In a CSV a cell is missing if it is one of
@@ -96,4 +97,46 @@ class TableFile {
 // Opens a file. Throws ddp::Error (usage) if it cannot be read or has another format.
 std::unique_ptr<TableFile> open_table(const std::filesystem::path& file, const TableOptions& options);
 
+// The writer of tables. It is in libddp_tables.so like the readers (table.h): never load it in a process that forks
+// ranks.
+
+enum class OutputType { text, integer, float32, float64, path };
+
+// A column to write. Cells of a text column are int32 indices into `values`. Cells of a column of paths are
+// zero-terminated texts.
+struct OutputColumn {
+  std::string name;
+  OutputType type = OutputType::float32;
+  std::vector<std::string> values = {};
+};
+
+// The bytes of a cell in memory; an estimate for a path.
+inline std::size_t bytes_of_cell(OutputType type) {
+  return type == OutputType::integer || type == OutputType::float64 ? 8 : 4;
+}
+
+// A Parquet file that is being written. Its memory stays within one row group (64 MB), however many rows follow.
+class TableWriter {
+ public:
+  virtual ~TableWriter() = default;
+  // Appends rows. `columns` holds the contiguous cells of each column, aligned for their type. Throws ddp::Error
+  // (training) if the file cannot be written.
+  virtual void write(std::int64_t rows, const std::vector<const void*>& columns) = 0;
+  // Writes the rest; without it the file is invalid. Throws the same errors as `write`.
+  virtual void close() = 0;
+};
+
+// Writes a table as a Parquet file to an empty file; the descriptor stays open. `name` is for errors. Throws ddp::Error
+// (usage) if libddp_tables.so is missing, and ddp::Error (training) if the file cannot be written.
+std::unique_ptr<TableWriter> open_table_writer(int descriptor, const std::vector<OutputColumn>& columns,
+                                               const std::string& name);
+
 }  // namespace ddp::format
+
+// The entry points of libddp_tables.so (runner/tables) for open_table and open_table_writer. The caller owns the
+// returned objects. Each throws the same errors as its namesake.
+extern "C" ddp::format::TableFile* ddp_open_table(const std::filesystem::path* file,
+                                                  const ddp::format::TableOptions* options);
+extern "C" ddp::format::TableWriter* ddp_open_table_writer(int descriptor,
+                                                           const std::vector<ddp::format::OutputColumn>* columns,
+                                                           const std::string* name);

@@ -7,7 +7,7 @@
 
 #include "config/text/json_text.h"
 #include "config/text/source.h"
-#include "format/refusal.h"
+#include "format/array.h"
 #include "graph/archive.h"
 #include "graph/scalar_types.h"
 #include "graph/weights.h"

@@ -7,7 +7,7 @@
 #include <caffe2/serialize/inline_container.h>
 
 #include "base/error.h"
-#include "format/refusal.h"
+#include "format/array.h"
 #include "graph/archive.h"
 #include "graph/program.h"
 #include "graph/resolve.h"

@@ -13,7 +13,6 @@
 
 #include "base/error.h"
 #include "format/image.h"
-#include "format/tar.h"
 
 // The decoders of libddp_images.so, and what they share. Each opens an image that begins like one of its format, and
 // throws the errors of format::open_image.

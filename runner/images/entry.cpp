@@ -1,4 +1,4 @@
-#include "format/image_entry.h"
+#include "format/image.h"
 
 #include <exception>
 #include <new>

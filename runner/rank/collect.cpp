@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/file_descriptor.h"
-#include "format/table_writer.h"
+#include "format/table.h"
 #include "rank/predict.h"
 #include "rank/predictions.h"
 #include "rank/verb.h"

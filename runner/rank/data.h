@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "data/batches.h"
-#include "data/evaluation.h"
 #include "data/sets.h"
 #include "rank/task.h"
 #include "train/loss/loss.h"

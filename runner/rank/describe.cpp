@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "config/data_description.h"
 #include "data/description.h"
-#include "data/preview.h"
 #include "rank/data.h"
 #include "rank/verb.h"
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "config/experiment.h"
-#include "datasets/batch.h"
+#include "datasets/dataset.h"
 
 namespace ddp::rank {
 

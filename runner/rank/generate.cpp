@@ -20,7 +20,7 @@
 #include "rank/process.h"
 #include "rank/verb.h"
 #include "tokenize/tokenizer.h"
-#include "tokenize/utf8_stream.h"
+#include "tokenize/utf8.h"
 
 namespace ddp::rank {
 namespace {

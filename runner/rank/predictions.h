@@ -5,7 +5,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "format/table_writer.h"
+#include "format/table.h"
 #include "rank/prediction_schema.h"
 
 namespace ddp::rank {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "data/sets.h"
-#include "datasets/batch.h"
+#include "datasets/dataset.h"
 #include "rank/task.h"
 #include "rank/tried_model.h"
 

@@ -6,7 +6,7 @@
 #include <torch/nn/modules/container/any.h>
 
 #include "data/sets.h"
-#include "datasets/batch.h"
+#include "datasets/dataset.h"
 #include "rank/task.h"
 
 namespace ddp::rank {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "tables/columns.h"
 #include "tables/convert.h"
 #include "tables/mistakes.h"
 #include "tables/source.h"

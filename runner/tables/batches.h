@@ -14,8 +14,8 @@
 
 namespace ddp::tables {
 
-// The remedy for a cell such as "?" in these formats.
-inline constexpr const char* kOnlyNull = "a missing cell is null";
+// How a cell is marked as missing in these formats.
+inline constexpr const char* kOnlyNull = "write null for missing cells";
 
 // A file that Arrow reads in batches of rows, with the stored types.
 class BatchSource {

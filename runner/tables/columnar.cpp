@@ -1,45 +1,111 @@
-#include "tables/columnar.h"
+#include <utility>
 
-#include <string>
-#include <string_view>
+#include <arrow/ipc/options.h>
+#include <arrow/ipc/reader.h>
+#include <parquet/arrow/reader.h>
+#include <parquet/arrow/schema.h>
+#include <parquet/properties.h>
 
-#include <arrow/buffer.h>
-
-#include "base/error.h"
-#include "tables/feather.h"
-#include "tables/parquet.h"
+#include "tables/formats.h"
 #include "tables/source.h"
 
 namespace ddp::tables {
 namespace {
 
-constexpr std::string_view kParquet = "PAR1";
-constexpr std::string_view kFeather = "ARROW1";
-constexpr std::string_view kFeather1 = "FEA1";
+constexpr std::int64_t kParquetRows = 1 << 16;
 
-std::shared_ptr<arrow::Buffer> head_of(arrow::io::ReadableFile& bytes, const std::filesystem::path& file) {
-  return require(bytes.ReadAt(0, static_cast<std::int64_t>(kFeather.size())), file);
-}
+// Reads one row group at a time, and only the wanted columns; threads decode columns in parallel.
+class ParquetSource : public BatchSource {
+ public:
+  ParquetSource(const std::filesystem::path& file, std::shared_ptr<arrow::io::RandomAccessFile> bytes) {
+    // Pages are read on demand: a row group may be large.
+    parquet::ReaderProperties reading;
+    reading.enable_buffered_stream();
+    reading.set_buffer_size(1 << 20);
+    parquet::ArrowReaderProperties decoding;
+    decoding.set_use_threads(true);
+    decoding.set_pre_buffer(false);
+    decoding.set_batch_size(kParquetRows);
+    parquet::arrow::FileReaderBuilder builder;
+    require(builder.Open(std::move(bytes), reading), file);
+    require(builder.properties(decoding)->Build(&reader_), file);
+    require(reader_->GetSchema(&schema_), file);
+  }
+
+  std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
+
+  arrow::Status begin(const std::vector<format::WantedColumn>&, const std::vector<int>& places) override {
+    leaves_.clear();
+    for (const int place : places) {
+      leaves_.push_back(reader_->manifest().schema_fields.at(static_cast<std::size_t>(place)).column_index);
+    }
+    group_ = 0;
+    batches_ = nullptr;
+    return arrow::Status::OK();
+  }
+
+  arrow::Result<std::shared_ptr<arrow::RecordBatch>> next() override {
+    for (;;) {
+      if (batches_ == nullptr) {
+        if (group_ == reader_->num_row_groups()) return nullptr;
+        ARROW_ASSIGN_OR_RAISE(batches_, reader_->GetRecordBatchReader({group_++}, leaves_));
+      }
+      ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::RecordBatch> batch, batches_->Next());
+      if (batch != nullptr) return batch;
+      batches_ = nullptr;
+    }
+  }
+
+ private:
+  std::unique_ptr<parquet::arrow::FileReader> reader_;
+  std::shared_ptr<arrow::Schema> schema_;
+  std::vector<int> leaves_;
+  int group_ = 0;
+  std::unique_ptr<arrow::RecordBatchReader> batches_;
+};
+
+class FeatherSource : public BatchSource {
+ public:
+  FeatherSource(const std::filesystem::path& file, std::shared_ptr<arrow::io::RandomAccessFile> bytes)
+      : bytes_(std::move(bytes)) {
+    schema_ = require(arrow::ipc::RecordBatchFileReader::Open(bytes_), file)->schema();
+  }
+
+  std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
+
+  arrow::Status begin(const std::vector<format::WantedColumn>&, const std::vector<int>& places) override {
+    arrow::ipc::IpcReadOptions options;
+    options.included_fields = places;
+    ARROW_ASSIGN_OR_RAISE(reader_, arrow::ipc::RecordBatchFileReader::Open(bytes_, options));
+    batch_ = 0;
+    return arrow::Status::OK();
+  }
+
+  arrow::Result<std::shared_ptr<arrow::RecordBatch>> next() override {
+    if (batch_ == reader_->num_record_batches()) return nullptr;
+    ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::RecordBatch> batch, reader_->ReadRecordBatch(batch_++));
+    // Arrow trusts the file's offsets: a damaged file would lead the reader out of the buffers.
+    ARROW_RETURN_NOT_OK(batch->ValidateFull());
+    return batch;
+  }
+
+ private:
+  const std::shared_ptr<arrow::io::RandomAccessFile> bytes_;
+  std::shared_ptr<arrow::Schema> schema_;
+  std::shared_ptr<arrow::ipc::RecordBatchFileReader> reader_;
+  int batch_ = 0;
+};
 
 }  // namespace
 
-bool is_columnar(const std::filesystem::path& file) {
-  const auto head = head_of(*open_file(file), file);
-  const std::string_view magic(*head);
-  return magic.starts_with(kParquet) || magic.starts_with(kFeather) || magic.starts_with(kFeather1);
+std::unique_ptr<BatchSource> open_parquet(const std::filesystem::path& file,
+                                          std::shared_ptr<arrow::io::RandomAccessFile> bytes) {
+  return std::make_unique<ParquetSource>(file, std::move(bytes));
 }
 
-std::unique_ptr<format::TableFile> open_columnar(const std::filesystem::path& file) {
-  std::shared_ptr<arrow::io::ReadableFile> bytes = open_file(file);
-  const auto head = head_of(*bytes, file);
-  const std::string_view magic(*head);
-  if (magic.starts_with(kParquet)) return table_of(file, open_parquet(file, std::move(bytes)));
-  if (magic.starts_with(kFeather)) return table_of(file, open_feather(file, std::move(bytes)));
-  if (magic.starts_with(kFeather1)) {
-    throw usage_error("is a Feather file of version 1", file.string(), "write it again as version 2, or as Parquet");
-  }
-  throw usage_error(magic.empty() ? "is empty" : "is neither a Parquet nor a Feather file", file.string(),
-                    "dataset.name = \"csv\" reads CSV, \"jsonl\" JSON lines");
+std::unique_ptr<BatchSource> open_feather(const std::filesystem::path& file,
+                                          std::shared_ptr<arrow::io::RandomAccessFile> bytes) {
+  return std::make_unique<FeatherSource>(file, std::move(bytes));
 }
 
 }  // namespace ddp::tables

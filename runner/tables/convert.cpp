@@ -15,7 +15,7 @@
 
 #include "base/error.h"
 #include "tables/cell.h"
-#include "tables/text_encoding.h"
+#include "tables/source.h"
 
 namespace ddp::tables {
 namespace {

@@ -9,10 +9,17 @@
 #include <arrow/result.h>
 
 #include "format/table.h"
-#include "tables/csv_blocks.h"
-#include "tables/csv_cells.h"
+#include "tables/cell.h"
+#include "tables/csv_rows.h"
 
 namespace ddp::tables {
+
+// A wanted column of the file.
+struct CsvPlace {
+  int place = 0;  // index in a row
+  format::CellType type = format::CellType::number;
+  MissingCells missing;
+};
 
 // Extracts the wanted columns from blocks of a CSV file. Thread-safe.
 class CsvColumns {

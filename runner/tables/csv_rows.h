@@ -9,6 +9,7 @@
 
 #include <arrow/csv/options.h>
 #include <arrow/io/interfaces.h>
+#include <arrow/util/delimiting.h>
 
 #include "base/error.h"
 
@@ -64,5 +65,36 @@ class CsvRows {
   std::int64_t at_ = 0;
   std::int64_t line_ = 1;
 };
+
+// Whole rows of a CSV file, as bytes.
+struct CsvBlock {
+  std::shared_ptr<arrow::Buffer> bytes;
+  bool last = false;  // the last block: its last row may lack a line break, or end inside of quotes
+};
+
+// Splits a CSV file into blocks of whole rows, about 2 MB each. Line breaks inside of quotes do not end a row.
+class CsvBlocks {
+ public:
+  // Skips the first `begin` bytes of the file.
+  CsvBlocks(const std::filesystem::path& file, char delimiter, std::int64_t begin);
+
+  // Reads the next rows. Returns false at the end. Throws ddp::Error (usage) if the file cannot be read, a row is
+  // larger than kLargestCsvRow, or the last cell is quoted but not closed.
+  bool next(CsvBlock& block);
+
+ private:
+  void require_closed(const arrow::Buffer& rest);
+
+  const std::filesystem::path file_;
+  const char delimiter_;
+  std::unique_ptr<arrow::Chunker> chunker_;
+  std::shared_ptr<arrow::io::InputStream> bytes_;
+  std::shared_ptr<arrow::Buffer> partial_;  // the beginning of a row
+  bool at_end_ = false;
+};
+
+// Is each quoted cell of these whole rows in one line and without a quote inside? False also for a quote within an
+// unquoted cell. If the quotes are simple, each line break ends a row.
+bool has_simple_quotes(std::string_view rows, char delimiter);
 
 }  // namespace ddp::tables

@@ -1,21 +1,19 @@
-#include "format/table_entry.h"
+#include "format/table.h"
 
 #include <algorithm>
 #include <exception>
 #include <memory>
 #include <new>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include <arrow/buffer.h>
 #include <arrow/util/thread_pool.h>
 
 #include "base/error.h"
 #include "base/limits.h"
-#include "tables/columnar.h"
-#include "tables/csv.h"
-#include "tables/foreign_file.h"
-#include "tables/jsonl.h"
-#include "tables/parquet_writer.h"
+#include "tables/formats.h"
 #include "tables/source.h"
 
 namespace ddp::tables {
@@ -60,15 +58,50 @@ class CheckedTable : public format::TableFile {
   const std::unique_ptr<format::TableFile> table_;
 };
 
+constexpr std::string_view kParquet = "PAR1";
+constexpr std::string_view kFeather = "ARROW1";
+constexpr std::string_view kFeather1 = "FEA1";
+
+// Files that are often given as text: their first bytes, and what to do with them.
+struct Foreign {
+  std::string_view magic;
+  const char* is;
+  const char* remedy;
+};
+constexpr Foreign kForeign[] = {{kParquet, "a Parquet file", "give dataset.name = \"parquet\""},
+                                {kFeather, "a Feather file", "give dataset.name = \"parquet\""},
+                                {"PK\x03\x04", "an Excel workbook or a zip archive", "save its sheet as CSV in UTF-8"},
+                                {"\xff\xfe", "text in UTF-16", "save it in UTF-8"},
+                                {"\xfe\xff", "text in UTF-16", "save it in UTF-8"}};
+
+std::unique_ptr<format::TableFile> open_columnar(const std::filesystem::path& file, std::string_view head,
+                                                 std::shared_ptr<arrow::io::ReadableFile> bytes) {
+  if (head.starts_with(kParquet)) return table_of(file, open_parquet(file, std::move(bytes)));
+  if (head.starts_with(kFeather)) return table_of(file, open_feather(file, std::move(bytes)));
+  if (head.starts_with(kFeather1)) {
+    throw usage_error("is a Feather file of version 1", file.string(), "write it again as Parquet");
+  }
+  throw usage_error(head.empty() ? "is empty" : "is neither a Parquet nor a Feather file", file.string(),
+                    "dataset.name = \"csv\" reads CSV, \"jsonl\" JSON lines");
+}
+
 std::unique_ptr<format::TableFile> open(const std::filesystem::path& file, const format::TableOptions& options) {
   static const arrow::Status limited = arrow::SetCpuThreadPoolCapacity(std::clamp(usable_cores(), 1, kMostThreads));
   require(limited, file);
-  if (options.format == "parquet") return open_columnar(file);
-  if (options.format == "csv" || options.format == "jsonl") {
-    refuse_foreign(file, options.format);
-    return options.format == "csv" ? open_csv(file, options) : table_of(file, open_jsonl(file));
+  std::shared_ptr<arrow::io::ReadableFile> bytes = open_file(file);
+  const auto first = require(bytes->ReadAt(0, static_cast<std::int64_t>(kFeather.size())), file);
+  const std::string_view head(*first);
+  if (options.format == "parquet") return open_columnar(file, head, std::move(bytes));
+  if (options.format != "csv" && options.format != "jsonl") {
+    throw usage_error("there is no table format \"" + options.format + "\"", file.string(),
+                      "give csv, parquet or jsonl");
   }
-  throw usage_error("there is no table format \"" + options.format + "\"", file.string(), "give csv, parquet or jsonl");
+  for (const Foreign& foreign : kForeign) {
+    if (!head.starts_with(foreign.magic)) continue;
+    throw usage_error(std::string("is ") + foreign.is + ", not " + (options.format == "csv" ? "CSV" : "JSON lines"),
+                      file.string(), foreign.remedy);
+  }
+  return options.format == "csv" ? open_csv(file, options) : table_of(file, open_jsonl(file));
 }
 
 }  // namespace

@@ -13,7 +13,6 @@
 #include "base/error.h"
 #include "config/text/json_text.h"
 #include "tables/source.h"
-#include "tables/text_encoding.h"
 
 namespace ddp::tables {
 namespace {

@@ -35,8 +35,8 @@ class TextLines {
   bool begins_with_mark_ = false;
 };
 
-// Replaces NaN, Infinity and -Infinity by null, outside of texts: Python's json.dumps writes these words, which JSON does
-// not have.
+// Replaces NaN, Infinity and -Infinity by null, outside of texts: Python's json.dumps writes these words, which JSON
+// does not have.
 std::string standard_json(std::string_view line);
 
 // The content of a file of JSON lines, from a pass over all its lines.

@@ -1,4 +1,4 @@
-#include "tables/parquet_writer.h"
+#include "tables/formats.h"
 
 #include <fcntl.h>
 #include <algorithm>

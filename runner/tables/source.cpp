@@ -1,27 +1,39 @@
-#include "tables/source.h"
+#include "config/text/source.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <cerrno>
+#include <cstdio>
 
 #include <arrow/buffer.h>
 #include <arrow/io/compressed.h>
 #include <arrow/util/compression.h>
+#include <arrow/util/utf8.h>
 
 #include "base/file_descriptor.h"
 #include "base/glob.h"
-#include "config/text/source.h"
 #include "format/table.h"
+#include "tables/source.h"
 
 namespace ddp::tables {
 namespace {
 
+constexpr std::size_t kShownBytes = 40;
 constexpr std::string_view kGzipMagic = "\x1f\x8b";
 
 bool is_gzip(arrow::io::ReadableFile& file, const std::filesystem::path& path) {
   const auto head = require(file.ReadAt(0, static_cast<std::int64_t>(kGzipMagic.size())), path);
   require(file.Seek(0), path);
   return std::string_view(*head) == kGzipMagic;
+}
+
+// Returns the first byte that is part of no character.
+unsigned char first_bad_byte(std::string_view text) {
+  std::size_t whole = 0;
+  for (std::size_t size = 1; size <= text.size(); ++size) {
+    if (is_utf8(text.substr(0, size))) whole = size;
+  }
+  return static_cast<unsigned char>(text[whole < text.size() ? whole : 0]);
 }
 
 }  // namespace
@@ -57,6 +69,29 @@ std::shared_ptr<arrow::io::InputStream> open_stream(const std::filesystem::path&
 Error refusal(const arrow::Status& status, const std::filesystem::path& file) {
   if (status.IsOutOfMemory()) return usage_error("needs more memory than is available", file.string());
   return usage_error("cannot be read: " + config::printable(status.message()), file.string());
+}
+
+bool is_utf8(std::string_view text) {
+  static const bool initialised = (arrow::util::InitializeUTF8(), true);
+  return initialised && arrow::util::ValidateUTF8(reinterpret_cast<const std::uint8_t*>(text.data()),
+                                                  static_cast<std::int64_t>(text.size()));
+}
+
+std::string shortened(std::string_view text) {
+  if (text.size() <= kShownBytes) return config::printable(text);
+  std::size_t size = kShownBytes;
+  // Does not cut inside of a multi-byte character.
+  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0) == 0x80) --size;
+  return config::printable(text.substr(0, size)) + "…";
+}
+
+std::string shown(std::string_view text) { return "\"" + shortened(text) + "\""; }
+
+Error not_utf8(const std::filesystem::path& file, std::int64_t line, const std::string& holder, std::string_view text) {
+  char byte[8];
+  std::snprintf(byte, sizeof byte, "0x%02x", first_bad_byte(text));
+  return usage_error(holder + ": the byte " + byte + " in " + shown(text) + " is not UTF-8",
+                     file.string() + ":" + std::to_string(line), "save the file in UTF-8");
 }
 
 }  // namespace ddp::tables

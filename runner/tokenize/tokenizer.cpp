@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/conversion_command.h"
 #include "base/error.h"
 #include "tokenize/utf8.h"
 
@@ -82,20 +81,13 @@ std::vector<std::int64_t> encode_all(const Tokenizer& tokenizer, const Text& tex
 }
 
 void require_utf8(const Text& text) {
-  const auto require = [&](std::string_view bytes, std::size_t begin, const std::string& file) {
+  const auto require = [&](std::string_view bytes, std::size_t begin) {
     const std::size_t bad = first_invalid(bytes);
     if (bad == std::string_view::npos) return;
-    const std::string byte_tokens = "use tokenizer = \"byte\", which accepts all bytes";
-    throw usage_error("is not UTF-8", text.where(begin + bad),
-                      file.empty()
-                          ? byte_tokens
-                          : byte_tokens + "; if the file is in Latin-1, this command writes a copy in UTF-8:\n    " +
-                                conversion_command(file, "latin1"));
+    throw usage_error("is not UTF-8", text.where(begin + bad), "tokenizer = \"byte\" accepts all bytes");
   };
-  for (std::size_t i = 0; i < text.sources.size(); ++i) {
-    require(bytes_of(text, i), text.sources[i].begin, text.sources[i].name);
-  }
-  if (text.sources.empty()) require(text.bytes, 0, "");
+  for (std::size_t i = 0; i < text.sources.size(); ++i) require(bytes_of(text, i), text.sources[i].begin);
+  if (text.sources.empty()) require(text.bytes, 0);
 }
 
 }  // namespace ddp::tokenize

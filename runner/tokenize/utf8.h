@@ -4,8 +4,9 @@
 #include <string>
 #include <string_view>
 
-// UTF-8 as RFC 3629 defines it: no overlong forms, no surrogates, nothing above U+10FFFF.
 namespace ddp::tokenize {
+
+// UTF-8 as RFC 3629 defines it: no overlong forms, no surrogates, nothing above U+10FFFF.
 
 // The largest code point.
 inline constexpr char32_t kLastCodePoint = 0x10FFFF;
@@ -33,5 +34,19 @@ void append_utf8(char32_t point, std::string& text);
 
 // Returns a printable form of a code point: "é" (U+00E9); for one that is not printable: U+0007.
 std::string shown(char32_t point);
+
+// Converts bytes that arrive in pieces to UTF-8. A character that spans pieces is returned when it is complete. Bytes
+// that are not UTF-8 become U+FFFD, as in Python's bytes.decode(errors="replace"): one for each longest beginning of a
+// character (The Unicode Standard 15, section 3.9, "maximal subparts").
+class Utf8Stream {
+ public:
+  // Returns the complete characters so far; "" if more bytes are needed.
+  std::string add(std::string_view bytes);
+  // Returns the replacement for an incomplete character at the end; "" if the text is complete.
+  std::string end();
+
+ private:
+  std::string pending_;  // the beginning of a character
+};
 
 }  // namespace ddp::tokenize

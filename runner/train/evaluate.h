@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "data/evaluation.h"
+#include "data/batches.h"
 #include "dist/parallel/parallel.h"
 #include "model/numerics.h"
 #include "record/metrics/metric_values.h"

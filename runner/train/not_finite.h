@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "config/experiment.h"
-#include "datasets/batch.h"
+#include "datasets/dataset.h"
 #include "model/named_tensors.h"
 #include "train/step_exchange.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "config/experiment.h"
-#include "data/evaluation.h"
+#include "data/batches.h"
 #include "dist/parallel/parallel.h"
 #include "record/metrics/metric_values.h"
 #include "record/metrics/run_recorder.h"

@@ -8,6 +8,7 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/rand.h>
+#include <ATen/ops/tensor.h>
 
 #include "base/error.h"
 #include "catch.h"
@@ -61,6 +62,15 @@ bool comes_true(const Fact& fact) {
   while (!fact() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
   return fact();
 }
+
+// The samples are the place itself.
+class Placed : public datasets::PlacedDataset {
+ public:
+  datasets::Batch draw(std::int64_t batch_size, const datasets::MicroBatchPosition& place) const override {
+    const at::Tensor where = at::tensor({place.step, place.micro_batch, std::int64_t{place.rank}}, at::kLong);
+    return {where.expand({batch_size, 3}).contiguous(), where.expand({batch_size, 3}).contiguous()};
+  }
+};
 
 }  // namespace
 
@@ -174,6 +184,22 @@ TEST_CASE("an epoch draws one number from the generator at its start and none wh
   const float first = at::rand({1}).item<float>();
   CHECK(draw_after(2) == first);
   CHECK(draw_after(0) != first);
+}
+
+TEST_CASE("batches of places count micro-batches from each step's start") {
+  const Placed placed;
+  const auto batches = make_batches(placed, {}, {.rank = 4, .world_size = 5, .batch_size = 2}, {});
+  CHECK(batches->per_epoch() == 0);
+  batches->start_epoch(0, 0, 0, /*last=*/true);
+  // A resumed run begins at any step.
+  for (const std::int64_t step : {17, 18}) {
+    batches->start_step(step);
+    for (const std::int64_t micro_batch : {0, 1, 2}) {
+      const datasets::Batch batch = batches->next();
+      CHECK(batch.samples() == 2);
+      CHECK(at::equal(batch.inputs.front().second[1], at::tensor({step, micro_batch, std::int64_t{4}}, at::kLong)));
+    }
+  }
 }
 
 }  // namespace ddp::data

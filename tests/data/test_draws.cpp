@@ -6,7 +6,6 @@
 
 #include "catch.h"
 #include "data/batches.h"
-#include "data/evaluation.h"
 #include "datasets/draws.h"
 
 namespace ddp::data {

@@ -1,7 +1,7 @@
 #include <filesystem>
 
 #include "datasets/array_datasets.h"
-#include "datasets/image/folder_listing.h"
+#include "datasets/image/listing.h"
 #include "image_files.h"
 
 namespace ddp::datasets {

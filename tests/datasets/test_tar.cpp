@@ -4,7 +4,7 @@
 
 #include "base/installation.h"
 #include "datasets/array_datasets.h"
-#include "datasets/image/tar_index.h"
+#include "datasets/image/listing.h"
 #include "image_files.h"
 #include "record/file/atomic_file.h"
 

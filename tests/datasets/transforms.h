@@ -10,7 +10,7 @@
 #include <ATen/ops/stack.h>
 #include <nlohmann/json.hpp>
 
-#include "datasets/image/pipeline.h"
+#include "datasets/image/image_set.h"
 
 namespace ddp::datasets {
 

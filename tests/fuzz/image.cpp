@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "format/image_entry.h"
+#include "format/image.h"
 #include "target.h"
 
 namespace ddp::fuzz {

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "base/error.h"
-#include "format/table_entry.h"
+#include "format/table.h"
 #include "target.h"
 
 namespace ddp::fuzz {

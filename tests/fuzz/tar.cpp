@@ -1,6 +1,6 @@
 // A tar archive: every listed member lies inside it.
 #include "base/error.h"
-#include "format/image_entry.h"
+#include "format/image.h"
 #include "target.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -7,7 +7,7 @@
 
 #include "catch.h"
 #include "errors.h"
-#include "format/tar.h"
+#include "format/image.h"
 #include "record/scratch.h"
 #include "words.h"
 

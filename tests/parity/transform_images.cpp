@@ -15,8 +15,8 @@
 #include <ATen/ops/tensor.h>
 
 #include "base/error.h"
+#include "datasets/image/image_set.h"
 #include "datasets/image/mix.h"
-#include "datasets/image/pipeline.h"
 
 namespace ddp::datasets {
 namespace {

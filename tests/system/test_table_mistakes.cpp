@@ -41,23 +41,16 @@ TEST_CASE("an unknown column of validation.by points at its key") {
 TEST_CASE("a column of text has one line and its remedy, beside the other mistakes of the file") {
   std::string csv = "sold,x,z,y\n";
   for (int i = 1; i <= 30; ++i) csv += "2020-11-" + std::to_string(i) + (i % 2 ? ",,?,a\n" : ",1,3,b\n");
-  check_table_refused(
-      csv, kClassOptions,
-      {"shapes.csv:2: column \"sold\": 30 of 30 cells are not numbers, the first is \"2020-11-1\"",
-       "shapes.csv:2: column \"x\": 15 of 30 cells are missing", "turn dates into numbers first",
-       "column \"z\": add the marks of missing cells to dataset.missing_values", "dataset.missing = \"mean\""});
-}
-
-TEST_CASE("numbers with decimal commas are refused with the way to write them") {
-  check_table_refused("x,y\n\"7,5\",a\n\"-8,25\",b\n", kClassOptions,
-                      {"write decimal points in place of decimal commas"});
+  check_table_refused(csv, kClassOptions,
+                      {"shapes.csv:2: column \"sold\": \"2020-11-1\" is not a number; 30 of 30 rows have this mistake",
+                       "shapes.csv:2: column \"x\": is missing; 15 of 30 rows have this mistake", "dataset.categories",
+                       "dataset.missing_values", "dataset.missing = \"mean\""});
 }
 
 TEST_CASE("a loss that does not fit the target is refused with the loss that does") {
   check_table_refused(
       "x,y\n1,no\n2,yes\n", kNumberOptions,
       {"column \"y\": \"no\" is not a number", "the loss mse needs numbers: give loss = \"cross_entropy\""});
-  check_table_refused("x,y\n1,2\n", "target = \"y\" }\n#{", {"\"mse\" for numbers"});
   std::string csv = "x,y\n";
   for (int i = 0; i < 60; ++i) csv += std::to_string(i) + "," + std::to_string(i) + ".5\n";
   const std::string held = kClassOptions + " }\nvalidation = { split = 0.5";
@@ -70,7 +63,9 @@ TEST_CASE("a loss that does not fit the target is refused with the loss that doe
   INFO(plan.err);
   CHECK(plan.code == 0);
   CHECK(contains(plan.err, "the target \"y\" has 60 values in 60 training rows"));
-  CHECK(contains(plan.err, "the category \"x\" has 60 values in 60 training rows"));
+  const std::string binary = "target = \"y\" }\nloss = { name = \"bce_with_logits\"";
+  check_table_refused("x,y\n1,yes\n2,no\n", binary, {"needs numbers: write 1 and 0, or give loss = \"cross_entropy\""});
+  check_table_refused("x,y\n1,1\n2,2\n", binary, {"is neither 0 nor 1"});
 }
 
 TEST_CASE("all wrong names of columns are named at their places, with the nearest name") {
@@ -83,24 +78,6 @@ TEST_CASE("all wrong names of columns are named at their places, with the neares
                       {"shapes.toml:1:", "column \"y\" is in dataset.features and in dataset.target",
                        "column \"y\" is in dataset.categories and in dataset.target",
                        "column \"age\" is in dataset.drop and in dataset.features"});
-}
-
-TEST_CASE("a category that is no feature is a warning, so that features can be tried one after the other") {
-  const ShapesWorkspace w;
-  const Outcome plan = w.run({"plan", "shapes.toml", "--set", "dataset.features=[\"width\"]"});
-  CHECK(plan.code == 0);
-  CHECK(contains(plan.err, "the category \"colour\" has no effect: dataset.features does not name it"));
-}
-
-TEST_CASE("large targets are a warning that names the key which normalises them") {
-  const Workspace w;
-  require_tables();
-  w.write("houses.csv", "rooms,price\n1,250000\n2,310000\n3,420000\n4,510000\n");
-  w.write("houses.toml",
-          "dataset = { name = \"csv\", path = \"houses.csv\", target = \"price\" }\nloss = \"mse\"\n"
-          "model = { name = \"mlp\", hidden = [] }\ndevice_pool = [\"cpu\"]\n");
-  CHECK(contains(w.run({"plan", "houses.toml"}).err, "dataset.normalise_targets = true trains on a small scale"));
-  CHECK(w.run({"plan", "houses.toml", "--set", "dataset.normalise_targets=true"}).err.empty());
 }
 
 TEST_CASE("columns from which nothing is learnt are warnings, each with its column") {
@@ -146,30 +123,6 @@ TEST_CASE("a row that missing = \"drop\" leaves out needs no target and no known
   CHECK(contains(w.run({"plan", "shapes.toml"}).err, "shapes.csv:4: column \"y\": is missing"));
 }
 
-TEST_CASE("words as targets of bce_with_logits are refused with both remedies") {
-  check_table_refused("x,y\n1,yes\n2,no\n", "target = \"y\" }\nloss = { name = \"bce_with_logits\"",
-                      {"needs numbers: write 1 and 0, or give loss = \"cross_entropy\""});
-}
-
-TEST_CASE("numbers that are neither 0 nor 1 for bce_with_logits are refused with both remedies") {
-  check_table_refused("x,y\n1,1\n2,2\n", "target = \"y\" }\nloss = { name = \"bce_with_logits\"",
-                      {"is neither 0 nor 1", "write 0 and 1 in the file, or give loss = \"cross_entropy\""});
-}
-
-TEST_CASE("nll of outputs that are no logarithms of probabilities is a warning that names cross_entropy") {
-  const ShapesWorkspace w;
-  CHECK(
-      contains(w.run({"plan", "shapes.toml", "--set", "loss=nll"}).err, "loss = \"cross_entropy\" takes any outputs"));
-  CHECK(w.run({"plan", "shapes.toml"}).err.empty());
-}
-
-TEST_CASE("a model of fixed size that does not fit a table is refused with one that takes its sizes from the data") {
-  const ShapesWorkspace w;
-  const Outcome outcome = w.run({"plan", "shapes.toml", "--set", "model=\"linear\""});
-  CHECK(outcome.code == 2);
-  CHECK(contains(outcome.err, "model = { name = \"mlp\", hidden = [] }"));
-}
-
 TEST_CASE("cells that cannot be trained on are named with their line and file, in each of several files") {
   const ShapesWorkspace w;
   w.write("a.jsonl", "{\"x\": 1, \"y\": 2}\n\n{\"x\": null, \"y\": 2}\n{\"x\": 3, \"y\": 2}\n");
@@ -212,23 +165,21 @@ TEST_CASE("up to twenty mistakes are reported at once") {
                       {"shapes.csv:2: column \"x\": 6 cells are missing"});
 }
 
-TEST_CASE("a point of thousands is removed before a decimal comma is replaced, and two points are no date", "[slow]") {
-  check_table_refused("x,y\n\"889,17\",a\n\"4.560,10\",b\n", kClassOptions,
-                      {"remove points that separate thousands, if there are any, then write decimal points"});
-  check_table_refused("x,y\n889.17,a\n4.560.10,b\n", kClassOptions, {"in place of \"4.560.10\" write 4560.10"});
-  for (const char* date : {"14.11.2020", "2020-11-14", "11/14/20", "14.11.2020 10:00", "2020-11-14T10:00:00Z"}) {
-    check_table_refused("x,y\n" + std::string(date) + ",a\n", kClassOptions, {"turn dates into numbers first"});
-  }
-}
-
-TEST_CASE("a category in drop is a warning, and a target in drop stays the target") {
+TEST_CASE("a further file with other columns is refused with the columns that it lacks and adds") {
   const ShapesWorkspace w;
-  const Outcome plan = w.run({"plan", "shapes.toml", "--set", "dataset.drop=[\"weight\", \"colour\"]"});
-  CHECK(plan.code == 0);
-  CHECK(contains(plan.err, "the category \"colour\" has no effect: dataset.drop leaves it out"));
-  const Outcome target = w.run({"plan", "shapes.toml", "--set", "dataset.drop=[\"weight\", \"kind\"]"});
-  INFO(target.err);
-  CHECK(target.code == 0);
+  const auto answer = [&](const std::string& first_line) {
+    w.write("other.csv", first_line + "\n1,2,red,flat,4\n");
+    const Outcome plan = w.run({"plan", "shapes.toml", "--set", "dataset.path=[\"shapes.csv\", \"other.csv\"]"});
+    INFO(plan.err);
+    CHECK(plan.code == 2);
+    return plan.err;
+  };
+  CHECK(contains(answer("width,height,color,kind,mass"),
+                 "; it lacks \"colour\", \"weight\", and also has \"color\", \"mass\"\n"));
+  CHECK(contains(answer("height,width,colour,kind,weight"), "shapes.csv in another order\n"));
+  w.write("shapes.csv", "a,b,c,d,e,f,g,width,height,colour,kind,weight\n");
+  CHECK(
+      contains(answer("width,height,colour,kind,weight"), "; it lacks \"a\", \"b\", \"c\", \"d\", \"e\" and 2 more\n"));
 }
 
 }  // namespace ddp::system_test

@@ -4,7 +4,7 @@
 #include <random>
 
 #include "catch.h"
-#include "tables/csv_text.h"
+#include "tables/files.h"
 #include "words.h"
 
 namespace ddp {
@@ -57,12 +57,6 @@ TEST_CASE("missing_values says which cells are missing, a number by its value; s
   REQUIRE(table->next(chunk));
   CHECK(chunk.columns[0].is_missing(0));
   CHECK(chunk.columns[0].text_of(0) == "NA");
-}
-
-TEST_CASE("Rows that end with a delimiter are named as such") {
-  CHECK(contains(csv_error("a,b\n1,2,\n3,4,\n"), "each row ends with a delimiter: remove it"));
-  CHECK(contains(csv_error("a,b\n1,2\n3,4,\n"), "such a row ends with a delimiter: remove it"));
-  CHECK_FALSE(contains(csv_error("a,b\n1,2,\n3,4,5\n"), "ends with a delimiter"));
 }
 
 TEST_CASE("Infinity, a sign, blanks around a number, and numbers out of a double's range are numbers") {
@@ -150,7 +144,7 @@ TEST_CASE("Five bad cells of a column are named one by one; six have one line, w
   for (int i = 0; i < 5; ++i) content += "1,red\n";
   CHECK(contains(csv_error(content), "t.csv:6: column \"b\": \"red\" is not a number"));
   const std::string text = csv_error(content + "1,red\n");
-  CHECK(contains(text, "t.csv:2: column \"b\": 6 of 6 cells are not numbers, the first is \"red\""));
+  CHECK(contains(text, "t.csv:2: column \"b\": \"red\" is not a number; 6 of 6 rows have this mistake"));
   CHECK_FALSE(contains(text, "t.csv:3:"));
   CHECK(contains(text, "dataset.categories"));
   CHECK(contains(text, "dataset.drop"));
@@ -162,7 +156,7 @@ TEST_CASE("Up to five ragged rows have a line each, and more have one line toget
   CHECK(contains(csv_error(content), "t.csv:6: has 1 cell, but the header has 2"));
   for (int i = 0; i < 20; ++i) content += "1\n";
   const std::string text = csv_error(content + "1,2\n");
-  CHECK(contains(text, "t.csv:2: has 1 cell, but the header has 2; 25 of 26 rows have a wrong number of cells"));
+  CHECK(contains(text, "t.csv:2: has 1 cell, but the header has 2; 25 of 26 rows have this mistake"));
   CHECK_FALSE(contains(text, "t.csv:3:"));
 }
 
@@ -241,6 +235,31 @@ TEST_CASE("A ragged row without quotes is named at any place of the file") {
       CHECK(contains(csv_error(content + bad), "t.csv:" + std::to_string(before + 2) + ": "));
     }
   }
+}
+
+TEST_CASE("A file of another format in the place of a CSV is named") {
+  const auto refused = [](const std::string& bytes) { return csv_error(bytes); };
+  CHECK(contains(refused(std::string("PK\x03\x04\x14\0\0\0", 8)), "is an Excel workbook or a zip archive, not CSV"));
+  CHECK(contains(refused("PAR1...."), "is a Parquet file, not CSV"));
+  CHECK(contains(refused(std::string("\xff\xfe"
+                                     "a\0,\0",
+                                     6)),
+                 "is text in UTF-16, not CSV"));
+  // Latin-1: one line, also if each row has such a byte.
+  CHECK(contains(refused("a,b\n1,2\nK\xf6ln,2\nK\xf6ln,3\n"),
+                 "t.csv:3: column \"a\": the byte 0xf6 in \"K?ln\" is not UTF-8"));
+  CHECK(contains(refused("gr\xf6\xdf"
+                         "e,b\n1,2\n"),
+                 "t.csv:1: the header: the byte 0xf6"));
+  // A character that is cut off by the end of its cell.
+  CHECK(contains(refused("a,b\nK\xc3,2\n"), "t.csv:2: column \"a\": the byte 0xc3"));
+  const TableFolder folder;
+  const auto error = [&](const std::string& name, const std::string& content, const char* format) {
+    const auto file = folder.write(name, content);
+    return error_of([&] { format::open_table(file, {.format = format}); });
+  };
+  CHECK(contains(error("t.jsonl", "PAR1....", "jsonl"), "is a Parquet file, not JSON lines"));
+  CHECK(contains(error("t.csv", "a,b\n1,2\n", "parquet"), "dataset.name = \"csv\" reads CSV"));
 }
 
 }  // namespace ddp

@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "catch.h"
-#include "tables/csv_text.h"
+#include "tables/files.h"
 #include "words.h"
 
 namespace ddp {

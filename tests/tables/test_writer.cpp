@@ -9,7 +9,7 @@
 #include "base/file_descriptor.h"
 #include "catch.h"
 #include "errors.h"
-#include "format/table_writer.h"
+#include "format/table.h"
 #include "tables/files.h"
 #include "words.h"
 

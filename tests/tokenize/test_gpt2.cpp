@@ -7,9 +7,7 @@
 
 #include "catch.h"
 #include "errors.h"
-#include "texts.h"
-#include "tokenize/merges.h"
-#include "tokenize/words.h"
+#include "tokenize/bpe.h"
 #include "vocabulary.h"
 #include "words.h"
 

@@ -1,10 +1,14 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
+
+#include "tokenize/tokenizer.h"
 
 namespace ddp::tokenize {
 
@@ -34,5 +38,12 @@ class TokenizerFolder {
   std::vector<std::pair<std::string, std::string>> merges_;
   std::map<std::string, int> ids_;
 };
+
+// A text from one source.
+inline Text text_of(std::string_view bytes) { return {.bytes = bytes, .sources = {{.name = "a.txt"}}}; }
+
+inline std::vector<std::int64_t> ids_of(const Tokenizer& tokenizer, std::string_view bytes) {
+  return encode_all(tokenizer, text_of(bytes));
+}
 
 }  // namespace ddp::tokenize

@@ -1,0 +1,185 @@
+#include "tokenize/bpe.h"
+
+#include <algorithm>
+#include <new>
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#include "base/error.h"
+
+namespace ddp::tokenize {
+namespace {
+
+// White space is Unicode's White_Space, as in Python's package regex; PCRE2's \s would add U+180E.
+#define DDP_SPACE R"(\x{9}-\x{d}\x{20}\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000})"
+constexpr const char* kWords = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^" DDP_SPACE "\\p{L}\\p{N}]+|[" DDP_SPACE
+                               "]+(?![^" DDP_SPACE "])|[" DDP_SPACE "]+";
+#undef DDP_SPACE
+
+// The regular expression, compiled once.
+class Compiled {
+ public:
+  Compiled() {
+    int error = 0;
+    PCRE2_SIZE place = 0;
+    code_ = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(kWords), PCRE2_ZERO_TERMINATED, PCRE2_UTF | PCRE2_UCP, &error,
+                          &place, nullptr);
+    if (code_ == nullptr)
+      throw training_error("PCRE2 rejects the regular expression for words: it lacks Unicode support");
+    // If it cannot be compiled to machine code, PCRE2 interprets it with the same result.
+    pcre2_jit_compile(code_, PCRE2_JIT_COMPLETE);
+  }
+  ~Compiled() { pcre2_code_free(code_); }
+  Compiled(const Compiled&) = delete;
+  Compiled& operator=(const Compiled&) = delete;
+
+  static const pcre2_code* get() {
+    static const Compiled compiled;
+    return compiled.code_;
+  }
+
+ private:
+  pcre2_code* code_ = nullptr;
+};
+
+constexpr std::int32_t kGone = -1;
+constexpr std::size_t kMostCachedWords = 1 << 20;
+constexpr std::size_t kLongestCachedWord = 64;
+
+}  // namespace
+
+struct Words::Match {
+  Match() : data(pcre2_match_data_create(1, nullptr)) {
+    if (data == nullptr) throw std::bad_alloc();
+  }
+  ~Match() { pcre2_match_data_free(data); }
+  Match(const Match&) = delete;
+  Match& operator=(const Match&) = delete;
+
+  pcre2_match_data* const data;
+};
+
+Words::Words(std::string_view text) : text_(text), match_(std::make_unique<Match>()) {}
+
+Words::~Words() = default;
+
+std::string_view Words::next() {
+  if (place_ == text_.size()) return {};
+  // Without PCRE2_NO_UTF_CHECK each call would check the whole text.
+  const int found = pcre2_match(Compiled::get(), reinterpret_cast<PCRE2_SPTR>(text_.data()), text_.size(), place_,
+                                PCRE2_ANCHORED | PCRE2_NO_UTF_CHECK, match_->data, nullptr);
+  const std::size_t end = found > 0 ? pcre2_get_ovector_pointer(match_->data)[1] : place_;
+  if (end <= place_) {
+    throw training_error("PCRE2 finds no word (error " + std::to_string(found) + ")",
+                         "byte " + std::to_string(place_) + " of the text");
+  }
+  const std::string_view word = text_.substr(place_, end - place_);
+  place_ = end;
+  return word;
+}
+
+bool Merges::add(Pair pair, std::int32_t joined) {
+  const auto rank = static_cast<std::int32_t>(ranks_.size());
+  return ranks_.emplace(key(pair), Merge{.rank = rank, .joined = joined}).second;
+}
+
+const Merges::Merge* Merges::find(Pair pair) const {
+  const auto found = ranks_.find(key(pair));
+  return found == ranks_.end() ? nullptr : &found->second;
+}
+
+// Joins the tokens of one word: a linked list of tokens, and a heap of pairs that can be joined.
+class Joining {
+ public:
+  Joining(const Merges& merges, std::vector<std::int32_t>& tokens)
+      : merges_(merges), tokens_(tokens), next_(tokens.size()), previous_(tokens.size()) {
+    const auto size = static_cast<std::int32_t>(tokens.size());
+    for (std::int32_t i = 0; i < size; ++i) {
+      next_[i] = i + 1 < size ? i + 1 : kGone;
+      previous_[i] = i - 1;
+    }
+    for (std::int32_t i = 0; i + 1 < size; ++i) note(i);
+    std::swap(heap_, noted_);
+    std::make_heap(heap_.begin(), heap_.end(), later);
+  }
+
+  void run() {
+    while (!heap_.empty()) {
+      // Joins all occurrences of one pair before the pairs that result from it.
+      for (const std::int32_t rank = heap_.front().rank; !heap_.empty() && heap_.front().rank == rank;) {
+        std::pop_heap(heap_.begin(), heap_.end(), later);
+        const Candidate candidate = heap_.back();
+        heap_.pop_back();
+        join(candidate);
+      }
+      for (const Candidate& candidate : noted_) {
+        heap_.push_back(candidate);
+        std::push_heap(heap_.begin(), heap_.end(), later);
+      }
+      noted_.clear();
+    }
+    std::erase(tokens_, kGone);
+  }
+
+ private:
+  struct Candidate {
+    std::int32_t rank = 0;
+    std::int32_t place = 0;  // index of the left token
+    std::int32_t joined = 0;
+  };
+
+  static bool later(const Candidate& a, const Candidate& b) {
+    return a.rank != b.rank ? a.rank > b.rank : a.place > b.place;
+  }
+
+  const Merges::Merge* merge_at(std::int32_t place) const {
+    if (tokens_[place] == kGone || next_[place] == kGone) return nullptr;
+    return merges_.find({.left = tokens_[place], .right = tokens_[next_[place]]});
+  }
+
+  void note(std::int32_t place) {
+    if (const auto* merge = merge_at(place)) {
+      noted_.push_back({.rank = merge->rank, .place = place, .joined = merge->joined});
+    }
+  }
+
+  // A candidate may be outdated: one of its tokens may have been joined with another token.
+  void join(const Candidate& candidate) {
+    const auto* merge = merge_at(candidate.place);
+    if (merge == nullptr || merge->rank != candidate.rank) return;
+    const std::int32_t right = next_[candidate.place];
+    tokens_[candidate.place] = candidate.joined;
+    tokens_[right] = kGone;
+    next_[candidate.place] = next_[right];
+    if (next_[right] != kGone) previous_[next_[right]] = candidate.place;
+    note(candidate.place);
+    if (previous_[candidate.place] != kGone) note(previous_[candidate.place]);
+  }
+
+  const Merges& merges_;
+  std::vector<std::int32_t>& tokens_;
+  std::vector<std::int32_t> next_;
+  std::vector<std::int32_t> previous_;
+  std::vector<Candidate> heap_;
+  std::vector<Candidate> noted_;  // pairs that resulted from joins
+};
+
+void Merges::apply(std::vector<std::int32_t>& tokens) const {
+  if (tokens.size() > 1) Joining(*this, tokens).run();
+}
+
+std::optional<std::span<const std::int32_t>> WordCache::find(std::string_view word) const {
+  const auto found = ranges_.find(word);
+  if (found == ranges_.end()) return {};
+  return std::span(tokens_).subspan(found->second.begin, found->second.count);
+}
+
+void WordCache::add(std::string_view word, std::span<const std::int32_t> tokens) {
+  if (ranges_.size() >= kMostCachedWords || word.size() > kLongestCachedWord) return;
+  ranges_.emplace(word, Range{.begin = static_cast<std::uint32_t>(tokens_.size()),
+                              .count = static_cast<std::uint32_t>(tokens.size())});
+  tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
+}
+
+}  // namespace ddp::tokenize
