@@ -219,12 +219,12 @@ class TableEncoder {
   void no_class(const Table::Piece& piece, std::int64_t r, std::string_view text) {
     if (text.empty()) return mistake(piece, r, e_.targets.front(), kNoTarget);
     const std::string value = config::in_quotes(text);
-    const std::string remedy =
-        "; or, if " + value + " is a class, leave it out of dataset.missing_values or list it in dataset.classes";
     mistake(piece, r, e_.targets.front(),
             {.one = "is " + value + ", which counts as missing, but it is the target",
              .many = "count as missing, the first is " + value + ", but it is the target",
-             .remedy = kNoTarget.remedy + (e_.trained_before ? "" : remedy)});
+             .remedy = e_.trained_before ? kNoTarget.remedy
+                                         : "remove these rows, or, if " + value +
+                                               " is a class, leave it out of dataset.missing_values"});
   }
 
   void unknown_class(const Table::Piece& piece, std::int64_t r, std::string_view name) {

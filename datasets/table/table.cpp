@@ -23,30 +23,17 @@ std::vector<std::int64_t> lines_in(const fs::path& path, const std::optional<for
   return {};
 }
 
-// Returns the names of columns that `others` lacks, for a message: `"a", "b" and 7 more`; "": none.
-std::string names_without(const std::vector<format::ColumnInfo>& columns,
-                          const std::vector<format::ColumnInfo>& others) {
-  constexpr std::size_t kNamedColumns = 5;
-  std::set<std::string> known;
-  for (const auto& column : others) known.insert(column.name);
-  std::string text;
-  std::size_t count = 0;
-  for (const auto& column : columns) {
-    if (known.count(column.name) > 0 || ++count > kNamedColumns) continue;
-    text += (text.empty() ? "" : ", ") + config::in_quotes(column.name);
-  }
-  return count > kNamedColumns ? text + " and " + std::to_string(count - kNamedColumns) + " more" : text;
-}
-
 // Returns the error of a file whose columns are not the ones of the first file.
 Error other_columns(const std::vector<format::ColumnInfo>& first, const fs::path& first_file,
                     const std::vector<format::ColumnInfo>& others, const fs::path& file) {
-  const std::string lacks = names_without(first, others);
-  const std::string adds = names_without(others, first);
-  std::string what = "does not have the columns of " + first_file.string();
-  if (!lacks.empty()) what += "; it lacks " + lacks;
-  if (!adds.empty()) what += (lacks.empty() ? "; it also has " : ", and also has ") + adds;
-  if (lacks.empty() && adds.empty()) what = "has the columns of " + first_file.string() + " in another order";
+  std::string what = "has " + std::to_string(others.size()) + " columns, but " + first_file.string() + " has " +
+                     std::to_string(first.size());
+  for (std::size_t i = 0; i < std::min(first.size(), others.size()); ++i) {
+    if (first[i].name == others[i].name) continue;
+    what = "has the column " + config::in_quotes(others[i].name) + " where " + first_file.string() + " has " +
+           config::in_quotes(first[i].name);
+    break;
+  }
   return usage_error(what, file.string(), "all files of dataset.path need the same columns in the same order");
 }
 

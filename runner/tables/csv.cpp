@@ -8,8 +8,8 @@
 #include <arrow/util/thread_pool.h>
 
 #include "base/error.h"
+#include "tables/batches.h"
 #include "tables/cell.h"
-#include "tables/convert.h"
 #include "tables/csv_columns.h"
 #include "tables/csv_rows.h"
 #include "tables/formats.h"

@@ -20,8 +20,8 @@
 #include <arrow/util/bit_util.h>
 
 #include "format/table.h"
+#include "tables/batches.h"
 #include "tables/cell.h"
-#include "tables/convert.h"
 #include "tables/csv_rows.h"
 #include "tables/source.h"
 

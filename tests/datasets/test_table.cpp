@@ -250,7 +250,7 @@ TEST_CASE("a column of pandas' index is refused until features, drop or target n
     std::vector<format::ColumnInfo> all;
     for (const std::string& name : columns) all.push_back({.name = name});
     Names names;
-    for (const auto& feature : choose_columns(options, all, "mse", {}, "t.csv").features) names.push_back(feature.name);
+    for (const auto& feature : choose_columns(options, all, "mse", "t.csv").features) names.push_back(feature.name);
     return names;
   };
   const auto error = [&](const Names& columns, const Names& drop = {}) {

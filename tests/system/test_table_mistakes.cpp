@@ -165,7 +165,7 @@ TEST_CASE("up to twenty mistakes are reported at once") {
                       {"shapes.csv:2: column \"x\": 6 cells are missing"});
 }
 
-TEST_CASE("a further file with other columns is refused with the columns that it lacks and adds") {
+TEST_CASE("a further file with other columns is refused with the first one that differs") {
   const ShapesWorkspace w;
   const auto answer = [&](const std::string& first_line) {
     w.write("other.csv", first_line + "\n1,2,red,flat,4\n");
@@ -174,12 +174,8 @@ TEST_CASE("a further file with other columns is refused with the columns that it
     CHECK(plan.code == 2);
     return plan.err;
   };
-  CHECK(contains(answer("width,height,color,kind,mass"),
-                 "; it lacks \"colour\", \"weight\", and also has \"color\", \"mass\"\n"));
-  CHECK(contains(answer("height,width,colour,kind,weight"), "shapes.csv in another order\n"));
-  w.write("shapes.csv", "a,b,c,d,e,f,g,width,height,colour,kind,weight\n");
-  CHECK(
-      contains(answer("width,height,colour,kind,weight"), "; it lacks \"a\", \"b\", \"c\", \"d\", \"e\" and 2 more\n"));
+  CHECK(contains(answer("width,height,color,kind,mass"), "other.csv: has the column \"color\" where "));
+  CHECK(contains(answer("width,height,colour,kind"), "other.csv: has 4 columns, but "));
 }
 
 }  // namespace ddp::system_test
