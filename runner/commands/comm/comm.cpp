@@ -12,7 +12,7 @@
 #include "commands/comm/comm_options.h"
 #include "commands/commands.h"
 #include "commands/options.h"
-#include "commands/train/nodes.h"
+#include "commands/train/prepare.h"
 #include "config/output.h"
 #include "launch/plan/plan.h"
 #include "launch/run/asking.h"

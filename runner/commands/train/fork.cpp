@@ -12,7 +12,7 @@
 #include "commands/commands.h"
 #include "commands/options.h"
 #include "commands/train/changed_run.h"
-#include "commands/train/nodes.h"
+#include "commands/train/prepare.h"
 #include "commands/train/resume.h"
 #include "commands/use/trained.h"
 #include "config/text/compose.h"

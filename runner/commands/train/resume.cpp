@@ -10,7 +10,7 @@
 #include "commands/commands.h"
 #include "commands/options.h"
 #include "commands/sweep/sweep.h"
-#include "commands/train/nodes.h"
+#include "commands/train/prepare.h"
 #include "launch/library/plugin.h"
 #include "launch/run/train.h"
 #include "record/saves/checkpoint_settings.h"

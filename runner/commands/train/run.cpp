@@ -11,7 +11,6 @@
 #include "commands/look/show_plan.h"
 #include "commands/options.h"
 #include "commands/train/changed_run.h"
-#include "commands/train/nodes.h"
 #include "commands/train/prepare.h"
 #include "commands/train/resume.h"
 #include "config/text/compose.h"
