@@ -13,7 +13,9 @@ void Members::describe(const Member& m, Value schema) {
   if (!m.optional) required_.push_back(m.name);
 }
 
-void Members::describe_numbers(const char* pattern, const char* doc) {
+void Members::describe_numbers(const char* pattern, const char* doc, const char* always) {
+  const double* number = nullptr;
+  if (*always != '\0') describe({.name = always}, type_of({.may_be_null = true}, number));
   patterns_[pattern] = {{"description", doc}, {"type", {"number", "null"}}};
 }
 

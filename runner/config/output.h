@@ -72,10 +72,10 @@ class Members {
   }
   // True, or left out.
   void flag(const Member& m, bool value);
-  // Numbers under names of this pattern; null: not finite.
+  // Numbers under names of this pattern; null: not finite. `always`: the name of one that is always there.
   template <class Numbers>
-  void numbers(const char* pattern, const char* doc, const Numbers& numbers) {
-    if (defs_ != nullptr) return describe_numbers(pattern, doc);
+  void numbers(const char* pattern, const char* doc, const Numbers& numbers, const char* always = "") {
+    if (defs_ != nullptr) return describe_numbers(pattern, doc, always);
     for (const auto& [name, value] : numbers) object_[name] = value;
   }
   // The mark of an object in which a number is null because it was not finite.
@@ -142,8 +142,14 @@ class Members {
     return !list.empty();
   }
 
+  // The member as each of its values: a list may be left out, and its values not.
+  static Member item_of(Member m) {
+    m.optional = false;
+    return m;
+  }
+
   void describe(const Member& m, Value schema);
-  void describe_numbers(const char* pattern, const char* doc);
+  void describe_numbers(const char* pattern, const char* doc, const char* always);
   static Value any_of(Value a, Value b);
   static Value table(Value of_each, const char* pattern);
 
@@ -163,12 +169,12 @@ class Members {
   template <class T>
   Value type_of(const Member& m, const std::vector<T>*) {
     const T* none = nullptr;
-    return {{"type", "array"}, {"items", type_of(m, none)}};
+    return {{"type", "array"}, {"items", type_of(item_of(m), none)}};
   }
   template <class T, class Order>
   Value type_of(const Member& m, const std::map<std::string, T, Order>*) {
     const T* none = nullptr;
-    return table(type_of(m, none), m.pattern);
+    return table(type_of(item_of(m), none), m.pattern);
   }
   template <class... T>
   Value type_of(const Member& m, const std::variant<T...>*) {

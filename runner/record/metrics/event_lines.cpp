@@ -96,7 +96,7 @@ void list(Line& m, const StepRecord& r, const Pace& pace) {
 template <class Line>
 void list(Line& m, const EpochRecord& r, const Pace& pace) {
   list_place(m, r);
-  m.numbers("^(train_loss$|val_)", "val_…: if the epoch ended with a validation", r.metrics);
+  m.numbers("^val_", "if the epoch ended with a validation", r.metrics, "train_loss");
   m({"samples"}, r.samples);
   m({.name = "samples_per_second", .may_be_null = true}, pace.samples_per_second);
   m(kSeconds, pace.seconds);

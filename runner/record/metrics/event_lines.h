@@ -107,7 +107,7 @@ class JsonLine {
     }
   }
   void operator()(const config::Member& m, const config::Value& value, const config::Value&) { add(m.name, value); }
-  void numbers(const char*, const char*, const MetricValues& values) {
+  void numbers(const char*, const char*, const MetricValues& values, const char* = "") {
     for (const auto& [name, value] : values) add(name, value);
   }
   void flag(const config::Member& m, bool value) {
