@@ -33,7 +33,7 @@ const std::vector<WrongLine> kWrongLines = {
     {"run", "FILE is missing", "usage: "},
     {"run tiny.toml epochs=2", "\"epochs=2\" is one word too many", "--set KEY=VALUE"},
     {"run tiny.toml --set epochs = 2", "\"=\" is one word too many"},
-    {"resume --set epochs= 5", "--set 1: the value is missing"},
+    {"resume --set epochs= 5", "no such run: \"5\""},
     {"run tiny.toml --name a --run-id 1 --name b", "--name is given twice: \"a\", \"b\"", "give it once"},
     {"list --limit 0", "--limit takes an integer from 1 to 1000000000, not \"0\""},
     {"list --limit many", "--limit takes an integer from 1 to 1000000000, not \"many\""},
