@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
-#include <string_view>
 
 namespace ddp {
 namespace fs = std::filesystem;
@@ -54,16 +53,6 @@ void remember_call(const char* argv0) {
 }
 
 std::string own_command(const std::string& arguments) { return called_as + " " + arguments; }
-
-std::string as_called(std::string text) {
-  constexpr std::string_view kProgram = "ddp-exp ";
-  const std::string called = own_command("");
-  for (std::size_t at = text.find(kProgram); at != std::string::npos; at = text.find(kProgram, at + called.size())) {
-    const bool is_name = at == 0 || text[at - 1] == '`' || text[at - 1] == ' ';
-    if (is_name) text.replace(at, kProgram.size(), called);
-  }
-  return text;
-}
 
 std::string setup_command(const std::string& arguments) {
   return (called_by_script ? called_as : "scripts/ddp-exp") + " " + arguments;

@@ -16,10 +16,6 @@ void remember_call(const char* argv0);
 // scripts/ddp-exp, "ddp-exp resume basic" if the shell found it on PATH.
 std::string own_command(const std::string& arguments);
 
-// Returns a text whose commands begin with "ddp-exp", such as "`ddp-exp resume RUN` continues a run", with this
-// program's name as it was called.
-std::string as_called(std::string text);
-
 // Returns a command of the checkout's script, which fetches and builds: "scripts/ddp-exp --setup-only".
 std::string setup_command(const std::string& arguments);
 

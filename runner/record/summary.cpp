@@ -42,15 +42,7 @@ config::Value read_matrices(const RunDirectory& run) {
   return config::Value::object();
 }
 
-}  // namespace
-
-void keep_matrices(const RunDirectory& run, const config::Value& by_name, std::int64_t step) {
-  if (by_name.empty()) return;
-  config::Value kept = read_matrices(run);
-  for (const auto& [name, rows] : by_name.items()) kept[name] = {{"step", step}, {"rows", rows}};
-  write_atomically(run.matrices(), kept.dump() + "\n");
-}
-
+// Returns the matrices that were measured at this step or before it, as an object by name. Leaves out unreadable ones.
 config::Value kept_matrices(const RunDirectory& run, std::int64_t step) {
   config::Value found = config::Value::object();
   const config::Value kept = read_matrices(run);
@@ -60,6 +52,15 @@ config::Value kept_matrices(const RunDirectory& run, std::int64_t step) {
     if (whole && one["step"].get<std::int64_t>() <= step) found[name] = one["rows"];
   }
   return found;
+}
+
+}  // namespace
+
+void keep_matrices(const RunDirectory& run, const config::Value& by_name, std::int64_t step) {
+  if (by_name.empty()) return;
+  config::Value kept = read_matrices(run);
+  for (const auto& [name, rows] : by_name.items()) kept[name] = {{"step", step}, {"rows", rows}};
+  write_atomically(run.matrices(), kept.dump() + "\n");
 }
 
 config::Value schema_of_metrics(const std::string& prefixes, bool with_matrices) {

@@ -131,7 +131,4 @@ std::optional<std::time_t> read_timestamp(std::string_view text);
 // at the measurement. Throws ddp::Error (training).
 void keep_matrices(const RunDirectory& run, const config::Value& by_name, std::int64_t step);
 
-// Returns the matrices that were measured at this step or before it, as an object by name. Leaves out unreadable ones.
-config::Value kept_matrices(const RunDirectory& run, std::int64_t step);
-
 }  // namespace ddp::record

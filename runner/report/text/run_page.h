@@ -19,9 +19,6 @@ void print_page(const Row& row, std::ostream& out, const Terminal& terminal);
 void print_page_as_json(const Row& row, std::ostream& out);
 config::Value show_schema();
 
-// Prints the part of a sweep.
-void print_sweep(const std::string& name, const SweepView& sweep, std::ostream& out, const Terminal& terminal);
-
 // Prints the output of `list`: a table of runs and sweeps in the given order.
 void print_list(const std::vector<Row>& rows, std::ostream& out, const Terminal& terminal);
 void print_list_as_json(const std::vector<Row>& rows, std::ostream& out);
