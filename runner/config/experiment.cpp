@@ -15,6 +15,28 @@ constexpr double kMost = 1e9;
 constexpr std::string_view kNdim = "ndim";
 constexpr std::string_view kComparisons[] = {"<=", ">=", "==", "<", ">"};  // the longer ones first
 
+void add_share(Fields& f, HeldOut& h) {
+  f({.name = "dataset",
+     .doc = "separate data instead of split: keys that override [dataset]",
+     .component_kind = "dataset"},
+    h.dataset);
+  f({.name = "split",
+     .doc = "share of the dataset to hold out",
+     .aliases = {"val_split", "validation_split", "val_size", "test_size"},
+     .range = from_below(0, 1)},
+    h.split);
+  f({.name = "stratify", .doc = "hold out the same share of each class"}, h.stratify);
+  f({.name = "by", .doc = "column that groups rows: rows with equal values are held out together"}, h.by);
+}
+
+void add_batch_size(Fields& f, HeldOut& h) {
+  f({.name = "batch_size",
+     .doc = "samples per batch; default: batch_size at the start of the run",
+     .aliases = {"eval_batch_size", "per_device_eval_batch_size"},
+     .range = between(1, kMost)},
+    h.batch_size);
+}
+
 }  // namespace
 
 void Distributed::fields(Fields& f) {
@@ -59,32 +81,6 @@ void Loader::fields(Fields& f) {
      .range = at_least(0)},
     sampler_seed);
 }
-
-namespace {
-
-void add_share(Fields& f, HeldOut& h) {
-  f({.name = "dataset",
-     .doc = "separate data instead of split: keys that override [dataset]",
-     .component_kind = "dataset"},
-    h.dataset);
-  f({.name = "split",
-     .doc = "share of the dataset to hold out",
-     .aliases = {"val_split", "validation_split", "val_size", "test_size"},
-     .range = from_below(0, 1)},
-    h.split);
-  f({.name = "stratify", .doc = "hold out the same share of each class"}, h.stratify);
-  f({.name = "by", .doc = "column that groups rows: rows with equal values are held out together"}, h.by);
-}
-
-void add_batch_size(Fields& f, HeldOut& h) {
-  f({.name = "batch_size",
-     .doc = "samples per batch; default: batch_size at the start of the run",
-     .aliases = {"eval_batch_size", "per_device_eval_batch_size"},
-     .range = between(1, kMost)},
-    h.batch_size);
-}
-
-}  // namespace
 
 void Validation::fields(Fields& f) {
   add_share(f, *this);

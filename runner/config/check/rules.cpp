@@ -62,43 +62,6 @@ void check_listed(const Node& root, const Components& components, Mistakes& mist
   }
 }
 
-}  // namespace
-
-bool has_validation(const Node& root) {
-  const Node* split = root.at_path("validation.split");
-  // The check of the value reports a text or number in place of the section.
-  const Node* section = root.find("validation");
-  const bool is_meant = section && (section->text() || section->kind == Kind::number);
-  return is_meant || (split && split->scalar != 0) || root.at_path("validation.dataset");
-}
-
-std::optional<Unmeasured> unmeasured(const std::string& name, const Node& root, const Components& components) {
-  if (!name.starts_with(kValidationPrefix)) return {};
-  const std::string measure = name.substr(kValidationPrefix.size());
-  const Spec* spec = find_metric(measure, components);
-  if (spec && has_matrix(*spec)) return {};  // the check of the value has reported it
-  if (!has_validation(root)) {
-    return Unmeasured{.what = in_quotes(name) + " needs held-out samples",
-                      .hint = "give validation.split, such as 0.1"};
-  }
-  if (!spec) return {};  // val_loss, or an unknown metric, which is reported elsewhere
-  const std::string kind = kind_of_targets(root, components);
-  if (!measures(*spec, kind)) {
-    const std::string others = that_measure(kind, components, kValidationPrefix, /*matrices=*/false);
-    return Unmeasured{
-        .what = in_quotes(name) + " cannot be measured with this loss",
-        .hint = "measurable metrics: " + kValidationPrefix + "loss" + (others.empty() ? "" : ", " + others)};
-  }
-  const std::vector<std::string> measured = measured_names(root, kind, components);
-  if (std::find(measured.begin(), measured.end(), measure) != measured.end()) return {};
-  std::string list;
-  for (const std::string& other : measured) list += in_quotes(other) + ", ";
-  return Unmeasured{.what = in_quotes(name) + " is not measured",
-                    .hint = "give metrics = [" + list + in_quotes(measure) + "]"};
-}
-
-namespace {
-
 // Checks that the experiment measures the metric that `metric` names.
 void check_measured(const Node& metric, const Node& root, const Components& components, Mistakes& mistakes) {
   const auto why = unmeasured(metric.text().value_or(""), root, components);
@@ -450,6 +413,39 @@ void check_groups(const Node& root, Mistakes& mistakes) {
 }
 
 }  // namespace
+
+bool has_validation(const Node& root) {
+  const Node* split = root.at_path("validation.split");
+  // The check of the value reports a text or number in place of the section.
+  const Node* section = root.find("validation");
+  const bool is_meant = section && (section->text() || section->kind == Kind::number);
+  return is_meant || (split && split->scalar != 0) || root.at_path("validation.dataset");
+}
+
+std::optional<Unmeasured> unmeasured(const std::string& name, const Node& root, const Components& components) {
+  if (!name.starts_with(kValidationPrefix)) return {};
+  const std::string measure = name.substr(kValidationPrefix.size());
+  const Spec* spec = find_metric(measure, components);
+  if (spec && has_matrix(*spec)) return {};  // the check of the value has reported it
+  if (!has_validation(root)) {
+    return Unmeasured{.what = in_quotes(name) + " needs held-out samples",
+                      .hint = "give validation.split, such as 0.1"};
+  }
+  if (!spec) return {};  // val_loss, or an unknown metric, which is reported elsewhere
+  const std::string kind = kind_of_targets(root, components);
+  if (!measures(*spec, kind)) {
+    const std::string others = that_measure(kind, components, kValidationPrefix, /*matrices=*/false);
+    return Unmeasured{
+        .what = in_quotes(name) + " cannot be measured with this loss",
+        .hint = "measurable metrics: " + kValidationPrefix + "loss" + (others.empty() ? "" : ", " + others)};
+  }
+  const std::vector<std::string> measured = measured_names(root, kind, components);
+  if (std::find(measured.begin(), measured.end(), measure) != measured.end()) return {};
+  std::string list;
+  for (const std::string& other : measured) list += in_quotes(other) + ", ";
+  return Unmeasured{.what = in_quotes(name) + " is not measured",
+                    .hint = "give metrics = [" + list + in_quotes(measure) + "]"};
+}
 
 void check_device_pool(const Node& pool, Mistakes& mistakes) {
   if (pool.kind == Kind::list) return ShapeCheck(pool, mistakes).list();

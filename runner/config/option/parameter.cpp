@@ -168,61 +168,6 @@ class ParameterReader {
   std::vector<Parameter> parameters_;
 };
 
-}  // namespace
-
-Node Parameter::at(double u) const {
-  if (!is_range()) {
-    const auto count = static_cast<double>(choices.size());
-    return value(std::min(count - 1, std::floor(u * count)));
-  }
-  if (step > 0) return value(min + std::floor(u * (steps_of(*this) + 1)) * step);
-  // Each integer gets the part of the range from itself to the next integer.
-  const double end = integer ? std::floor(max) + 1 : max;
-  const double begin = integer ? std::ceil(min) : min;
-  const double ratio = end / begin;
-  const double drawn = !log                ? begin + (end - begin) * u
-                       : std::isinf(ratio) ? std::exp(std::log(begin) + (std::log(end) - std::log(begin)) * u)
-                                           : begin * std::pow(ratio, u);
-  return value(integer ? std::min(std::floor(drawn), std::floor(max)) : drawn);
-}
-
-std::vector<Node> Parameter::samples() const {
-  constexpr double kNearlyOne = 0.999999;
-  return is_range() ? std::vector<Node>{at(0), at(kNearlyOne)} : choices;
-}
-
-Node Parameter::value(double number) const {
-  if (!is_range()) return choices.at(static_cast<std::size_t>(number));
-  Node node{.kind = integer ? Kind::integer : Kind::number, .key = place, .place = place};
-  if (integer) {
-    node.scalar = static_cast<std::int64_t>(number);
-  } else {
-    node.scalar = std::clamp(rounded(number, *this), min, max);
-  }
-  return node;
-}
-
-std::optional<double> Parameter::number_of(const Value& value) const {
-  if (!is_range()) {
-    for (std::size_t i = 0; i < choices.size(); ++i) {
-      if (to_value(choices[i]) == value) return static_cast<double>(i);
-    }
-    return std::nullopt;
-  }
-  if (!value.is_number() || (integer && !value.is_number_integer())) return std::nullopt;
-  const auto number = value.get<double>();
-  return number >= min && number <= max ? std::optional(number) : std::nullopt;
-}
-
-std::vector<Parameter> read_parameters(const Node& table, const std::vector<Option>& options,
-                                       const Components& components, Mistakes& mistakes) {
-  ParameterReader reader(options, components, mistakes);
-  reader.table(table, "");
-  return reader.take();
-}
-
-namespace {
-
 // Returns the components of the section at this path; null: any component of its kind.
 const std::set<std::string>* names_of(const std::string& section, const std::string& kind,
                                       const ComponentNames& names) {
@@ -246,23 +191,6 @@ const Option* find_path(const std::string& path, std::size_t begin, const std::v
   }
   return nullptr;
 }
-
-}  // namespace
-
-const Option* find_option(const std::string& key, const std::vector<Option>& options, const Components& components,
-                          const ComponentNames& names) {
-  for (const ShortForm& form : kTextForms) {
-    if (key == form.section) {
-      return find_path(std::string(form.section) + "." + form.key, 0, options, components, names);
-    }
-  }
-  for (const ShortForm& form : kShortForms) {
-    if (key == form.key) return find_path(std::string(form.section) + "." + key, 0, options, components, names);
-  }
-  return find_path(key, 0, options, components, names);
-}
-
-namespace {
 
 std::string within(const std::string& section, const std::string& name) {
   return section.empty() ? name : section + "." + name;
@@ -330,6 +258,70 @@ bool takes_only_texts(const Option& option) {
 }
 
 }  // namespace
+
+Node Parameter::at(double u) const {
+  if (!is_range()) {
+    const auto count = static_cast<double>(choices.size());
+    return value(std::min(count - 1, std::floor(u * count)));
+  }
+  if (step > 0) return value(min + std::floor(u * (steps_of(*this) + 1)) * step);
+  // Each integer gets the part of the range from itself to the next integer.
+  const double end = integer ? std::floor(max) + 1 : max;
+  const double begin = integer ? std::ceil(min) : min;
+  const double ratio = end / begin;
+  const double drawn = !log                ? begin + (end - begin) * u
+                       : std::isinf(ratio) ? std::exp(std::log(begin) + (std::log(end) - std::log(begin)) * u)
+                                           : begin * std::pow(ratio, u);
+  return value(integer ? std::min(std::floor(drawn), std::floor(max)) : drawn);
+}
+
+std::vector<Node> Parameter::samples() const {
+  constexpr double kNearlyOne = 0.999999;
+  return is_range() ? std::vector<Node>{at(0), at(kNearlyOne)} : choices;
+}
+
+Node Parameter::value(double number) const {
+  if (!is_range()) return choices.at(static_cast<std::size_t>(number));
+  Node node{.kind = integer ? Kind::integer : Kind::number, .key = place, .place = place};
+  if (integer) {
+    node.scalar = static_cast<std::int64_t>(number);
+  } else {
+    node.scalar = std::clamp(rounded(number, *this), min, max);
+  }
+  return node;
+}
+
+std::optional<double> Parameter::number_of(const Value& value) const {
+  if (!is_range()) {
+    for (std::size_t i = 0; i < choices.size(); ++i) {
+      if (to_value(choices[i]) == value) return static_cast<double>(i);
+    }
+    return std::nullopt;
+  }
+  if (!value.is_number() || (integer && !value.is_number_integer())) return std::nullopt;
+  const auto number = value.get<double>();
+  return number >= min && number <= max ? std::optional(number) : std::nullopt;
+}
+
+std::vector<Parameter> read_parameters(const Node& table, const std::vector<Option>& options,
+                                       const Components& components, Mistakes& mistakes) {
+  ParameterReader reader(options, components, mistakes);
+  reader.table(table, "");
+  return reader.take();
+}
+
+const Option* find_option(const std::string& key, const std::vector<Option>& options, const Components& components,
+                          const ComponentNames& names) {
+  for (const ShortForm& form : kTextForms) {
+    if (key == form.section) {
+      return find_path(std::string(form.section) + "." + form.key, 0, options, components, names);
+    }
+  }
+  for (const ShortForm& form : kShortForms) {
+    if (key == form.key) return find_path(std::string(form.section) + "." + key, 0, options, components, names);
+  }
+  return find_path(key, 0, options, components, names);
+}
 
 void keep_texts_as_typed(Node& node, const std::string& key, const Node& base, const std::vector<Parameter>& parameters,
                          const Components& components) {
