@@ -7,7 +7,8 @@
 
 #include "base/error.h"
 #include "commands/commands.h"
-#include "config/check/phrases.h"
+#include "config/check/check.h"
+#include "config/suggest.h"
 #include "config/components.h"
 #include "config/output.h"
 #include "config/text/source.h"

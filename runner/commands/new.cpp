@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/own_command.h"
 #include "commands/commands.h"
-#include "config/check/phrases.h"
+#include "config/suggest.h"
 #include "config/components.h"
 #include "record/file/atomic_file.h"
 

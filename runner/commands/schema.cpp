@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "commands/commands.h"
-#include "config/check/phrases.h"
+#include "config/suggest.h"
 #include "config/load.h"
 #include "config/output.h"
 #include "record/metrics/event_lines.h"

@@ -160,8 +160,8 @@ std::vector<Named> keys_of(const std::vector<Option>& options, const Components&
   for (const Option& option : options) {
     keys.push_back({.name = option.name, .aliases = option.aliases, .path = option.name});
   }
+  for (const Option& option : options) add_keys(option.section, option.name, keys);
   for (const Option& option : options) {
-    add_keys(option.section, option.name, keys);
     if (option.component_kind.empty()) continue;
     for (const auto& [name, spec] : components.of(option.component_kind)) add_keys(spec.options, option.name, keys);
   }

@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "config/fitting_model.h"
 #include "data/split.h"
 
 namespace ddp::data {
@@ -225,12 +224,6 @@ namespace {
 void add_sizes(Value& facts, const datasets::Batch& batch) {
   const at::Tensor& input = batch.inputs.front().second;
   const at::Tensor& target = batch.targets.front().second;
-  facts[config::kInputsFact] = batch.inputs.size();
-  facts[config::kLoneNumberFact] = target.is_floating_point() && target.dim() == 1;
-  if (batch.inputs.size() == 1) {
-    facts[config::kSampleFact] = config::to_json(
-        config::SampleForm{.shape = input.sizes().slice(1).vec(), .integers = !input.is_floating_point()});
-  }
   if (batch.inputs.size() == 1 && input.is_floating_point() && input.dim() == 2) facts["in_features"] = input.size(1);
   if (batch.inputs.size() == 1 && input.dim() == 4) {
     facts["in_channels"] = input.size(1);

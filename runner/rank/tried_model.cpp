@@ -4,7 +4,6 @@
 #include <ATen/ops/full_like.h>
 
 #include "base/error.h"
-#include "config/fitting_model.h"
 #include "config/length.h"
 #include "dist/parallel/parallel.h"
 #include "model/call.h"
@@ -44,37 +43,12 @@ at::Tensor under_casts(const model::Numerics& numerics, const Work& work) {
   }
 }
 
-// Returns the form of the only input; an empty shape if there are several.
-config::SampleForm form_of(const config::Experiment& e, const NamedTensors& inputs) {
-  if (inputs.size() != 1) return {};
-  const at::Tensor& input = inputs.front().second;
-  return {.shape = input.sizes().slice(1).vec(),
-          .integers = !input.is_floating_point(),
-          .has_scale = config::has_scale(e.components(), e.dataset.name)};
-}
-
-std::string misfit_of(const Task& t, const NamedTensors& inputs) {
-  const config::Experiment& e = *t.experiment;
-  const config::Spec* model = e.components().find("model", e.model.name);
-  return model == nullptr ? "" : config::misfit(*model, e.dataset.name, form_of(e, inputs));
-}
-
 // Returns the error of a model that does not take the inputs. `why`: LibTorch's reason.
 Error unfit_inputs(const Task& t, const NamedTensors& inputs, const std::string& why) {
   const config::Experiment& e = *t.experiment;
-  const config::Value& options = e.model.options;
-  if (const std::string what = misfit_of(t, inputs); !what.empty()) {
-    const auto outputs = options.value("num_classes", options.value("out_features", std::int64_t{1}));
-    return usage_error(what, "model", config::fitting_models(form_of(e, inputs), outputs));
-  }
-  const config::Value layers = options.value("layers", config::Value());
   return usage_error("the model \"" + e.model.name + "\" does not accept inputs of the dataset \"" + e.dataset.name +
                          "\", of shape " + shapes_of(inputs) + ": " + why,
-                     config::place_of_layer(layers, why),
-                     e.model.name == "linear"
-                         ? "give its in_features and out_features; model = { name = \"mlp\", hidden = [] } is linear "
-                           "too and takes its sizes from the data"
-                         : config::remedy_for_layers(layers, form_of(e, inputs), why));
+                     "model");
 }
 
 bool is_of_batch_norm(const std::string& why) {
@@ -91,10 +65,7 @@ at::Tensor TriedModel::call(const NamedTensors& inputs) const {
   return under_casts(numerics, [&] { return model::call(model_, numerics.prepared(tensors_of(inputs))); });
 }
 
-at::Tensor TriedModel::output_of(const NamedTensors& inputs) const try { return call(inputs); } catch (const Error&) {
-  if (const std::string what = misfit_of(task_, inputs); !what.empty()) throw unfit_inputs(task_, inputs, "");
-  throw;
-} catch (const c10::Error& error) {
+at::Tensor TriedModel::output_of(const NamedTensors& inputs) const try { return call(inputs); } catch (const c10::Error& error) {
   if (is_of_batch_norm(error.msg()) && inputs.front().second.size(0) == 1) {
     throw usage_error(std::string("each step has ") + kOneValue, "batch_size", "give a batch_size of 2 or more");
   }

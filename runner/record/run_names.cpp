@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/text_number.h"
-#include "config/check/phrases.h"
+#include "config/suggest.h"
 #include "config/text/source.h"
 #include "record/run_directory.h"
 #include "record/summary.h"

@@ -10,7 +10,6 @@
 #include <ATen/ops/nonzero.h>
 
 #include "base/own_command.h"
-#include "config/fitting_model.h"
 #include "record/summary.h"
 
 namespace ddp::train {
@@ -61,8 +60,6 @@ std::string scaling(const config::Experiment& e, const LargestNumbers& largest) 
     sets += " --set dataset.normalise_targets=true";
   if (largest.input <= kSmallScale) return sets;
   if (has_option(e, "normalise", "none")) sets += " --set dataset.normalise=standard";
-  if (config::has_scale(e.components(), e.dataset.name) && !e.dataset.options.contains("scale"))
-    sets += " --set dataset.scale=" + printed(1 / largest.input);
   return sets;
 }
 

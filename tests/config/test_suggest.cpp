@@ -116,7 +116,6 @@ TEST_CASE("the nearest name ignores case and dashes, and is empty if none is nea
   CHECK(nearest_name("Resmue", commands) == "resume");
   CHECK(nearest_name("deploy", commands).empty());
   CHECK(hint_of_name("deploy", commands, "commands") == "commands: run, resume");
-  CHECK(nearest("gone.toml", {"new.toml"}).empty() == nearest("gone", {"new"}).empty());
   CHECK(nearest_file("gone.toml", {"new.toml"}).empty());
   CHECK(nearest_file("bsae.toml", {"base.toml"}) == "base.toml");
 }

@@ -229,6 +229,8 @@ void Checker::unknown_key(const std::string& key, const Node& value, const std::
 // Looks for the same name first, then for the nearest one: in the section itself, then in all sections.
 std::string Checker::hint_of_key(const std::string& key, const Node& value, const std::vector<Option>& options,
                                  const Owner& owner) const {
+  constexpr std::size_t kMostHints = 200;  // more mistakes are not shown
+  if (mistakes_.size() > kMostHints) return "";
   const bool at_top = owner.path.empty();
   std::vector<Named> own = named(options);
   if (!owner.kind.empty() && owner.section.empty() && given_) own.push_back({.name = "name", .aliases = {"type"}});

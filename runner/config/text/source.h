@@ -89,6 +89,7 @@ class Mistakes {
  public:
   void add(SourceRange place, const std::string& what, std::string hint = "");
   bool empty() const { return all_.empty(); }
+  std::size_t size() const { return all_.size(); }
 
   // Returns one error with every mistake in the order of the files; if there are very many, the first ones.
   Error error() const;

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/text_number.h"
-#include "config/check/phrases.h"
+#include "config/suggest.h"
 #include "config/experiment.h"
 #include "config/text/source.h"
 #include "record/metrics/metric_values.h"

@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
-#include "config/check/phrases.h"
+#include "config/suggest.h"
 #include "config/data_description.h"
 #include "model/name_pattern.h"
 #include "model/weights.h"
