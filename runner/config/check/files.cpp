@@ -62,7 +62,11 @@ bool is_there(const NamedFile& file) {
 std::string hint_if_missing(const Loaded& loaded, const NamedFile& file) {
   if (const std::string near = file_like(file.path); !near.empty()) return "did you mean \"" + printable(near) + "\"?";
   if (!loaded.given(file.key)) return "every node needs the file at this path";
-  return start_of_paths(loaded.where(file.key));
+  const std::string where = loaded.where(file.key);
+  const std::string other = file.key.ends_with(".path") && !where.starts_with("--set")
+                                ? "; --set " + file.key + "=PATH names another place"
+                                : "";
+  return start_of_paths(where) + other;
 }
 
 Error missing(const Loaded& loaded, const NamedFile& file) {
