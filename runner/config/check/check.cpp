@@ -366,7 +366,7 @@ std::optional<Value> Checker::variant(const Node& node, const Option& option, co
   if (type_node && !type) return wrong(*type_node, {.name = "type", .types = {Type::text}}, path + ".type");
   const Spec* spec = type ? find(option.variants, *type) : nullptr;
   if (!node.is_table()) {
-    mistakes_.add(node.place, "\"" + path + "\" must be a table with a \"type\", not " + shown(node));
+    mistakes_.add(node.place, "\"" + path + "\" must be a table, not " + shown(node));
   } else if (!type) {
     mistakes_.add(node.place, "\"" + path + ".type\" is missing", hint_of_name("", known, "every type"));
   } else if (!spec) {

@@ -293,9 +293,9 @@ std::optional<Node> parse_assignment(int number, const std::string& text, Mistak
   const std::size_t equals = line.find('=');
   const std::string_view key = without_blanks(line.substr(0, equals));
   const std::string_view value = without_blanks(equals == std::string_view::npos ? "" : line.substr(equals + 1));
-  const bool is_assignment = equals != std::string_view::npos && !key.empty() && key.front() != '#';
-  std::string wrong;
-  if (!is_assignment || text.find('\n') < text.find('=')) wrong = "not an assignment";
+  const bool is_assignment = equals != std::string_view::npos && !key.empty() && key.front() != '#' &&
+                             line.find('\n') == std::string_view::npos;
+  std::string wrong = is_assignment ? "" : "not an assignment";
   if (wrong.empty() && value.empty()) wrong = "the value is missing";
   if (wrong.empty() && value.starts_with('=') && value.size() > 1) wrong = "one \"=\" is too many";
   if (!wrong.empty()) {
