@@ -20,8 +20,8 @@
 #include "dist/parallel/parallel.h"
 #include "models/model.h"
 #include "ranks.h"
-#include "train/clip.h"
 #include "train/ema.h"
+#include "train/gradients.h"
 #include "train/metrics/measures.h"
 #include "train/metrics/merge.h"
 

@@ -5,7 +5,7 @@
 #include <iostream>
 
 #include "config/components.h"
-#include "rank/components.h"
+#include "rank/describe.h"
 #include "rank/request.h"
 #include "search/search.h"
 

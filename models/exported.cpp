@@ -10,13 +10,11 @@
 
 #include "base/error.h"
 #include "config/text/source.h"
-#include "graph/evaluation.h"
-#include "graph/memory_bound.h"
+#include "graph/call_list.h"
+#include "graph/program.h"
 #include "graph/resolve.h"
-#include "graph/shape_check.h"
 #include "model/batch_sizes.h"
 #include "model/call.h"
-#include "model/doubts.h"
 #include "model/weights.h"
 #include "models/model.h"
 
@@ -58,14 +56,13 @@ struct ExportedPart : torch::nn::Module {
   std::map<std::string, std::shared_ptr<ExportedPart>> parts;
 };
 
-struct Exported : ExportedPart, model::TakesInputs, model::LimitsBatches, model::HasDoubts {
+struct Exported : ExportedPart, model::TakesInputs, model::LimitsBatches, model::HasWarnings {
   Exported(const ExportedOptions& options, const c10::Device& device)
       : Exported(graph::read_program(options.path), options, device) {}
 
   Exported(const Program& trained, const ExportedOptions& options, const c10::Device& device)
       : shapes_(trained),
         file_(trained.file),
-        outputs_(trained.outputs),
         is_of_evaluation_(graph::is_of_evaluation(trained.graph)),
         has_synchronised_norms_(graph::has_synchronised_norms(trained.graph)),
         trains_(bind(trained, device)),
@@ -74,30 +71,20 @@ struct Exported : ExportedPart, model::TakesInputs, model::LimitsBatches, model:
   }
 
   at::Tensor forward(const std::vector<at::Tensor>& inputs) {
-    shapes_.require(inputs, is_training());
+    shapes_.require(inputs);
     return (is_training() ? trains_ : evaluates_).run(inputs);
   }
 
   model::BatchSizes batch_sizes() const override { return shapes_.batch_sizes(); }
 
-  std::vector<std::string> doubts(int ranks) const override {
-    std::vector<std::string> found;
+  std::vector<std::string> warnings(int ranks) const override {
     if (is_of_evaluation_) {
-      found.push_back(file_ +
-                      ": its batch norms and dropouts are in evaluation mode, and stay so in training: it was exported "
-                      "from model.eval(); export model.train() with python/export_model.py, unless you mean it");
-    } else if (has_synchronised_norms_ && ranks > 1) {
-      found.push_back(file_ +
-                      ": its SyncBatchNorm is not synchronised among ranks: each rank normalises with the samples of "
-                      "its own batch, as BatchNorm does; train on one rank to use the samples of all");
+      return {file_ + ": was exported from model.eval(): its batch norms and dropouts stay in evaluation mode"};
     }
-    return found;
-  }
-
-  std::string outputs_without_loss() const override {
-    if (outputs_ < 2) return "";
-    return "forward returns " + std::to_string(outputs_) +
-           " tensors, and only one of them goes to the loss: \"logits\" of a dict, otherwise the first";
+    if (has_synchronised_norms_ && ranks > 1) {
+      return {file_ + ": SyncBatchNorm is not synchronised among ranks: it normalises with the rank's own samples"};
+    }
+    return {};
   }
 
  private:
@@ -154,19 +141,16 @@ struct Exported : ExportedPart, model::TakesInputs, model::LimitsBatches, model:
       const auto found = tensors_.find(bound.name);
       const std::string its = model::type_and_shape(bound.tensor);
       if (found != tensors_.end() && model::type_and_shape(found->second) == its) continue;
-      throw usage_error(
-          evaluation.file + " is of another model than " + trained + ": its weight " + config::in_quotes(bound.name) +
-              " is " + its + ", and the model to train has " +
-              (found == tensors_.end() ? "none of this name" : model::type_and_shape(found->second)),
-          "model.eval",
-          "give the file that python/export_model.py wrote beside that model; without one, leave eval out");
+      throw usage_error(evaluation.file + " is of another model than " + trained + ": its weight " +
+                            config::in_quotes(bound.name) + " is " + its + ", and the model to train has " +
+                            (found == tensors_.end() ? "none of this name" : model::type_and_shape(found->second)),
+                        "model.eval", "give the file that python/export_model.py wrote beside that model");
     }
   }
 
   std::map<std::string, at::Tensor> tensors_;
   graph::ShapeCheck shapes_;
   const std::string file_;
-  const std::size_t outputs_;
   const bool is_of_evaluation_;
   const bool has_synchronised_norms_;
   graph::Executor trains_;

@@ -1,9 +1,14 @@
 #include "graph/archive.h"
 
-#include <algorithm>
-#include <stdexcept>
-
 #include <zlib.h>
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <ATen/ops/empty.h>
 
 #include "base/error.h"
 #include "config/text/json_text.h"
@@ -12,13 +17,6 @@
 namespace ddp::graph {
 namespace {
 
-// Returns the command that makes an archive of Python source.
-std::string export_of(const std::filesystem::path& source) {
-  return "write the model's archive, and name that one: python3 python/export_model.py " + source.string() + ":CLASS " +
-         std::filesystem::path(source).replace_extension(".pt2").string() +
-         " --input SHAPE (CLASS is the model's class; SHAPE is of one sample, such as 3x32x32)";
-}
-
 std::uint32_t checksum(std::string_view bytes) {
   return static_cast<std::uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
@@ -26,16 +24,11 @@ std::uint32_t checksum(std::string_view bytes) {
 }  // namespace
 
 Archive::Archive(const std::filesystem::path& file) try {
-  if (file.extension() == ".py")
-    throw usage_error("is Python source, and no archive of torch.export", file.string(), export_of(file));
   mapped_ = format::map_file(record::InputFile(file), file);
   std::uint64_t rest = mapped_.bytes.size();
   for (format::ZipMember& member : format::zip_members(mapped_.bytes)) {
     const std::size_t folder = member.name.find('/');
     if (folder == std::string::npos) throw std::runtime_error("it is not an archive of torch.export");
-    if (member.name.find("/code/__torch__") != std::string::npos) {
-      throw std::runtime_error("it is a TorchScript file of torch.jit, not an archive of torch.export");
-    }
     if (member.deflated) throw std::runtime_error("its member " + config::in_quotes(member.name) + " is compressed");
     // Members that share bytes could need more memory than the file's size.
     if (member.size > rest) throw std::runtime_error("its members overlap");
@@ -45,13 +38,8 @@ Archive::Archive(const std::filesystem::path& file) try {
       throw std::runtime_error("it has two members with the same name");
     }
   }
-  const auto compiled = members_.lower_bound("data/aotinductor/");
-  if (compiled != members_.end() && compiled->first.starts_with("data/aotinductor/") &&
-      !members_.contains("models/model.json")) {
-    throw std::runtime_error("it is compiled code of AOTInductor, which cannot be trained");
-  }
-  if (members_.contains("data.pkl") && !members_.contains("models/model.json")) {
-    throw std::runtime_error("it is a file of torch.save, whose content only Python can read");
+  if (!has("models/model.json")) {
+    throw std::runtime_error("it is not an archive of torch.export: it has no member \"models/model.json\"");
   }
 } catch (const Error& error) {
   throw usage_error(error.summary(), error.where(), error.remedy());
@@ -75,6 +63,139 @@ nlohmann::json Archive::json(const std::string& name) const {
   } catch (const std::exception& error) {
     throw std::runtime_error(config::in_quotes(name) + ": " + error.what());
   }
+}
+
+namespace {
+
+constexpr std::int64_t kStrided = 7;  // of the schema's Layout
+constexpr std::size_t kMostExtents = 64;
+
+// The sizes and strides of a stored tensor contain no symbols.
+std::vector<std::int64_t> fixed_numbers(const nlohmann::json& list) {
+  if (!list.is_array() || list.size() > kMostExtents) throw std::runtime_error("its shape is invalid");
+  std::vector<std::int64_t> numbers;
+  for (const auto& one : list) numbers.push_back(config::count_member(one, "as_int"));
+  return numbers;
+}
+
+// The bytes from the beginning of the storage to the end of the last element. Refuses elements that share memory: a
+// file of a few bytes could claim any number of them.
+std::uint64_t extent_in_bytes(const std::vector<std::int64_t>& sizes, const std::vector<std::int64_t>& strides,
+                              std::int64_t offset, std::size_t element) {
+  if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return 0;
+  unsigned __int128 last = static_cast<unsigned __int128>(offset);
+  unsigned __int128 elements = 1;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    last += static_cast<unsigned __int128>(sizes[i] - 1) * static_cast<unsigned __int128>(strides[i]);
+    elements *= static_cast<unsigned __int128>(sizes[i]);
+    if (std::max(last, elements) > INT64_MAX / 16) throw std::runtime_error("it is larger than its file");
+  }
+  if (elements > last + 1) throw std::runtime_error("its elements share memory; make it contiguous() in the model");
+  return static_cast<std::uint64_t>(last + 1) * element;
+}
+
+// Reads the tensors of one table of the archive.
+class WeightReader {
+ public:
+  WeightReader(const Archive& archive, std::string folder, Weights& weights)
+      : archive_(archive), folder_(std::move(folder)), weights_(weights) {}
+
+  void read(const std::string& table) {
+    if (!archive_.has(folder_ + table)) return;
+    const nlohmann::json config = archive_.json(folder_ + table);
+    for (const auto& [name, entry] : config::member(config, "config").items()) {
+      try {
+        weights_.tensors.emplace(name, tensor_of(entry));
+      } catch (const std::exception& error) {
+        throw std::runtime_error("the weight " + config::in_quotes(name) + ": " + error.what());
+      }
+    }
+  }
+
+ private:
+  using Place = std::tuple<std::string, std::int64_t, std::vector<std::int64_t>, std::vector<std::int64_t>,
+                           std::int64_t>;  // member, type, sizes, strides, offset
+
+  at::Tensor tensor_of(const nlohmann::json& entry) {
+    if (entry.contains("use_pickle") && entry.at("use_pickle") != nlohmann::json(false)) {
+      throw std::runtime_error("it is pickled, and pickles are not read");
+    }
+    const auto& meta = config::member(entry, "tensor_meta");
+    if (config::count_member(meta, "layout") != kStrided) throw std::runtime_error("it is not dense");
+    const Place place{config::text_member(entry, "path_name"), config::count_member(meta, "dtype"),
+                      fixed_numbers(config::member(meta, "sizes")), fixed_numbers(config::member(meta, "strides")),
+                      config::count_member(config::member(meta, "storage_offset"), "as_int")};
+    at::Tensor& known = tensors_[place];
+    if (!known.defined()) known = read_tensor(place);
+    if (!known.is_floating_point()) return known;
+    const auto& trains = config::member(meta, "requires_grad");
+    if (trains.is_boolean() && trains.get<bool>()) known.requires_grad_(true);
+    return known;
+  }
+
+  at::Tensor read_tensor(const Place& place) {
+    const auto& [member, code, sizes, strides, offset] = place;
+    if (sizes.size() != strides.size()) throw std::runtime_error("its numbers of strides and sizes differ");
+    const c10::ScalarType type = scalar_type(code);
+    const c10::Storage& storage = storage_of(member);
+    if (extent_in_bytes(sizes, strides, offset, c10::elementSize(type)) > storage.nbytes()) {
+      throw std::runtime_error("it is larger than its file");
+    }
+    return at::empty({0}, type).set_(storage, offset, sizes, strides);
+  }
+
+  // Each member is copied once, however many tensors it holds.
+  const c10::Storage& storage_of(const std::string& member) {
+    at::Tensor& copy = weights_.members[folder_ + member];
+    if (!copy.defined()) {
+      const std::string_view bytes = archive_.bytes(folder_ + member);
+      copy = at::empty({static_cast<std::int64_t>(bytes.size())}, at::kByte);
+      if (!bytes.empty()) std::memcpy(copy.mutable_data_ptr(), bytes.data(), bytes.size());
+    }
+    return copy.storage();
+  }
+
+  const Archive& archive_;
+  const std::string folder_;
+  Weights& weights_;
+  std::map<Place, at::Tensor> tensors_;
+};
+
+}  // namespace
+
+c10::ScalarType scalar_type(std::int64_t code) {
+  switch (code) {
+    case 1:
+      return c10::kByte;
+    case 2:
+      return c10::kChar;
+    case 3:
+      return c10::kShort;
+    case 4:
+      return c10::kInt;
+    case 5:
+      return c10::kLong;
+    case 6:
+      return c10::kHalf;
+    case 7:
+      return c10::kFloat;
+    case 8:
+      return c10::kDouble;
+    case 12:
+      return c10::kBool;
+    case 13:
+      return c10::kBFloat16;
+    default:
+      throw std::runtime_error("it has numbers of a type that is not supported (" + std::to_string(code) +
+                               " in the format of torch.export): use float32, bfloat16 or int64 in the model");
+  }
+}
+
+Weights read_weights(const Archive& archive) {
+  Weights weights;
+  WeightReader(archive, "data/weights/", weights).read("model_weights_config.json");
+  WeightReader(archive, "data/constants/", weights).read("model_constants_config.json");
+  return weights;
 }
 
 }  // namespace ddp::graph

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <string>
 #include <string_view>
 
+#include <ATen/core/Tensor.h>
+#include <c10/core/ScalarType.h>
 #include <nlohmann/json.hpp>
 
 #include "format/mapped_file.h"
@@ -33,5 +36,20 @@ class Archive {
   format::MappedFile mapped_;
   std::map<std::string, format::ZipMember> members_;
 };
+
+// The scalar type with this code in an archive (torch/_export/serde/schema.py, ScalarType). Throws std::runtime_error
+// for a type that ddp-exp does not train with.
+c10::ScalarType scalar_type(std::int64_t code);
+
+// The tensors of an archive, on the CPU.
+struct Weights {
+  // Parameters, buffers and constants by their names in Python. Names of one tied weight share one tensor.
+  std::map<std::string, at::Tensor> tensors = {};
+  // The bytes of these tensors, by the member that they were read from.
+  std::map<std::string, at::Tensor> members = {};
+};
+
+// Throws std::runtime_error if a tensor is pickled, exceeds its member, or has a type that ddp-exp does not train with.
+Weights read_weights(const Archive& archive);
 
 }  // namespace ddp::graph

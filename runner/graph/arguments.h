@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <ATen/core/function_schema.h>
+#include <c10/core/Device.h>
 #include <nlohmann/json.hpp>
 
 #include "graph/call_list.h"

@@ -2,6 +2,8 @@
 
 #include <string_view>
 
+#include "graph/call_list.h"
+
 namespace ddp::graph {
 
 // May a graph call this operator of ATen? The name is the schema's, "add" or "add_", without overload. Allowed
@@ -14,5 +16,9 @@ bool draws(std::string_view name);
 
 // Does the operator change a tensor's shape or strides in place?
 bool reshapes_in_place(std::string_view name);
+
+// Returns the function with this name in a graph: Python's arithmetic on sizes ("_operator.floordiv"), or reading the
+// sizes of a tensor. Null if the name is unknown. The function throws std::runtime_error where Python raises.
+CallList::Arithmetic arithmetic_named(std::string_view target);
 
 }  // namespace ddp::graph

@@ -5,12 +5,11 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/error.h"
 #include "config/text/json_text.h"
 #include "config/text/source.h"
 #include "format/array.h"
 #include "graph/archive.h"
-#include "graph/scalar_types.h"
-#include "graph/weights.h"
 
 namespace ddp::graph {
 namespace {
@@ -52,7 +51,6 @@ class ProgramReader {
     for (const json& input : list(member(member(module, "signature"), "input_specs"))) add_input(input);
     name_inputs(module);
     program_.output = output_of(module);
-    program_.gives_number = is_number(program_.output);
     program_.graph = std::move(model_["graph_module"]["graph"]);
     return std::move(program_);
   }
@@ -139,11 +137,6 @@ class ProgramReader {
     }
   }
 
-  bool is_number(const std::string& value) const {
-    const auto meta = tensors_->find(value);
-    return meta != tensors_->end() && meta->contains("sizes") && meta->at("sizes").empty();
-  }
-
   std::string output_of(const json& module) {
     const json& specs = list(member(member(module, "signature"), "output_specs"));
     std::vector<std::string> values;  // "": not a tensor
@@ -156,7 +149,6 @@ class ProgramReader {
     }
     const std::size_t place = place_of_logits(module, values.size());
     if (place >= values.size() || values[place].empty()) throw std::runtime_error("forward returns no tensor");
-    program_.outputs = values.size() - static_cast<std::size_t>(std::count(values.begin(), values.end(), ""));
     return values[place];
   }
 
@@ -202,6 +194,67 @@ class ProgramReader {
 
 Program read_program(const std::filesystem::path& file) try { return ProgramReader(file).read(); } catch (...) {
   format::throw_refusal(file.string(), kExportAgain);
+}
+
+namespace {
+
+std::string text_of(const Program::Extent& extent) {
+  if (extent.symbol.empty()) return std::to_string(extent.size);
+  if (extent.most >= INT64_MAX / 2) return "any";
+  return std::to_string(extent.least) + " to " + std::to_string(extent.most);
+}
+
+std::string text_of(const Program::Input& input) {
+  std::string shape;
+  for (const auto& extent : input.sizes) shape += (shape.empty() ? "" : ", ") + text_of(extent);
+  return (input.name.empty() ? "" : " " + config::in_quotes(input.name)) + " of shape [" + shape + "] and type " +
+         c10::toString(input.type);
+}
+
+}  // namespace
+
+model::BatchSizes ShapeCheck::batch_sizes() const {
+  model::BatchSizes sizes;
+  for (const Program::Input& input : inputs_) {
+    if (input.sizes.empty()) continue;
+    const Program::Extent& batch = input.sizes.front();
+    sizes.least = std::max(sizes.least, batch.symbol.empty() ? batch.size : batch.least);
+    sizes.most = std::min(sizes.most, batch.symbol.empty() ? batch.size : batch.most);
+  }
+  return sizes;
+}
+
+void ShapeCheck::require(const std::vector<at::Tensor>& given) {
+  if (given.size() != inputs_.size()) {
+    throw usage_error(
+        "the model takes " + std::to_string(inputs_.size()) + " inputs, but it gets " + std::to_string(given.size()),
+        file_, "name the dataset's inputs in the order of forward's arguments");
+  }
+  symbols_.clear();
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (fits(inputs_[i], given[i])) continue;
+    throw usage_error("the model was exported for an input" + text_of(inputs_[i]) + ", but it gets " +
+                          c10::str(given[i].sizes()) + " of type " + c10::toString(given[i].scalar_type()),
+                      file_);
+  }
+}
+
+bool ShapeCheck::fits(const Program::Input& input, const at::Tensor& given) {
+  if (given.scalar_type() != input.type || given.dim() != static_cast<std::int64_t>(input.sizes.size())) return false;
+  for (std::size_t d = 0; d < input.sizes.size(); ++d) {
+    if (!fits_extent(input.sizes[d], given.size(static_cast<std::int64_t>(d)))) return false;
+  }
+  return true;
+}
+
+bool ShapeCheck::fits_extent(const Program::Extent& extent, std::int64_t size) {
+  if (extent.symbol.empty()) return size == extent.size;
+  if (size < extent.least || size > extent.most) return false;
+  for (const auto& [symbol, value] : symbols_) {
+    if (*symbol == extent.symbol) return extent.symbol == "?" || value == size;
+  }
+  symbols_.emplace_back(&extent.symbol, size);
+  return true;
 }
 
 }  // namespace ddp::graph

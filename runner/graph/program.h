@@ -4,10 +4,13 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
 #include <nlohmann/json.hpp>
+
+#include "model/batch_sizes.h"
 
 namespace ddp::graph {
 
@@ -42,14 +45,32 @@ struct Program {
   nlohmann::json graph = {};  // of the schema's type Graph
   std::vector<Bound> bound = {};
   std::vector<Input> inputs = {};
-  std::string output = {};    // the value that the loss takes
-  bool gives_number = false;  // that value has no dimensions
-  std::size_t outputs = 1;    // tensors that forward returns
+  std::string output = {};  // the value that the loss takes
 };
 
 // Reads an archive without executing any of it. Throws ddp::Error (usage) if the archive is damaged, if weights are
 // pickled, if the model takes an argument that is not a tensor, or if its output is neither a tensor, nor a list of
 // tensors (the first one is used), nor a dict with "logits".
 Program read_program(const std::filesystem::path& file);
+
+// Checks the inputs of a batch against the shapes of the export.
+class ShapeCheck {
+ public:
+  explicit ShapeCheck(const Program& program) : inputs_(program.inputs), file_(program.file) {}
+
+  // The size of a batch is the first extent of each input.
+  model::BatchSizes batch_sizes() const;
+
+  // Throws ddp::Error (usage) if the inputs do not fit.
+  void require(const std::vector<at::Tensor>& given);
+
+ private:
+  bool fits(const Program::Input& input, const at::Tensor& given);
+  bool fits_extent(const Program::Extent& extent, std::int64_t size);
+
+  const std::vector<Program::Input> inputs_;
+  const std::string file_;
+  std::vector<std::pair<const std::string*, std::int64_t>> symbols_;  // values in the current batch
+};
 
 }  // namespace ddp::graph

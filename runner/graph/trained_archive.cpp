@@ -11,7 +11,6 @@
 #include "graph/archive.h"
 #include "graph/program.h"
 #include "graph/resolve.h"
-#include "graph/weights.h"
 #include "model/weights.h"
 
 namespace ddp::graph {

@@ -5,10 +5,12 @@
 
 #include <c10/core/ScalarType.h>
 #include <c10/util/Exception.h>
+#include <c10/util/StringUtil.h>
 #include <torch/nn/module.h>
 #include <torch/nn/modules/embedding.h>
 
 #include "base/error.h"
+#include "model/next_token.h"
 
 namespace ddp::model {
 namespace {
@@ -67,6 +69,16 @@ at::Tensor call(torch::nn::AnyModule& model, const std::vector<at::Tensor>& inpu
                                   ", and a table of the model, such as an embedding, has no row for some of them: " +
                                   (rows.empty() ? error.msg() : rows) +
                                   "\n  give the table a row for each value, or correct the inputs");
+}
+
+at::Tensor next_token_scores(torch::nn::AnyModule& model, const at::Tensor& tokens) {
+  if (auto* scorer = dynamic_cast<ScoresNextToken*>(model.ptr().get())) return scorer->next_token_scores(tokens);
+  const at::Tensor scores = call(model, {tokens});
+  if (scores.dim() == 3 && scores.size(0) == tokens.size(0) && scores.size(1) == tokens.size(1)) {
+    return scores.select(1, -1);
+  }
+  throw usage_error("gives " + c10::str(scores.sizes()) + " for tokens of " + c10::str(tokens.sizes()), "the model",
+                    "a text model must return scores of the next token at every position: [n, t, vocab_size]");
 }
 
 }  // namespace ddp::model

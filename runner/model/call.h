@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -10,6 +11,13 @@ namespace ddp::model {
 // The second base class of a module that takes any number of inputs, by `at::Tensor forward(std::vector<at::Tensor>)`.
 struct TakesInputs {
   virtual ~TakesInputs() = default;
+};
+
+// The second base class of a module that may train differently from what its user expects.
+struct HasWarnings {
+  virtual ~HasWarnings() = default;
+  // Warnings for the user, before training on so many ranks; one line each.
+  virtual std::vector<std::string> warnings(int ranks) const = 0;
 };
 
 // The maximum number of inputs of a module whose forward has one parameter for each input.

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,9 +23,7 @@
 #include "datasets/image/image_set.h"
 #include "datasets/table/encoder.h"
 #include "datasets/table/options.h"
-#include "rank/given_paths.h"
 #include "rank/predict.h"
-#include "rank/trained_images.h"
 #include "rank/verb.h"
 
 namespace ddp::rank {
@@ -196,6 +195,41 @@ std::int64_t count_not_finite(const NamedTensors& rows) {
   return count;
 }
 
+// Returns "folder" for "folder/".
+std::string without_end(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+// Converts the paths of predicted rows to the form that the user gave.
+class GivenPaths {
+ public:
+  // `absolute`: the inputs; `shown`: the text that the user wrote for each input, or empty.
+  GivenPaths(const std::vector<std::string>& absolute, const std::vector<std::string>& shown);
+
+  // Returns a row's path with its given part as the user wrote it. The given part is the file, a folder above it, or
+  // the archive of "ARCHIVE, MEMBER".
+  std::string operator()(const std::string& path) const;
+
+ private:
+  std::map<std::string, std::string> given_;
+};
+
+GivenPaths::GivenPaths(const std::vector<std::string>& absolute, const std::vector<std::string>& shown) {
+  for (std::size_t i = 0; i < shown.size(); ++i) given_.emplace(without_end(absolute[i]), without_end(shown[i]));
+}
+
+std::string GivenPaths::operator()(const std::string& path) const {
+  const std::size_t comma = path.find(", ");
+  const auto archive = comma == std::string::npos ? given_.end() : given_.find(path.substr(0, comma));
+  if (archive != given_.end()) return archive->second + path.substr(comma);
+  for (std::size_t end = path.size(); end != std::string::npos && end > 0; end = path.rfind('/', end - 1)) {
+    const auto found = given_.find(path.substr(0, end));
+    if (found != given_.end()) return found->second + path.substr(end);
+  }
+  return path;
+}
+
 // Deals the samples of one file, or of several files that hold the same rows. Returns the number of values that are not
 // finite.
 std::int64_t deal_samples(const datasets::MapDataset& samples, const std::string& file, const GivenPaths& given,
@@ -239,12 +273,7 @@ void deal_files(const DealRequest& request, const Task& t, Dealer& dealer) {
     if (samples == nullptr) {
       throw usage_error("the dataset \"" + t.experiment->dataset.name + "\" has no access to samples by index", *next);
     }
-    try {
-      not_finite += deal_samples(*samples, *next, given, t, dealer);
-    } catch (const Error& error) {
-      if (!error.summary().ends_with(datasets::kUnequalShapes)) throw;
-      throw usage_error(error.summary(), error.where(), remedy_for_image_size(t));
-    }
+    not_finite += deal_samples(*samples, *next, given, t, dealer);
   }
   if (not_finite > 0) {
     log::warn(std::to_string(not_finite) +

@@ -8,8 +8,18 @@
 #include "base/error.h"
 #include "config/data_description.h"
 #include "data/description.h"
-#include "rank/data.h"
+#include "datasets/dataset.h"
+#include "datasets/image/mix.h"
+#include "datasets/transform/transform.h"
+#include "dist/parallel/parallel.h"
+#include "format/safetensors.h"
+#include "models/model.h"
+#include "rank/process.h"
 #include "rank/verb.h"
+#include "schedule/scheduler.h"
+#include "train/loss/loss.h"
+#include "train/metrics/metric.h"
+#include "train/optim/optimizer.h"
 
 namespace ddp::rank {
 namespace {
@@ -59,5 +69,37 @@ const bool preview_registered =
 
 const bool draws_registered = verbs().add<DrawsRequest>(DrawsRequest::kVerb, "lists the transforms' draws", tell_draws);
 
+void hold(const HoldRequest& request, const Task& task, const TakeReply& reply) {
+  const data::Sets sets = build_sets(task, request.whole);
+  if (!request.file.empty()) format::write_safetensors(request.file, data::hold(sets));
+  reply(config::write(DataFacts{.facts = data::facts_of(sets)}));
+}
+
+const bool hold_registered =
+    verbs().add<HoldRequest>(HoldRequest::kVerb, "prepares the data that all ranks of a node map", hold);
+
+template <class Registry>
+void list(const Registry& registry, config::Components& components) {
+  for (auto& spec : registry.specs()) components.add(registry.kind(), spec);
+}
+
+void list_components(const ComponentsRequest&, const Task&, const TakeReply& reply) {
+  config::Components components;
+  list(models::registry(), components);
+  list(datasets::registry(), components);
+  list(datasets::transforms(), components);
+  list(datasets::mixes(), components);
+  list(dist::parallels(), components);
+  list(train::losses(), components);
+  list(train::metrics(), components);
+  list(train::optimizers(), components);
+  list(schedule::schedulers(), components);
+  reply(components.to_json());
+}
+
+const bool components_registered =
+    verbs().add<ComponentsRequest>(ComponentsRequest::kVerb, "lists every component", list_components);
+
 }  // namespace
+
 }  // namespace ddp::rank

@@ -8,11 +8,7 @@
 #include "base/error.h"
 #include "model/batch_sizes.h"
 #include "model/call.h"
-#include "rank/data.h"
-#include "rank/left_out.h"
-#include "rank/model.h"
 #include "rank/process.h"
-#include "rank/trained_images.h"
 #include "rank/verb.h"
 #include "train/evaluate.h"
 
@@ -64,38 +60,25 @@ class Evaluation {
     } catch (const Error& error) {
       throw usage_error(path_of(dataset) + " gives samples of shape " +
                             c10::str(batch.inputs.front().second.sizes().slice(1)) + ": " + error.summary(),
-                        section, are_files(*set) ? remedy_for_image_size(t_, section) : error.remedy());
+                        section, error.remedy());
     } catch (const c10::OutOfMemoryError&) {
       throw;
     } catch (const c10::NotImplementedError&) {
       throw;
     } catch (const c10::Error& error) {
-      const Error unfit = unfit_shape(section, batch.inputs.front().second.sizes().slice(1), error.msg());
-      throw usage_error(unfit.summary(), unfit.where(),
-                        are_files(*set) ? remedy_for_image_size(t_, section) : unfit.remedy());
+      throw usage_error(path_of(dataset) + " gives samples of shape " +
+                            c10::str(batch.inputs.front().second.sizes().slice(1)) + ", which the model \"" +
+                            t_.experiment->model.name + "\" does not accept: " + error.msg(),
+                        section, "give samples of the shape that the model was trained on");
     }
     if (t_.rank > 0) return;
     require_targets(loss_.check_targets(output, train::only_target(batch.targets)), *set->dataset, set->samples);
   }
 
  private:
-  // Is each sample the file of an image?
-  static bool are_files(const data::EvaluationSet& set) {
-    return !set.dataset->sample_path(set.samples[0].item<std::int64_t>()).empty();
-  }
-
   static std::string path_of(const config::Component& dataset) {
     const auto path = dataset.options.find("path");
     return path != dataset.options.end() && path->is_string() ? path->get<std::string>() : dataset.name;
-  }
-
-  Error unfit_shape(const std::string& section, at::IntArrayRef shape, const std::string& why) const {
-    const config::Component& model = t_.experiment->model;
-    const auto size = model.options.find("in_features");
-    const std::string takes = size == model.options.end() ? "" : " (in_features = " + size->dump() + ")";
-    return usage_error("gives samples of shape " + c10::str(shape) + ", which the model \"" + model.name + "\"" +
-                           takes + " does not accept: " + why,
-                       section, "give samples of the shape that the model was trained on");
   }
 
   const Task& t_;

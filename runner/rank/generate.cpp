@@ -16,7 +16,6 @@
 #include "base/error.h"
 #include "model/next_token.h"
 #include "model/numerics.h"
-#include "rank/model.h"
 #include "rank/process.h"
 #include "rank/verb.h"
 #include "tokenize/tokenizer.h"
@@ -78,13 +77,6 @@ class Generator {
   }
 
  private:
-  std::string remedy_for_vocabulary() const {
-    const std::string tokens = std::to_string(tokenizer_->vocab_size());
-    return task_.experiment->model.options.contains("vocab_size")
-               ? "train longer, or a new run with --set model.vocab_size=" + tokens
-               : "train longer, or export the model with " + tokens + " tokens and start a new run";
-  }
-
   at::Tensor scores() {
     const auto count = std::min<std::int64_t>(context_size_, static_cast<std::int64_t>(ids_.size()));
     const at::Tensor context =
@@ -101,7 +93,7 @@ class Generator {
       if (id < tokenizer_->vocab_size()) continue;
       throw usage_error("the model drew token " + std::to_string(id) + ", and the tokenizer has " +
                             std::to_string(tokenizer_->vocab_size()) + " tokens",
-                        "model", remedy_for_vocabulary());
+                        "model", "train longer, or a model with that many tokens");
     }
     reply(config::write(Continuation{.text = stream_.add(tokenizer_->decode(ids)), .tokens = ids}));
   }

@@ -13,10 +13,8 @@
 #include "base/file_descriptor.h"
 #include "model/call.h"
 #include "model/numerics.h"
-#include "rank/model.h"
 #include "rank/predictions.h"
 #include "rank/process.h"
-#include "rank/trained_images.h"
 #include "rank/verb.h"
 
 namespace ddp::rank {
@@ -61,12 +59,9 @@ class Answering {
     } catch (const Error& error) {
       throw usage_error("has rows of shape " + shapes + ": " + error.summary(), rows_.file, error.remedy());
     } catch (const c10::Error& error) {
-      const config::Component& model = t_.experiment->model;
-      const auto size = model.options.find("in_features");
-      const std::string takes = size == model.options.end() ? "" : " (in_features = " + size->dump() + ")";
-      throw usage_error("has rows of shape " + shapes + ", which the model \"" + model.name + "\"" + takes +
-                            " does not accept: " + error.msg(),
-                        rows_.file, remedy_for_shape());
+      throw usage_error("has rows of shape " + shapes + ", which the model \"" + t_.experiment->model.name +
+                            "\" does not accept: " + error.msg(),
+                        rows_.file, "give rows of the shape that the model was trained on");
     }
   }
 
@@ -102,9 +97,6 @@ class Answering {
   }
 
  private:
-  // Returns the remedy for rows of another shape than in training: an image can be resized.
-  std::string remedy_for_shape() const { return rows_.has_paths ? remedy_for_image_size(t_) : ""; }
-
   // Computes outputs as in evaluation, but converts 16-bit types to float32, the type of the output files.
   at::Tensor answer(const std::vector<at::Tensor>& inputs) {
     const model::Autocast casts(numerics_.precision, device_);

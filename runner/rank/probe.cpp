@@ -3,36 +3,293 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <unordered_set>
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/full_like.h>
+#include <c10/util/StringUtil.h>
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/variable.h>
 #include <torch/nn/module.h>
 
 #include "base/error.h"
 #include "checkpoint/store.h"
+#include "config/length.h"
+#include "config/text/source.h"
 #include "data/sets.h"
 #include "dist/parallel/data_parallel.h"
 #include "dist/parallel/parallel.h"
+#include "format/safetensors.h"
 #include "model/batch_sizes.h"
-#include "model/doubts.h"
-#include "model/freeze.h"
+#include "model/call.h"
 #include "model/numerics.h"
 #include "model/weights.h"
 #include "models/model.h"
-#include "rank/data.h"
-#include "rank/doubts.h"
-#include "rank/model.h"
-#include "rank/set_shapes.h"
-#include "rank/trained_meanings.h"
-#include "rank/tried_model.h"
+#include "rank/process.h"
 #include "rank/verb.h"
+#include "record/saves/data_files.h"
 #include "train/checkpointer.h"
+#include "train/loss/classes.h"
+#include "train/loss/loss.h"
 #include "train/metrics/measures.h"
 #include "train/optim/grouped_optimizer.h"
 
 namespace ddp::rank {
 namespace {
+
+// The shapes of a sample's inputs: "[3, 32, 32]", "[20] and [4]".
+std::string shapes_of_sample(const datasets::Batch& batch) {
+  std::string text;
+  for (const auto& [name, input] : batch.inputs) {
+    text += (text.empty() ? "" : " and ") + c10::str(input.sizes().slice(1));
+  }
+  return text;
+}
+
+// Runs `work`. If the CPU has no kernel for the precision, throws an error of the key `precision`.
+template <class Work>
+at::Tensor under_casts(const model::Numerics& numerics, const Work& work) {
+  const model::Autocast casts(numerics.precision, c10::kCPU);
+  try {
+    return work();
+  } catch (const c10::NotImplementedError& error) {
+    if (numerics.precision == "fp32") throw;
+    throw usage_error("the CPU has no kernel for it: " + error.msg(), "precision", "use precision = \"fp32\"");
+  }
+}
+
+// LibTorch has no error class for this.
+bool is_of_batch_norm(const std::exception& error) {
+  return std::string_view(error.what()).find("Expected more than 1 value per channel") != std::string_view::npos;
+}
+
+// Returns the names of the parameters that get no gradient from this loss: no path of its graph leads to them, as
+// c10d's Reducer searches it for find_unused_parameters. Runs no backward.
+std::vector<std::string> without_gradient(const at::Tensor& loss, const NamedTensors& parameters) {
+  std::unordered_set<const torch::autograd::Node*> seen;
+  std::vector<const torch::autograd::Node*> ahead{loss.grad_fn().get()};
+  while (!ahead.empty()) {
+    const torch::autograd::Node* node = ahead.back();
+    ahead.pop_back();
+    if (node == nullptr || !seen.insert(node).second) continue;
+    for (const auto& edge : node->next_edges()) ahead.push_back(edge.function.get());
+  }
+  std::vector<std::string> names;
+  for (const auto& [name, parameter] : parameters) {
+    if (!seen.contains(torch::autograd::impl::grad_accumulator(parameter).get())) names.push_back(name);
+  }
+  return names;
+}
+
+// A model that is tried on a few samples. It runs on the CPU, even if it trains on GPUs. Each misfit of model, data and
+// loss is a ddp::Error (usage) that names the key of the experiment file.
+class TriedModel {
+ public:
+  // Both must outlive this object.
+  TriedModel(const Task& task, torch::nn::AnyModule& model)
+      : e_(*task.experiment),
+        model_(model),
+        loss_(train::losses().build(e_.loss.name, e_.loss.options)),
+        numerics_(model::Numerics::of(e_)) {
+    // Some operators have a 16-bit kernel only on GPUs, and only shapes matter.
+    if (!c10::Device(task.devices.front()).is_cpu()) numerics_.precision = "fp32";
+  }
+
+  // Returns the model's output. Throws if it does not take the inputs.
+  at::Tensor output_of(const datasets::Batch& batch) const {
+    try {
+      return call(batch.inputs);
+    } catch (const c10::Error& error) {
+      if (is_of_batch_norm(error) && batch.samples() == 1) {
+        throw usage_error(std::string("each step has ") + kOneValue, "batch_size", "give a batch_size of 2 or more");
+      }
+      throw usage_error("the model \"" + e_.model.name + "\" does not accept inputs of the dataset \"" +
+                            e_.dataset.name + "\", of shape " + shapes_of_sample(batch) + ": " +
+                            error.what_without_backtrace(),
+                        "model");
+    }
+  }
+
+  // Throws if the model has batch norms, and the last batch of a rank in an epoch would give them one value per
+  // channel.
+  void require_last_batch(const datasets::Batch& batch, std::int64_t train_samples) const {
+    // The model is tried in one process, whatever the number of ranks.
+    const bool is_split = dist::joins_group(e_.parallel) && e_.device_pool.is_array();
+    const int ranks = is_split ? static_cast<int>(e_.device_pool.size()) : 1;
+    const std::int64_t of_rank = config::samples_of_rank(train_samples, ranks, e_.loader.drop_last);
+    if (e_.loader.drop_last_batch || of_rank % *e_.batch_size != 1) return;
+    const std::int64_t batches = config::micro_batches_of_rank(train_samples, ranks, *e_.batch_size, e_.loader);
+    if (e_.steps && *e_.steps * e_.accumulate < batches) return;  // the run ends before that batch
+    try {
+      call(batch.first(1).inputs);
+    } catch (const std::exception& error) {  // of LibTorch, or of a layer that names itself
+      if (!is_of_batch_norm(error)) throw;
+      throw usage_error("the last of a rank's " + std::to_string(of_rank) + " samples in an epoch is " + kOneValue,
+                        "batch_size", "give another batch_size, or loader.drop_last_batch = true");
+    }
+  }
+
+  // Returns the loss of the batch with this output. Throws if the loss does not take both.
+  at::Tensor loss_of(const at::Tensor& output, const datasets::Batch& batch) const {
+    const at::Tensor& target = train::only_target(batch.targets);
+    try {
+      return under_casts(numerics_, [&] { return loss_(output, target); });
+    } catch (const c10::Error& error) {
+      throw usage_error("the loss \"" + e_.loss.name + "\" does not accept outputs of shape " +
+                            c10::str(output.sizes()) + " with targets of shape " + c10::str(target.sizes()) + ": " +
+                            error.msg(),
+                        "loss");
+    }
+  }
+
+  // Throws if DDP would wait in vain for the gradients of some parameters. A few samples, whose loss this is, may not
+  // reach all parameters, so a whole batch decides.
+  void require_gradients(const at::Tensor& loss, const std::function<datasets::Batch()>& whole_batch) const {
+    if (!dist::joins_group(e_.parallel) || e_.distributed.find_unused_parameters || e_.distributed.static_graph) return;
+    const NamedTensors trained = trained_of(each_once(named(model_.ptr()->named_parameters())));
+    if (without_gradient(loss, trained).empty()) return;
+    const datasets::Batch batch = whole_batch();
+    const auto unused = without_gradient(loss_of(output_of(batch), batch), trained);
+    if (!unused.empty()) throw dist::unused_parameters(Fault::usage, unused);
+  }
+
+  // Throws if the loss does not take a target of the data with this output of the model for the batch, which has only
+  // some of the targets: a class without an output, a label that is not from 0 to 1.
+  void require_targets(const at::Tensor& output, const datasets::Batch& batch, const data::Sets& sets) const {
+    const auto check = loss_.check_targets(output, train::only_target(batch.targets));
+    const auto require = [&](const data::Set& set) {
+      return set.map() != nullptr && rank::require_targets(check, *set.map(), set.samples);
+    };
+    const bool all_of_training = require(sets.train);
+    for (const data::Set* set : {&sets.validation, &sets.test}) {
+      if (!set->of_training || !all_of_training) require(*set);
+    }
+  }
+
+  // Throws if a model without an option for the number of tokens does not take all of them. The batch has only some
+  // tokens, and a rare one would end the run later.
+  void require_tokens(const data::Set& train, datasets::Batch batch) const {
+    if (e_.model.options.contains("vocab_size")) return;
+    const std::int64_t count = train.dataset->facts().value("vocab_size", std::int64_t{0});
+    if (count == 0 || batch.inputs.front().second.scalar_type() != at::kLong) return;
+    for (auto& [name, input] : batch.inputs) input = at::full_like(input, count - 1);
+    const at::NoGradGuard no_grad;
+    try {
+      call(batch.inputs);
+    } catch (const c10::IndexError&) {
+      throw usage_error("the data of \"" + e_.dataset.name + "\" have " + std::to_string(count) +
+                            " tokens, and the model takes fewer",
+                        "model", "give the model " + std::to_string(count) + " tokens");
+    } catch (const c10::Error&) {
+      return;  // output_of() reports other errors
+    } catch (const Error&) {
+      return;
+    }
+  }
+
+  // Throws if the model does not take the samples of validation or of the test, which are of another dataset, or the
+  // loss their targets: the run would fail after its first epoch, or at its end. `count`: the number of samples to try.
+  // The model must be in evaluation mode.
+  void require_sets(const data::Sets& sets, std::int64_t count) const {
+    require_set(sets.validation, e_.validation.dataset, "validation.dataset", count);
+    require_set(sets.test, e_.test.dataset, "test.dataset", count);
+  }
+
+  // Returns warnings about outputs that the loss accepts but with which nothing is learnt.
+  std::vector<std::string> warnings(const at::Tensor& output, const datasets::Batch& batch) const {
+    const config::Spec* spec = e_.components().find("loss", e_.loss.name);
+    const std::string outputs = spec == nullptr ? "" : spec->traits.value("outputs", "");
+    const at::Tensor by_classes = train::by_class(output, train::only_target(batch.targets)).output;
+    if (e_.loss.name == "cross_entropy" && by_classes.dim() > 1 && by_classes.size(1) == 1) {
+      return {"cross_entropy over one class is always 0, so nothing is learnt"};
+    }
+    if (outputs == "log_probabilities" && output.numel() > 0 && output.max().item<double>() > 0) {
+      return {"the model's outputs are above 0, and " + e_.loss.name + " takes logarithms of probabilities"};
+    }
+    if (outputs == "logits" && are_probabilities(by_classes)) {
+      return {"the model's outputs are probabilities, and " + e_.loss.name + " applies a softmax itself"};
+    }
+    return {};
+  }
+
+ private:
+  static constexpr const char* kOneValue =
+      "a batch of one sample, and batch norm cannot train on one value per channel: its running variance would be NaN";
+
+  at::Tensor call(const NamedTensors& inputs) const {
+    return under_casts(numerics_, [&] { return model::call(model_, numerics_.prepared(tensors_of(inputs))); });
+  }
+
+  void require_set(const data::Set& set, const config::Component& own, const char* key, std::int64_t count) const {
+    if (!set.dataset || set.of_training || set.size() < count || own.name.empty()) return;
+    const datasets::Batch batch = data::first_samples(set, count);
+    if (batch.samples() < count) return;
+    try {
+      loss_of(output_of(batch), batch);
+    } catch (const Error& error) {
+      const std::string file = set.map()->sample_path(set.samples[0].item<std::int64_t>());
+      throw usage_error((file.empty() ? "" : file + ": ") + error.summary(), key, error.remedy());
+    }
+  }
+
+  // Are the outputs of each sample, over its classes, numbers from 0 that add up to 1?
+  static bool are_probabilities(const at::Tensor& by_classes) {
+    if (by_classes.dim() < 2 || by_classes.size(1) < 2 || by_classes.numel() == 0) return false;
+    if (by_classes.min().item<double>() < 0) return false;
+    return (by_classes.to(at::kDouble).sum(1) - 1).abs().max().item<double>() < 1e-3;
+  }
+
+  const config::Experiment& e_;
+  torch::nn::AnyModule& model_;
+  const train::Loss loss_;
+  model::Numerics numerics_;
+};
+
+// Throws if a list of names differs from the training's. Only the first differing names are shown.
+void require_same_names(const std::string& what, const config::Value& then, const config::Value& now) {
+  if (then == now) return;
+  std::size_t i = 0;
+  while (i < then.size() && i < now.size() && then[i] == now[i]) ++i;
+  const auto name = [i](const config::Value& names) { return i < names.size() ? names[i].dump() : "none"; };
+  throw usage_error("number " + std::to_string(i) + " of " + what + " of these data is " + name(now) +
+                        ", and the run trained with " + name(then) +
+                        ": the trained weights would take one for the other",
+                    "dataset", "keep them as in the training, or train a new run on these data");
+}
+
+// A run that resumes with other options of its data fits them again. Throws if a class, a category, a column or a token
+// then has another number than in the training of the checkpoint: the weights would take one for the other.
+void require_trained_meanings(const Task& t, const data::Sets& sets) {
+  const config::Value& now = sets.preprocessing;
+  if (t.resume_from.empty() || !now.is_object()) return;
+  const config::Value then = record::fitted_to_data(t.resume_from);
+  if (!then.is_object()) return;
+  const auto both_have = [&](const char* key) { return then.contains(key) && now.contains(key); };
+  const auto names_of = [](const config::Value& features) {
+    config::Value names = config::Value::array();
+    for (const config::Value& feature : features) names.push_back(feature.value("name", ""));
+    return names;
+  };
+  if (both_have("features")) {
+    const config::Value &before = then.at("features"), &after = now.at("features");
+    require_same_names("the features", names_of(before), names_of(after));
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      require_same_names("the categories of " + config::in_quotes(before[i].value("name", "")),
+                         before[i].value("categories", config::Value::array()),
+                         after[i].value("categories", config::Value::array()));
+    }
+  }
+  for (const auto& [key, what] : {std::pair("targets", "the targets"), std::pair("classes", "the classes")}) {
+    if (both_have(key)) require_same_names(what, then.at(key), now.at(key));
+  }
+  if (both_have("tokenizer") && then.at("tokenizer") != now.at("tokenizer")) {
+    throw usage_error(
+        "the data give other tokens than in the training: the trained weights would take one for the other", "dataset",
+        "give dataset.tokenizer as in the training, or train a new run on these data");
+  }
+}
 
 // The number of samples for the check of model, data and loss. Two, because batch normalization needs more than one.
 constexpr std::int64_t kTried = 2;
@@ -66,10 +323,10 @@ void try_saved(const Task& t, torch::nn::Module& model, train::GroupedOptimizer&
 
 // Estimates the time of a step: backward takes about twice as long as forward. The first forward warms up.
 double time_of_step(const TriedModel& model, const Task& t, const datasets::Batch& batch) {
-  model.output_of(batch.inputs);
+  model.output_of(batch);
   at::set_num_threads(static_cast<int>(*t.experiment->threads));
   const auto begin = std::chrono::steady_clock::now();
-  model.output_of(batch.inputs);
+  model.output_of(batch);
   return 3 * std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
@@ -106,13 +363,12 @@ void measure_weights(const torch::nn::Module& model, const NamedTensors& paramet
   }
 }
 
-void try_measures(const Task& t, const at::Tensor& output, const datasets::Batch& batch, Probe& probe) {
+void try_measures(const Task& t, const at::Tensor& output, const datasets::Batch& batch) {
   const config::Experiment& e = *t.experiment;
   // Mixed training targets are class probabilities; validation targets, which metrics measure, are not mixed.
   const auto mix = e.dataset.options.find("mix");
   if (mix == e.dataset.options.end() || mix->empty())
     train::Measures(e).require(output, train::only_target(batch.targets));
-  for (std::string& doubt : doubts_of(e, output, batch)) probe.warnings.push_back(std::move(doubt));
 }
 
 void measure_model(const Task& t, bool timed, Probe& probe) {
@@ -126,8 +382,8 @@ void measure_model(const Task& t, bool timed, Probe& probe) {
   train::GroupedOptimizer optimizer(e, all_names);
   probe.groups = optimizer.description();
   measure_weights(*model.ptr(), each_once(all_names), optimizer, probe);
-  if (const auto* const doubtful = dynamic_cast<const model::HasDoubts*>(model.ptr().get())) {
-    for (std::string& doubt : doubtful->doubts(t.world_size)) probe.warnings.push_back(std::move(doubt));
+  if (const auto* const warning = dynamic_cast<const model::HasWarnings*>(model.ptr().get())) {
+    probe.warnings = warning->warnings(t.world_size);
   }
   try_saved(t, *model.ptr(), optimizer);
 
@@ -139,18 +395,16 @@ void measure_model(const Task& t, bool timed, Probe& probe) {
   const datasets::Batch batch = batch_of(/*whole=*/false);
   const TriedModel tried(t, model);
   tried.require_tokens(sets.train, batch);
-  at::Tensor output = tried.output_of(batch.inputs);
+  at::Tensor output = tried.output_of(batch);
   if (probe.least_batch <= 1) tried.require_last_batch(batch, probe.train_samples);
   tried.require_gradients(tried.loss_of(output, batch), [&] { return batch_of(/*whole=*/true); });
   output = output.detach();
   const at::NoGradGuard no_grad;
-  try_measures(t, output, batch, probe);
-  if (std::string doubt = tried.doubt_of_tokens(output, sets.train); !doubt.empty()) {
-    probe.warnings.push_back(std::move(doubt));
-  }
+  try_measures(t, output, batch);
+  for (std::string& warning : tried.warnings(output, batch)) probe.warnings.push_back(std::move(warning));
   tried.require_targets(output, batch, sets);
   model.ptr()->eval();
-  require_shapes_of_sets(t, tried, sets, batch, std::max<std::int64_t>(probe.least_batch, 1));
+  tried.require_sets(sets, std::max<std::int64_t>(probe.least_batch, 1));
   model.ptr()->train();
   if (timed) probe.step_seconds = time_of_step(tried, t, batch_of(/*whole=*/true)) * static_cast<double>(e.accumulate);
 }
@@ -171,5 +425,23 @@ void probe_model(const ProbeRequest& request, const Task& task, const TakeReply&
 const bool probe_registered =
     verbs().add<ProbeRequest>(ProbeRequest::kVerb, "tries model and data, and counts parameters", probe_model);
 
+// Reports a LibTorch error, which names no place, as an error of the key `model`.
+void check_model(const CheckRequest& request, const Task& task, const TakeReply& reply) try {
+  const config::Component& chosen = task.experiment->model;
+  const auto model = models::registry().build(chosen.name, chosen.options, models::Placement{.devices = {c10::kCPU}});
+  Checked checked;
+  if (request.weights.empty()) {
+    model::freeze(*model.ptr(), task.experiment->freeze);
+  } else {
+    checked.misfit = model::misfit(format::map_safetensors(request.weights), model::weights_of(*model.ptr()));
+  }
+  reply(config::write(checked));
+} catch (const c10::Error& error) {
+  throw usage_error(error.msg(), "model");
+}
+
+const bool check_registered = verbs().add<CheckRequest>(CheckRequest::kVerb, "reads the model's file", check_model);
+
 }  // namespace
+
 }  // namespace ddp::rank

@@ -1,4 +1,4 @@
-#include "train/clip.h"
+#include "train/gradients.h"
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +18,6 @@
 #include <ATen/ops/zeros.h>
 
 #include "model/numerics.h"
-#include "train/gradients.h"
 
 namespace ddp::train {
 namespace {

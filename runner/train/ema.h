@@ -7,7 +7,7 @@
 #include "config/experiment.h"
 #include "dist/parallel/parallel.h"
 #include "model/named_tensors.h"
-#include "train/rules/rule.h"
+#include "train/rules.h"
 
 namespace ddp::train {
 

@@ -3,17 +3,77 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/zeros.h>
 #include <torch/nn/module.h>
 
 #include "config/metric.h"
+#include "dist/collectives.h"
 #include "model/call.h"
-#include "train/batch_rows.h"
 #include "train/metrics/merge.h"
+#include "train/parts.h"
 
 namespace ddp::train {
 namespace {
+
+// One row of numbers for each batch of an evaluation. Rows may differ in length.
+using BatchRows = std::vector<std::vector<double>>;
+
+// The rows one after the other, each preceded by its length.
+std::vector<double> flattened(const BatchRows& rows) {
+  std::vector<double> flat;
+  for (const auto& row : rows) {
+    flat.push_back(static_cast<double>(row.size()));
+    flat.insert(flat.end(), row.begin(), row.end());
+  }
+  return flat;
+}
+
+BatchRows rows_in(const at::Tensor& tensor, std::int64_t length) {
+  const double* next = tensor.const_data_ptr<double>();
+  const double* const end = next + length;
+  BatchRows rows;
+  while (next < end) {
+    const auto size = static_cast<std::ptrdiff_t>(*next++);
+    rows.emplace_back(next, next + size);
+    next += size;
+  }
+  return rows;
+}
+
+// Pads each rank's rows to the longest, because an all-gather needs the same shape on every rank.
+std::vector<BatchRows> gathered(const dist::Group& group, const BatchRows& own) {
+  const std::vector<double> flat = flattened(own);
+  std::vector<std::int64_t> lengths;
+  std::int64_t longest = 0;
+  for (const auto& length : dist::all_gather(group, at::scalar_tensor(static_cast<double>(flat.size()), at::kDouble))) {
+    lengths.push_back(static_cast<std::int64_t>(length.item<double>()));
+    longest = std::max(longest, lengths.back());
+  }
+  const at::Tensor mine = at::zeros({longest}, at::kDouble);
+  std::copy(flat.begin(), flat.end(), mine.mutable_data_ptr<double>());
+  const auto all = dist::all_gather(group, mine);
+  std::vector<BatchRows> of_ranks;
+  for (std::size_t r = 0; r < all.size(); ++r) of_ranks.push_back(rows_in(all[r], lengths[r]));
+  return of_ranks;
+}
+
+// Returns the rows of all ranks in the order of batches. `own`: this rank's rows; rank b mod world_size has batch b.
+// Collective; the result is the same on every rank.
+BatchRows rows_of_all_ranks(const dist::Group& group, const BatchRows& own) {
+  std::vector<BatchRows> of_ranks = gathered(group, own);
+  BatchRows in_order;
+  for (std::size_t batch = 0;; ++batch) {
+    BatchRows& rows = of_ranks[batch % of_ranks.size()];
+    const std::size_t place = batch / of_ranks.size();
+    if (place == rows.size()) return in_order;
+    in_order.push_back(std::move(rows[place]));
+  }
+}
 
 // The output for a batch, and its loss, with the same autocast as in training.
 struct Answer {
@@ -162,6 +222,37 @@ Measured evaluate(const EvaluationParts& e) {
   merge.counts(statistics);
   merge.pairs(statistics);
   return values_of(e.measures, statistics, loss, nan_samples);
+}
+
+RunEvaluation::RunEvaluation(const TrainerParts& parts) : p_(parts), measures_(p_.experiment) {}
+
+record::MetricValues RunEvaluation::validate(const data::EvaluationSet& set, std::int64_t step) {
+  const Ema::InPlace averaged(p_.ema);
+  return measure(set, config::kValidationPrefix, step);
+}
+
+record::MetricValues RunEvaluation::test(const data::EvaluationSet& set, std::int64_t step) {
+  return measure(set, config::kTestPrefix, step);
+}
+
+record::MetricValues RunEvaluation::measure(const data::EvaluationSet& set, const std::string& prefix,
+                                            std::int64_t step) {
+  Measured measured = evaluate({.model = p_.model,
+                                .group = p_.group,
+                                .loss = p_.loss,
+                                .measures = measures_,
+                                .set = set,
+                                .device = p_.device,
+                                .batch_done = [this] { p_.progress().note_activity(); },
+                                .numerics = model::Numerics::of(p_.experiment)});
+  for (record::MetricValue& one : measured.values) one.name.insert(0, prefix);
+  if (p_.recorder && measured.nan_samples > 0) p_.recorder->warn(measured.warning(prefix));
+  if (p_.recorder && !measured.matrices.empty()) {
+    config::Value matrices = config::Value::object();
+    for (const auto& [name, rows] : measured.matrices.items()) matrices[prefix + name] = rows;
+    p_.recorder->matrices(matrices, step);
+  }
+  return std::move(measured.values);
 }
 
 }  // namespace ddp::train

@@ -13,6 +13,8 @@
 
 namespace ddp::train {
 
+struct TrainerParts;
+
 // The parts of an evaluation; all outlive it.
 struct EvaluationParts {
   dist::Parallel& model;
@@ -38,5 +40,25 @@ struct Measured {
 // float64 sums are added in the order of batches, so the result has the same bits on any number of ranks. Draws no
 // random numbers. Collective; the result is the same on every rank.
 Measured evaluate(const EvaluationParts& evaluator);
+
+// The evaluations of a run: the validation set during training, the test set at the end. Rank 0 records matrices, such
+// as a confusion matrix, with the step.
+class RunEvaluation {
+ public:
+  // `parts` outlive it.
+  explicit RunEvaluation(const TrainerParts& parts);
+
+  // Returns val_loss and the other metrics under their names in events. Uses the averaged weights if the run has them.
+  // Collective; the values are the same on every rank.
+  record::MetricValues validate(const data::EvaluationSet& set, std::int64_t step);
+  // Returns test_loss and the other metrics, measured with the model's current weights. Collective.
+  record::MetricValues test(const data::EvaluationSet& set, std::int64_t step);
+
+ private:
+  record::MetricValues measure(const data::EvaluationSet& set, const std::string& prefix, std::int64_t step);
+
+  const TrainerParts& p_;
+  const Measures measures_;
+};
 
 }  // namespace ddp::train

@@ -8,7 +8,7 @@
 #include "dist/collectives.h"
 #include "model/named_tensors.h"
 #include "record/shared_progress.h"
-#include "train/loss/loss_sum.h"
+#include "train/loss/loss.h"
 
 namespace ddp::train {
 

@@ -1,16 +1,62 @@
 #include "train/stepper.h"
 
 #include <cmath>
+#include <utility>
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/isfinite.h>
+#include <ATen/ops/logical_not.h>
+#include <ATen/ops/nonzero.h>
+#include <ATen/ops/scalar_tensor.h>
+#include <c10/util/StringUtil.h>
 
 namespace ddp::train {
 
 using record::Phase;
 
+namespace {
+
+// Returns "10 of 160 inputs, the first at [3, 0] of [16, 10]"; "": all numbers are finite.
+std::string not_finite_in_words(const at::Tensor& numbers, const std::string& name) {
+  const at::Tensor places = at::isfinite(numbers).logical_not().nonzero().cpu();
+  if (places.size(0) == 0) return "";
+  const at::Tensor first = places[0].contiguous();  // nonzero() gives rows that are not contiguous
+  return std::to_string(places.size(0)) + " of " + std::to_string(numbers.numel()) + " " + name + ", the first at " +
+         c10::str(at::IntArrayRef(first.const_data_ptr<std::int64_t>(), static_cast<std::size_t>(first.numel()))) +
+         " of " + c10::str(numbers.sizes());
+}
+
+// Describes the first tensor of a micro-batch that holds inf or NaN.
+std::string not_finite_in(const std::vector<at::Tensor>& inputs, const datasets::Batch& batch) {
+  std::string found;
+  for (const at::Tensor& input : inputs) {
+    if (found.empty()) found = not_finite_in_words(input, "inputs");
+  }
+  for (const auto& [name, target] : batch.targets) {
+    if (found.empty()) found = not_finite_in_words(target, "targets");
+  }
+  return found;
+}
+
+}  // namespace
+
+Stepper::Stepper(const TrainerParts& parts, StepExchange& exchange, Scaler* scaler,
+                 std::function<void(std::int64_t samples)> batch_loaded)
+    : p_(parts),
+      exchange_(exchange),
+      scaler_(scaler),
+      batch_loaded_(std::move(batch_loaded)),
+      batches_(p_.batches, p_.loss, p_.group),
+      numerics_(model::Numerics::of(p_.experiment)),
+      clip_(p_.experiment.clip) {
+  // GradScaler looks at the gradients itself.
+  if (scaler_ != nullptr) return;
+  watch_.emplace(p_.model.parameters(), [this](std::size_t bad) { exchange_.gradient_not_finite(bad); });
+}
+
 StepOutcome Stepper::take(std::int64_t step, double lr, std::int64_t micro_batches) {
   p_.model.zero_grad();
-  p_.exchange.begin(step + 1);
+  exchange_.begin(step + 1);
   if (watch_) watch_->take_first();  // of a step before
   if (p_.experiment.on_nan == "skip") keep_buffers();
   enter(Phase::loading);
@@ -21,7 +67,7 @@ StepOutcome Stepper::take(std::int64_t step, double lr, std::int64_t micro_batch
   }
   run_micro_batch(/*last=*/true);
   enter(Phase::optimizer);
-  StepOutcome outcome{.not_finite = p_.exchange.not_finite(), .grad_norm = {}};
+  StepOutcome outcome{.not_finite = exchange_.not_finite(), .grad_norm = {}};
   update(lr, outcome);
   return outcome;
 }
@@ -30,9 +76,9 @@ StepOutcome Stepper::take(std::int64_t step, double lr, std::int64_t micro_batch
 void Stepper::update(double lr, StepOutcome& outcome) {
   // Needed even if the step leaves the weights unchanged: their average is updated after every step.
   p_.checkpointer.before_update();
-  if (p_.scaler != nullptr || clip_.on()) {
+  if (scaler_ != nullptr || clip_.on()) {
     const std::vector<at::Tensor> gradients = gradients_of(p_.model.parameters());
-    if (p_.scaler != nullptr) outcome.skipped = !p_.scaler->unscale(gradients);
+    if (scaler_ != nullptr) outcome.skipped = !scaler_->unscale(gradients);
     outcome.grad_norm = clip_(gradients);
   }
   if (outcome.not_finite) restore_buffers();
@@ -64,25 +110,74 @@ void Stepper::run_micro_batch(bool last) {
   enter(Phase::loading);
   const datasets::Batch batch = batches_.next();
   const std::vector<at::Tensor> inputs = numerics_.prepared(on_device(batch.inputs, p_.device));
-  p_.batch_loaded(batch.samples());
+  batch_loaded_(batch.samples());
   enter(Phase::forward);
   const at::Tensor loss = loss_of(inputs, batch);
   enter(Phase::backward);
   // On a CPU the loss is available now. On a GPU it is read once all work of the step is queued.
   const bool post_early = p_.device.is_cpu();
-  if (!last && post_early && !std::isfinite(loss.item<double>())) largest_ = largest_of(inputs, batch);
+  if (!last && post_early && !std::isfinite(loss.item<double>())) bad_data_ = not_finite_in(inputs, batch);
   if (last && post_early) post_losses(loss, inputs, batch);
-  (p_.scaler != nullptr ? p_.scaler->scaled(loss) : loss).backward();
+  (scaler_ != nullptr ? scaler_->scaled(loss) : loss).backward();
   if (last && !post_early) post_losses(loss, inputs, batch);
 }
 
 void Stepper::post_losses(const at::Tensor& loss, const std::vector<at::Tensor>& inputs, const datasets::Batch& batch) {
   const LossSum losses = batches_.read_losses();
   if (watch_ && !p_.device.is_cpu()) {
-    if (const auto bad = watch_->take_first()) p_.exchange.gradient_not_finite(*bad);
+    if (const auto bad = watch_->take_first()) exchange_.gradient_not_finite(*bad);
   }
-  p_.exchange.post(losses);
-  if (!losses.finite() && !std::isfinite(loss.item<double>())) largest_ = largest_of(inputs, batch);
+  exchange_.post(losses);
+  if (!losses.finite() && !std::isfinite(loss.item<double>())) bad_data_ = not_finite_in(inputs, batch);
+}
+
+void StepBatches::start(std::int64_t step, std::int64_t micro_batches) {
+  batches_.start_step(step);
+  micro_batches_ = micro_batches;
+  if (loss_.divides_by_count()) count_targets();
+}
+
+void StepBatches::count_targets() {
+  own_count_ = 0;
+  loaded_.clear();
+  for (std::int64_t i = 0; i < micro_batches_; ++i) {
+    loaded_.push_back(batches_.next());
+    own_count_ += loss_.count(only_target(loaded_.back().targets));
+  }
+  const auto of_ranks = dist::all_gather(group_, at::scalar_tensor(own_count_, at::kDouble));
+  ranks_ = static_cast<double>(of_ranks.size());
+  all_count_ = 0;
+  for (const at::Tensor& count : of_ranks) all_count_ += count.item<double>();
+}
+
+datasets::Batch StepBatches::next() {
+  if (loaded_.empty()) return batches_.next();
+  datasets::Batch batch = std::move(loaded_.front());
+  loaded_.pop_front();
+  return batch;
+}
+
+at::Tensor StepBatches::loss(const at::Tensor& output, const datasets::Batch& batch) {
+  const at::Tensor& target = only_target(batch.targets);
+  const bool divides = loss_.divides_by_count();
+  const at::Tensor value = divides ? loss_.sum(output, target) : loss_(output, target);
+  losses_.push_back({.value = value.detach(), .samples = batch.samples()});
+  if (divides) return all_count_ == 0 ? value * 0 : value * ranks_ / all_count_;
+  // Multiplication by 1/k would give other bits.
+  return micro_batches_ > 1 ? value / micro_batches_ : value;
+}
+
+LossSum StepBatches::read_losses() {
+  LossSum sum;
+  for (const auto& [value, samples] : std::exchange(losses_, {})) {
+    if (loss_.divides_by_count()) {
+      sum.add({.sum = value.item<double>(), .weight = 0, .samples = samples});
+    } else {
+      sum.add(value.item<double>(), samples);
+    }
+  }
+  if (loss_.divides_by_count()) sum.weight = own_count_;
+  return sum;
 }
 
 }  // namespace ddp::train

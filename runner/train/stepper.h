@@ -1,42 +1,58 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <optional>
-#include <utility>
+#include <string>
 #include <vector>
 
-#include "config/experiment.h"
-#include "data/batches.h"
-#include "dist/parallel/parallel.h"
 #include "model/numerics.h"
-#include "record/shared_progress.h"
-#include "train/checkpointer.h"
-#include "train/clip.h"
 #include "train/gradients.h"
-#include "train/loss/loss.h"
-#include "train/not_finite.h"
-#include "train/optim/grouped_optimizer.h"
-#include "train/rules/scaler.h"
-#include "train/step_batches.h"
+#include "train/parts.h"
+#include "train/rules.h"
 #include "train/step_exchange.h"
 
 namespace ddp::train {
 
-// The parts of an optimizer step on one rank. All of them outlive the stepper.
-struct StepperParts {
-  const config::Experiment& experiment;
-  c10::Device device = c10::kCPU;
-  dist::Group group;
-  dist::Parallel& model;
-  GroupedOptimizer& optimizer;
-  const Loss& loss;
-  data::Batches& batches;
-  Checkpointer& checkpointer;
-  StepExchange& exchange;
-  record::RankProgress& progress;
-  Scaler* scaler;                                          // for fp16; else null
-  std::function<void(std::int64_t samples)> batch_loaded;  // called with the size of each micro-batch
+// The micro-batches of an optimizer step on one rank, and their losses. If the loss divides by the total weight of the
+// targets, all micro-batches of the step are loaded before the first forward, because each gradient needs the total of
+// all micro-batches on all ranks.
+class StepBatches {
+ public:
+  // The arguments outlive this object. `group` is null if the world size is 1.
+  StepBatches(data::Batches& batches, const Loss& loss, const dist::Group& group)
+      : batches_(batches), loss_(loss), group_(group) {}
+
+  // Begins a step; `step`: number of steps done before it. Collective if the loss divides by the weight of the targets.
+  void start(std::int64_t step, std::int64_t micro_batches);
+  // Returns the next micro-batch of the step.
+  datasets::Batch next();
+  // Returns the loss of a micro-batch, scaled so that the gradients of the step's micro-batches add up. The value is
+  // the mean over the batch divided by the number of micro-batches; or the sum over the targets, times the world size,
+  // divided by the weight of all targets of the step. Ranks average their gradients.
+  at::Tensor loss(const at::Tensor& output, const datasets::Batch& batch);
+  // Returns the summed losses of this rank's micro-batches. Called once a step, because reading a loss waits for the
+  // device.
+  LossSum read_losses();
+
+ private:
+  // Loads the step's micro-batches and sums the weights of the targets of all ranks.
+  void count_targets();
+
+  data::Batches& batches_;
+  const Loss& loss_;
+  const dist::Group& group_;
+  std::int64_t micro_batches_ = 0;  // of the step
+  std::deque<datasets::Batch> loaded_;
+  double own_count_ = 0;  // weight of this rank's targets
+  double all_count_ = 0;  // weight of all ranks' targets
+  double ranks_ = 1;
+  struct OfMicroBatch {
+    at::Tensor value;  // mean or sum
+    std::int64_t samples;
+  };
+  std::vector<OfMicroBatch> losses_;
 };
 
 // The result of one optimizer step. It is the same on every rank.
@@ -49,21 +65,15 @@ struct StepOutcome {
 // Takes one optimizer step: forward and backward of its micro-batches, then the update of the weights.
 class Stepper {
  public:
-  explicit Stepper(StepperParts parts)
-      : p_(std::move(parts)),
-        batches_(p_.batches, p_.loss, p_.group),
-        numerics_(model::Numerics::of(p_.experiment)),
-        clip_(p_.experiment.clip) {
-    // GradScaler looks at the gradients itself.
-    if (p_.scaler != nullptr) return;
-    watch_.emplace(p_.model.parameters(), [this](std::size_t bad) { p_.exchange.gradient_not_finite(bad); });
-  }
+  // The arguments outlive the stepper. `scaler`: for fp16; else null. `batch_loaded` gets the size of each micro-batch.
+  Stepper(const TrainerParts& parts, StepExchange& exchange, Scaler* scaler,
+          std::function<void(std::int64_t samples)> batch_loaded);
 
   // `step`: number of steps done before this one. `micro_batches`: number of micro-batches in this step. Collective.
   StepOutcome take(std::int64_t step, double lr, std::int64_t micro_batches);
-  // The largest numbers of this rank's last micro-batch without a finite loss. On a GPU only the last micro-batch of a
-  // step is looked at, because reading a loss waits for the device.
-  const LargestNumbers& largest() const { return largest_; }
+  // Tells which inputs or targets of this rank's last micro-batch without a finite loss are inf or NaN; "": none. On a
+  // GPU only the last micro-batch of a step is looked at, because reading a loss waits for the device.
+  const std::string& bad_data() const { return bad_data_; }
 
  private:
   // Runs forward and loss under autocast; backward runs outside it.
@@ -78,16 +88,19 @@ class Stepper {
   // Unscales and clips the gradients, then updates the weights unless a gradient or a loss is not finite.
   void update(double lr, StepOutcome& outcome);
   void enter(record::Phase phase) {
-    p_.progress.phase.store(phase, std::memory_order_relaxed);
-    p_.progress.note_activity();
+    p_.progress().phase.store(phase, std::memory_order_relaxed);
+    p_.progress().note_activity();
   }
 
-  StepperParts p_;
+  const TrainerParts& p_;
+  StepExchange& exchange_;
+  Scaler* const scaler_;
+  const std::function<void(std::int64_t samples)> batch_loaded_;
   StepBatches batches_;
   const model::Numerics numerics_;
   const Clip clip_;
   std::vector<at::Tensor> kept_buffers_;
-  LargestNumbers largest_;
+  std::string bad_data_;
   std::optional<GradientWatch> watch_;
 };
 

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "model/numerics.h"
 #include "record/saves/checkpoint_settings.h"
-#include "train/not_finite.h"
+#include "record/summary.h"
 
 namespace ddp::train {
 
@@ -23,6 +23,43 @@ constexpr double kReadyAfter = 0.9;
 
 const NamedTensors kUnwatched;  // GradScaler looks at the gradients of fp16
 
+// Returns the error of a run that ends after a step with a loss or a gradient that is not finite. `bad_data`: of the
+// rank's micro-batch; `parameters`: their names.
+Error step_not_finite(const config::Experiment& e, std::int64_t step, const NotFinite& found,
+                      const std::string& bad_data, const NamedTensors& parameters) {
+  std::string what = (found.parameter ? "the gradient" : "the loss") + std::string(" of step ") + std::to_string(step) +
+                     record::kLossNotFinite + " (first on rank " + std::to_string(found.rank) + ")";
+  const bool of_data = !found.parameter && !bad_data.empty();
+  if (found.parameter) {
+    what += ", first in the parameter \"" + parameters[*found.parameter].first + "\", while the loss was finite";
+  } else if (of_data) {
+    what += std::string(", for ") + record::kDataNotFinite + ": " + bad_data;
+  }
+  std::string remedy = of_data ? "correct these values in the data" : "give a smaller lr, or data on a small scale";
+  if (e.precision == "fp16" && !of_data) remedy += ", or precision = \"fp32\"";
+  if (e.on_nan != "skip") remedy += ", or on_nan = \"skip\", which skips such steps";
+  return training_error(what + "; the weights were not changed", "", remedy);
+}
+
+// Returns the error of a run whose updates made a number of its state infinite or NaN. `name`: of that tensor.
+Error state_not_finite(std::int64_t step, const std::string& name) {
+  return training_error(
+      "after step " + std::to_string(step) + ", " + name + record::kLossNotFinite + ": the updates were too large", "",
+      "give a smaller lr, or data on a small scale");
+}
+
+// Returns what to say of a run whose skipped steps left the weights unchanged, because a loss or a gradient was not
+// finite.
+Error steps_skipped(const config::Experiment& e, std::int64_t steps, std::int64_t skipped) {
+  const std::string count = skipped == steps ? "all " + std::to_string(steps) + " steps"
+                                             : std::to_string(skipped) + " of " + std::to_string(steps) + " steps";
+  const bool fp16 = e.precision == "fp16";
+  return training_error(
+      count + " changed no weight, because a loss or a gradient was not finite" +
+          (fp16 ? "; the loss scale of fp16 halves at each such step" : ""),
+      "", fp16 ? "--set precision=fp32" : "--set on_nan=stop ends a run at such a step and names the cause");
+}
+
 }  // namespace
 
 Trainer::Trainer(TrainerParts parts, checkpoint::State state)
@@ -30,29 +67,11 @@ Trainer::Trainer(TrainerParts parts, checkpoint::State state)
       state_(std::move(state)),
       exchange_(make_step_exchange(p_.shared, p_.rank, p_.control, !p_.device.is_cpu(),
                                    p_.experiment.precision == "fp16" ? kUnwatched : p_.model.parameters())),
-      evaluation_({.experiment = p_.experiment,
-                   .device = p_.device,
-                   .group = p_.group,
-                   .model = p_.model,
-                   .loss = p_.loss,
-                   .ema = p_.ema,
-                   .batch_done = [this] { progress().note_activity(); },
-                   .recorder = p_.recorder}),
-      stepper_({.experiment = p_.experiment,
-                .device = p_.device,
-                .group = p_.group,
-                .model = p_.model,
-                .optimizer = p_.optimizer,
-                .loss = p_.loss,
-                .batches = p_.batches,
-                .checkpointer = p_.checkpointer,
-                .exchange = *exchange_,
-                .progress = progress(),
-                .scaler = p_.experiment.precision == "fp16" ? &scaler_ : nullptr,
-                .batch_loaded =
-                    [this](std::int64_t samples) {
-                      if (!std::exchange(announced_, true)) announce_epoch(samples);
-                    }}),
+      evaluation_(p_),
+      stepper_(p_, *exchange_, p_.experiment.precision == "fp16" ? &scaler_ : nullptr,
+               [this](std::int64_t samples) {
+                 if (!std::exchange(announced_, true)) announce_epoch(samples);
+               }),
       validation_rules_(p_.experiment, p_.optimizer.lr(), p_.length) {
   validation_rules_.add_to(rules_);
   if (p_.experiment.precision == "fp16") rules_.add("scaler", scaler_);
@@ -177,8 +196,8 @@ void Trainer::give_up(const NotFinite& found) {
   progress().no_restart = true;
   // Weights that an earlier update broke are the cause.
   const std::string broken = broken_parameter();
-  if (!broken.empty()) throw state_not_finite(p_.experiment, state_.step - 1, broken, stepper_.largest());
-  throw step_not_finite(p_.experiment, state_.step, found, stepper_.largest(), p_.model.parameters());
+  if (!broken.empty()) throw state_not_finite(state_.step - 1, broken);
+  throw step_not_finite(p_.experiment, state_.step, found, stepper_.bad_data(), p_.model.parameters());
 }
 
 void Trainer::require_finite(const std::string& name) {
@@ -186,7 +205,7 @@ void Trainer::require_finite(const std::string& name) {
   if (p_.recorder) p_.recorder->flush();
   p_.checkpointer.wait();
   progress().no_restart = true;
-  throw state_not_finite(p_.experiment, state_.step, name, stepper_.largest());
+  throw state_not_finite(state_.step, name);
 }
 
 std::string Trainer::broken_parameter() const {

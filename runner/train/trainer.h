@@ -5,48 +5,13 @@
 #include <optional>
 #include <string>
 
-#include "config/experiment.h"
-#include "config/length.h"
-#include "data/batches.h"
-#include "dist/parallel/parallel.h"
-#include "record/metrics/run_recorder.h"
-#include "record/shared_progress.h"
-#include "schedule/scheduler.h"
-#include "train/checkpointer.h"
-#include "train/ema.h"
-#include "train/loss/loss.h"
-#include "train/optim/grouped_optimizer.h"
-#include "train/rules/rules.h"
-#include "train/rules/validation_rules.h"
-#include "train/run_evaluation.h"
+#include "train/evaluate.h"
+#include "train/parts.h"
+#include "train/rules.h"
 #include "train/step_exchange.h"
 #include "train/stepper.h"
 
 namespace ddp::train {
-
-// The parts of a trainer; all outlive it.
-struct TrainerParts {
-  const config::Experiment& experiment;
-  int rank = 0;
-  std::string label;  // the device in log lines: "CPU0"
-  c10::Device device = c10::kCPU;
-  dist::Group group;
-  dist::Group control;  // null if all ranks have shared progress
-  dist::Parallel& model;
-  GroupedOptimizer& optimizer;
-  Loss loss;
-  schedule::Scheduler scheduler;
-  config::Length length;
-  std::int64_t until_epoch = 0;  // stops when this many epochs are done; 0: at the end
-  data::Batches& batches;
-  std::optional<data::EvaluationSet> validation;
-  std::optional<data::EvaluationSet> test;
-  Ema* ema = nullptr;  // null: the weights are not averaged
-  Checkpointer& checkpointer;
-  record::SharedProgress& shared;
-  record::Console console;
-  record::RunRecorder* recorder = nullptr;  // on rank 0
-};
 
 // The training loop: epochs of steps of micro-batches, with validation, checkpoints and a stop that all ranks agree on.
 class Trainer {
@@ -110,7 +75,7 @@ class Trainer {
     progress().phase.store(phase, std::memory_order_relaxed);
     progress().note_activity();
   }
-  record::RankProgress& progress() { return p_.shared.rank(p_.rank); }
+  record::RankProgress& progress() const { return p_.progress(); }
 
   TrainerParts p_;
   checkpoint::State state_;

@@ -5,7 +5,7 @@
 
 #include <ATen/Functions.h>
 
-#include "graph/memory_bound.h"
+#include "graph/call_list.h"
 #include "one_call.h"
 
 namespace ddp::graph {

@@ -5,7 +5,7 @@
 #include "catch.h"
 #include "config/components.h"
 #include "rank/comm.h"
-#include "rank/components.h"
+#include "rank/describe.h"
 #include "rank/probe.h"
 #include "words.h"
 

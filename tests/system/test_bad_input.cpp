@@ -106,7 +106,7 @@ TEST_CASE("a mistake that only tensors reveal ends with exit 2 before any run di
   const std::string digits = DDP_SOURCE "/no-digits-here.csv.gz";
   for (const auto& [what, file, said] : std::vector<Mistake>{
            {"the model does not fit the data",
-            "model = { name = \"linear\", in_features = 3 }\ndataset = \"random_pairs\"\n", "of shape [2, 20]"},
+            "model = { name = \"linear\", in_features = 3 }\ndataset = \"random_pairs\"\n", "of shape [20]"},
            {"outputs do not fit the targets",
             "model = { name = \"linear\", out_features = 3 }\ndataset = \"random_pairs\"\n", "[2, 3]"},
            {"drop_last drops all",

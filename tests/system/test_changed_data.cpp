@@ -232,8 +232,9 @@ TEST_CASE("a resume with data of other classes or categories is refused by their
   };
   w.write("classes.csv", with_name("flat", "zigzag"));
   w.write("categories.csv", with_name("red", "zinc"));
-  for (const auto& [file, words] : {std::pair("classes.csv", "the classes of these data are "),
-                                    std::pair("categories.csv", "the categories of \"colour\" of these data are ")}) {
+  for (const auto& [file, words] :
+       {std::pair("classes.csv", " of the classes of these data is \""),
+        std::pair("categories.csv", " of the categories of \"colour\" of these data is \"")}) {
     const std::string path = "dataset.path=\"" + (w.folder() / file).string() + "\"";
     check_refused_by_name(w, {"resume", "shapes", "--set", path, "--set", "epochs=2"},
                           {"--set 1: ", words, ", and the run trained with "});

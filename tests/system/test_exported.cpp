@@ -141,7 +141,7 @@ TEST_CASE("export refuses an archive that is not the trained one and leaves noth
 
 TEST_CASE("a model that was exported for evaluation trains with a warning that says so") {
   const ExportedWorkspace w;
-  const std::string warning = "net.pt2: its batch norms and dropouts are in evaluation mode";
+  const std::string warning = "net.pt2: was exported from model.eval()";
   CHECK_FALSE(contains(w.run({"plan", "arrays.toml", "--set", kExported}).err, warning));
   w.write("net.pt2", exported_model({{"\"as_bool\": true", "\"as_bool\": false"}}));
   for (const char* verb : {"plan", "run"}) {
@@ -167,7 +167,7 @@ TEST_CASE("a SyncBatchNorm that was exported is a warning on several ranks, beca
                            "\"metadata\": {\"nn_module_stack\": "
                            "\"L__self__,,net.Net;L__self__norm,norm,"
                            "torch.nn.modules.batchnorm.SyncBatchNorm\", "}}));
-  const std::string warning = "net.pt2: its SyncBatchNorm is not synchronised among ranks";
+  const std::string warning = "net.pt2: SyncBatchNorm is not synchronised among ranks";
   const Outcome two = w.run({"plan", "arrays.toml", "--set", kExported});
   INFO(two.err);
   CHECK(two.code == 0);
@@ -233,35 +233,15 @@ TEST_CASE("rows that a model of Python does not take are named with their file a
   INFO(refused.err);
   CHECK(refused.code == 2);
   CHECK(contains(refused.err, "wide.npy: has rows of shape [5]"));
-  CHECK(contains(refused.err, "of shape [1 to 64, 4] and type float32, but it gets [1, 5]"));
-  CHECK_FALSE(contains(refused.err, "export it"));
+  CHECK(contains(refused.err, "of shape [1 to 64, 4] and type Float, but it gets [1, 5]"));
 }
 
-TEST_CASE("a misfit of type and of the order of dimensions is one answer") {
-  const ExportedWorkspace w;
-  w.write("net.pt2",
-          exported_model({{kAnyBatch + ", {\"as_int\": 4}", kAnyBatch + ", {\"as_int\": 2}, {\"as_int\": 4}"},
-                          {"\"x\": {\"dtype\": 7", "\"x\": {\"dtype\": 5"}}));
-  w.write("x.npy", npy_of("<f4", "(100, 4, 2)", std::vector<float>(800)));
-  const Outcome refused = w.run({"plan", "arrays.toml", "--set", kExported});
-  INFO(refused.err);
-  CHECK(refused.code == 2);
-  CHECK(contains(refused.err, "the types differ: "));
-  CHECK(contains(refused.err, "the dimensions are in another order: store the data as x.transpose(0, 2, 1)"));
-}
-
-TEST_CASE("init_from names an archive of torch.export, and a model that is Python source has its command") {
+TEST_CASE("init_from refuses an archive of torch.export") {
   const ExportedWorkspace w;
   const Outcome archive = w.run({"plan", "arrays.toml", "--set", "init_from=net.pt2"});
   INFO(archive.err);
   CHECK(archive.code == 2);
   CHECK(contains(archive.err, "is no .safetensors file"));
-  w.write("net.py", "import torch\n");
-  const Outcome source = w.run({"plan", "arrays.toml", "--set", R"(model={name="exported",path="net.py"})"});
-  INFO(source.err);
-  CHECK(source.code == 2);
-  CHECK(contains(source.err, "is Python source, and no archive of torch.export"));
-  CHECK(contains(source.err, "python3 python/export_model.py "));
 }
 
 TEST_CASE("outputs that are probabilities get a warning if the loss applies a softmax itself") {

@@ -234,9 +234,7 @@ TEST_CASE("predict gives the reason of an image that decodes and does not fit, a
   INFO(outcome.err);
   CHECK(outcome.code == 2);
   CHECK(contains(outcome.err, "new/b.png: "));
-  CHECK(contains(
-      outcome.err,
-      "the images of a batch need the same shape\n  the run trained with images of [height, width] = [12, 12]"));
+  CHECK(contains(outcome.err, "the images of a batch need the same shape"));
   CHECK_FALSE(contains(outcome.err, "name only files of images"));
 }
 

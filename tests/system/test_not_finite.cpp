@@ -34,49 +34,6 @@ Outcome run_with(const Workspace& w, const std::string& file, const std::vector<
 
 }  // namespace
 
-TEST_CASE("a loss that is not finite on a table of large numbers names first the settings that scale them") {
-  const PricesWorkspace w;
-  const std::string answer = run_with(w, "prices.toml", {}, 1).err;
-  INFO(answer);
-  CHECK(contains(answer, ", with inputs as large as "));
-  CHECK(contains(answer,
-                 "start a new run on a small scale: --set dataset.normalise_targets=true --set "
-                 "dataset.normalise=standard, or give a smaller lr, such as --set optimizer.lr=0.01"));
-  const std::vector<std::string> scaled{"dataset.normalise_targets=true", "dataset.normalise=standard"};
-  run_with(w, "prices.toml", scaled, 0);
-  // One of the two is set already.
-  const std::string other = run_with(w, "prices.toml", {"dataset.normalise_targets=true"}, 1).err;
-  INFO(other);
-  CHECK(contains(other, "on a small scale: --set dataset.normalise=standard, or"));
-}
-
-TEST_CASE("a loss that is not finite under a huge lr names a usual lr, not a tenth of the huge one") {
-  const PricesWorkspace w;
-  const std::string answer =
-      run_with(w, "prices.toml", {"dataset.normalise_targets=true", "dataset.normalise=standard", "optimizer.lr=1e30"},
-               1)
-          .err;
-  INFO(answer);
-  CHECK(contains(answer, "give a smaller lr, such as --set optimizer.lr=0.01, or --set on_nan=skip"));
-}
-
-TEST_CASE("a loss that is not finite under a small lr does not ask for a smaller one") {
-  const PricesWorkspace w;
-  w.write("x.npy", npy_of("<f4", "(8, 1)", std::vector<float>(8, 1e20f)));
-  w.write("y.npy", npy_of("<f4", "(8, 1)", std::vector<float>(8, 0)));
-  w.write(
-      "arrays.toml",
-      "dataset = { name = \"npy\", inputs = \"x.npy\", targets = \"y.npy\" }\nmodel = { name = \"mlp\", hidden = [] "
-      "}\nloss = \"mse\"\noptimizer = { name = \"sgd\", lr = 1e-6 }\ndevice_pool = [\"cpu\"]\nthreads = 1\n");
-  const std::string answer = run_with(w, "arrays.toml", {}, 1).err;
-  INFO(answer);
-  CHECK(contains(answer, "on a small scale: --set dataset.scale=1e-20"));
-  CHECK_FALSE(contains(answer, "smaller lr"));
-  run_with(w, "arrays.toml", {"dataset.scale=1e-20"}, 0);
-  const std::string scaled = run_with(w, "arrays.toml", {"dataset.scale=1"}, 1).err;
-  CHECK(contains(scaled, "look at the data and the model, for lr is small already"));
-}
-
 TEST_CASE("a loss that is not finite because of the data names them, and no lr") {
   ArrayData data(100);
   data.x[4 * 50] = std::numeric_limits<float>::quiet_NaN();
@@ -84,8 +41,7 @@ TEST_CASE("a loss that is not finite because of the data names them, and no lr")
   const std::string answer = run_with(w, "arrays.toml", {}, 1).err;
   INFO(answer);
   CHECK(contains(answer, "the data of this step hold inf or NaN: 1 of 16 inputs, the first at ["));
-  CHECK(contains(answer, "correct these values in the data; or give --set on_nan=skip"));
-  CHECK_FALSE(contains(answer, "lr"));
+  CHECK(contains(answer, "correct these values in the data, or on_nan = \"skip\""));
   // The value is in a micro-batch before the last one of its step.
   const std::string early =
       run_with(w, "arrays.toml", {"accumulate=4", "batch_size=10", "loader.shuffle=false"}, 1).err;

@@ -3,7 +3,7 @@
 #include <ATen/ops/randn.h>
 
 #include "catch.h"
-#include "train/clip.h"
+#include "train/gradients.h"
 
 namespace ddp::train {
 

@@ -11,7 +11,7 @@
 #include "errors.h"
 #include "train/metrics/measures.h"
 #include "train/metrics/merge.h"
-#include "train/metrics/row_order.h"
+#include "train/metrics/scores.h"
 #include "train/thread_group.h"
 
 namespace ddp::train {

@@ -9,7 +9,6 @@
 #include "errors.h"
 #include "train/metrics/measures.h"
 #include "train/metrics/merge.h"
-#include "train/metrics/ranking.h"
 
 namespace ddp::train {
 namespace {

@@ -21,7 +21,7 @@
 #include "launch/plan/ineffective.h"
 #include "launch/plan/plan.h"
 #include "launch/process/stop_signals.h"
-#include "rank/check.h"
+#include "rank/probe.h"
 
 namespace ddp::commands {
 namespace {

@@ -19,7 +19,7 @@
 #include "launch/library/plugin_cache.h"
 #include "launch/library/rank_library.h"
 #include "launch/process/child.h"
-#include "rank/components.h"
+#include "rank/describe.h"
 #include "record/file/atomic_file.h"
 #include "record/file/input_file.h"
 #include "record/saves/checkpoint_settings.h"

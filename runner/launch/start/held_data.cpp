@@ -14,7 +14,6 @@
 #include "launch/library/libtorch.h"
 #include "launch/start/probe.h"
 #include "rank/describe.h"
-#include "rank/hold.h"
 #include "record/file/atomic_file.h"
 #include "record/file/input_file.h"
 

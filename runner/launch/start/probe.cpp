@@ -11,7 +11,7 @@
 #include "config/check/files.h"
 #include "launch/library/libtorch.h"
 #include "launch/start/held_data.h"
-#include "rank/check.h"
+#include "rank/probe.h"
 #include "record/file/atomic_file.h"
 #include "record/file/input_file.h"
 #include "record/saves/data_files.h"

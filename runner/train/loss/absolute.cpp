@@ -3,7 +3,6 @@
 #include <ATen/ops/smooth_l1_loss.h>
 
 #include "train/loss/loss.h"
-#include "train/loss/numbers.h"
 
 namespace ddp::train {
 namespace {

@@ -3,7 +3,6 @@
 
 #include "base/error.h"
 #include "train/loss/loss.h"
-#include "train/loss/numbers.h"
 
 namespace ddp::train {
 namespace {

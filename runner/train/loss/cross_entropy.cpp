@@ -6,7 +6,6 @@
 #include "config/experiment.h"
 #include "train/loss/classes.h"
 #include "train/loss/loss.h"
-#include "train/loss/numbers.h"
 
 namespace ddp::train {
 namespace {
@@ -97,14 +96,7 @@ class CrossEntropy {
     const bool indices = !target.is_floating_point();
     const bool fits =
         output.dim() >= 2 && (indices ? target.dim() == output.dim() - 1 : target.sizes() == output.sizes());
-    if (indices && output.dim() == 3 && target.dim() == 2 && output.size(1) == 1 && target.size(1) > 1 &&
-        output.size(2) != target.size(1)) {
-      refuse_shapes(output, target, "the model answers for one token of each text: return the outputs of all tokens");
-    }
     if (!indices && output.dim() >= 2 && target.dim() == output.dim() - 1) refuse_float_indices();
-    if (indices && target.dim() == output.dim() && target.size(-1) == 1) {
-      refuse_shapes(output, target, "class indices have no last extent of 1: y.reshape(-1) in NumPy removes it");
-    }
     if (!fits) {
       refuse_shapes(output, target,
                     "cross_entropy needs outputs [n, classes] with class indices [n] or probabilities [n, classes], or "

@@ -1,6 +1,13 @@
 #include "train/loss/loss.h"
 
+#include <tuple>
+#include <utility>
+
+#include <ATen/ops/aminmax.h>
+#include <c10/util/StringUtil.h>
+
 #include "base/error.h"
+#include "train/loss/classes.h"
 
 namespace ddp::train {
 
@@ -47,6 +54,64 @@ const at::Tensor& only_target(const NamedTensors& targets) {
   for (const auto& [name, tensor] : targets) names += (names.empty() ? "" : ", ") + name;
   throw usage_error("the dataset gives " + std::to_string(targets.size()) + " targets (" + names + ")", "loss",
                     "a loss takes one target: choose one in the dataset");
+}
+
+void check_indices(const at::Tensor& target, std::int64_t classes, std::int64_t ignored) {
+  const at::Tensor counted = target.masked_select(target.ne(ignored));
+  if (counted.numel() == 0) return;
+  const auto [least, most] = at::aminmax(counted);
+  const auto low = least.item<std::int64_t>();
+  const auto high = most.item<std::int64_t>();
+  if (low >= 0 && high < classes) return;
+  const std::string wrong = std::to_string(low < 0 ? low : high);
+  throw usage_error("a target is class " + wrong + ", and the model gives " + std::to_string(classes) +
+                        (classes == 1 ? " class" : " classes"),
+                    "model",
+                    "classes are counted from 0: give the model one output for each class, or set "
+                    "loss.ignore_index of cross_entropy to ignore such targets");
+}
+
+void refuse_shapes(const at::Tensor& output, const at::Tensor& target, const std::string& needs) {
+  throw usage_error("the model gives values of shape " + c10::str(output.sizes()) + " for targets of shape " +
+                        c10::str(target.sizes()),
+                    "loss", needs);
+}
+
+namespace {
+
+void require_floats(const std::string& name, const at::Tensor& target) {
+  if (target.is_floating_point()) return;
+  throw usage_error(name + " needs targets that are numbers; this dataset has class indices", "loss",
+                    "use loss = \"cross_entropy\"; if they are counts or amounts, store them as float32");
+}
+
+}  // namespace
+
+void check_numbers(const std::string& name, const at::Tensor& output, const at::Tensor& target) {
+  require_floats(name, target);
+  if (output.sizes() != target.sizes()) refuse_shapes(output, target, name + " needs them equal");
+}
+
+void check_range(const std::string& name, const at::Tensor& targets, const TargetRange& range) {
+  require_floats(name, targets);
+  if (targets.numel() == 0) return;
+  const auto [least, most] = at::aminmax(targets);  // NaN if one of them is NaN
+  if (least.item<double>() >= range.least && most.item<double>() <= range.most) return;
+  const at::Tensor bad = targets.ge(range.least).logical_and(targets.le(range.most)).logical_not();
+  throw usage_error("a target is " + c10::str(targets.masked_select(bad)[0].item<double>()) + ", and " + name +
+                        " takes " + range.in_words,
+                    "loss", range.remedy);
+}
+
+Loss loss_of_numbers(const std::string& name, LossFunction mean) {
+  return Loss(LossParts{.mean =
+                            [name, mean = std::move(mean)](const at::Tensor& output, const at::Tensor& target) {
+                              check_numbers(name, output, target);
+                              return mean(output, target);
+                            },
+                        .check_targets = [name](const at::Tensor&, const at::Tensor&) -> CheckTargets {
+                          return [name](const at::Tensor& targets) { check_range(name, targets, {}); };
+                        }});
 }
 
 }  // namespace ddp::train

@@ -1,16 +1,39 @@
 #pragma once
 
+#include <cmath>
 #include <concepts>
+#include <cstdint>
 #include <functional>
+#include <limits>
+#include <string>
 #include <utility>
 
 #include <ATen/core/Tensor.h>
 
 #include "config/registry.h"
 #include "model/named_tensors.h"
-#include "train/loss/loss_sum.h"
 
 namespace ddp::train {
+
+// A loss summed over all that counts, such as samples, or targets that are not ignored.
+struct LossSum {
+  double sum = 0;
+  double weight = 0;         // number of samples, or weight of the targets
+  std::int64_t samples = 0;  // all samples, counted or not
+
+  // Adds a mean over `count` samples.
+  void add(double mean, std::int64_t count) {
+    add({mean * static_cast<double>(count), static_cast<double>(count), count});
+  }
+  void add(const LossSum& other) {
+    sum += other.sum;
+    weight += other.weight;
+    samples += other.samples;
+  }
+  bool finite() const { return std::isfinite(sum); }
+  // NaN if nothing counts.
+  double mean() const { return weight > 0 ? sum / weight : std::numeric_limits<double>::quiet_NaN(); }
+};
 
 // A function of outputs and targets. Outputs are [n, …], or [n, classes, …] as in torch.
 using LossFunction = std::function<at::Tensor(const at::Tensor& output, const at::Tensor& target)>;
@@ -76,5 +99,23 @@ LossRegistry& losses();
 
 // Returns the target of a batch. Throws ddp::Error (usage) if the dataset gives several, because a loss takes one.
 const at::Tensor& only_target(const NamedTensors& targets);
+
+// Checks the outputs and targets of the loss `name`, which compares number with number. Throws ddp::Error (usage) if
+// they are not floating point or differ in shape. Python only warns and broadcasts, which is never intended.
+void check_numbers(const std::string& name, const at::Tensor& output, const at::Tensor& target);
+
+// The targets that a loss takes: numbers in a range.
+struct TargetRange {
+  double least = std::numeric_limits<float>::lowest();
+  double most = std::numeric_limits<float>::max();
+  std::string in_words = "finite numbers";
+  std::string remedy = "leave out the samples without a target";
+};
+
+// Throws ddp::Error (usage), which names the first target that is not in the range or NaN.
+void check_range(const std::string& name, const at::Tensor& targets, const TargetRange& range);
+
+// Returns the loss `name`, which compares finite numbers with outputs of their shape: `mean` of both.
+Loss loss_of_numbers(const std::string& name, LossFunction mean);
 
 }  // namespace ddp::train

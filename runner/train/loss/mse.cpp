@@ -1,7 +1,6 @@
 #include <ATen/ops/mse_loss.h>
 
 #include "train/loss/loss.h"
-#include "train/loss/numbers.h"
 
 namespace ddp::train {
 namespace {

@@ -7,8 +7,6 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 
-#include "train/metrics/ranking.h"
-
 namespace ddp::train {
 namespace {
 

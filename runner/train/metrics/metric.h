@@ -1,13 +1,68 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "config/registry.h"
 #include "train/metrics/scores.h"
-#include "train/metrics/statistics.h"
 
 namespace ddp::train {
+
+// Counts how often a sample of a class, or with a label, has a higher score than a sample without it.
+struct RankedPairs {
+  std::int64_t positives = 0;
+  std::int64_t negatives = 0;
+  std::int64_t wins = 0;  // pairs in which the positive sample has the higher score, counted twice; a tie counts once
+};
+
+// The data that a metric keeps from the batches. The data are the same for any number of ranks: integers add exactly,
+// and floating-point numbers are kept separately for each batch.
+class Statistics {
+ public:
+  // Integers that are summed over batches and ranks, initially 0. `size` must be the same for every batch.
+  std::int64_t* counts(std::size_t size) {
+    if (counts_.empty()) counts_.resize(size);
+    return counts_.data();
+  }
+  // Adds numbers of one batch, or of a part of one.
+  void add_part(std::vector<double> numbers) { parts_.push_back(std::move(numbers)); }
+  // Returns the one part of the current batch, initially 0, for metrics that add to it piece by piece.
+  std::vector<double>& part_of_batch(std::size_t size) {
+    if (part_of_batch_ == kNone) {
+      part_of_batch_ = parts_.size();
+      parts_.emplace_back(size, 0.0);
+    }
+    return parts_[part_of_batch_];
+  }
+  void begin_batch() { part_of_batch_ = kNone; }
+  // Adds the score (>= 0) of a sample for class or label `at`, 0 <= at < classes. `positive`: the sample has the class.
+  void add_score(std::size_t at, std::size_t classes, double score, bool positive);
+
+  // Marks the metric as without a value: the merged statistics of all ranks will be empty.
+  void leave_out() { left_out_ = true; }
+
+  const std::vector<std::int64_t>& counts() const { return counts_; }
+  // The parts in the order of batches; a single part for a metric that joins them.
+  const std::vector<std::vector<double>>& parts() const { return parts_; }
+  // The pairs of each class; available after the ranks' statistics are merged.
+  const std::vector<RankedPairs>& pairs() const { return pairs_; }
+  // Tells whether no batch added anything.
+  bool empty() const { return counts_.empty() && parts_.empty() && keys_.empty() && pairs_.empty(); }
+
+ private:
+  friend class Merge;
+
+  static constexpr std::size_t kNone = ~std::size_t{0};
+
+  std::vector<std::int64_t> counts_;
+  std::vector<std::vector<double>> parts_;
+  std::size_t part_of_batch_ = kNone;
+  std::vector<std::vector<std::uint64_t>> keys_;  // of each class; see merge.h
+  std::vector<RankedPairs> pairs_;
+  bool left_out_ = false;
+};
 
 // A measure of a model's outputs. Each batch adds to statistics, which are merged over all ranks and give one number. A
 // metric has no state of its own.

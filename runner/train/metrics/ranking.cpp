@@ -1,4 +1,4 @@
-#include "train/metrics/ranking.h"
+#include "train/metrics/merge.h"
 
 #include <algorithm>
 #include <array>

@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "config/suggest.h"
 #include "config/data_description.h"
-#include "model/name_pattern.h"
 #include "model/weights.h"
 
 namespace ddp::train {
