@@ -100,6 +100,7 @@ void add_keys(const std::vector<Option>& options, const std::string& section, st
     const std::string path = section + "." + option.name;
     const auto same = std::find_if(keys.begin(), keys.end(), [&](const Named& key) { return key.path == path; });
     if (same == keys.end()) keys.push_back({.name = option.name, .aliases = option.aliases, .path = path});
+    if (same != keys.end() && same->aliases.empty()) same->aliases = option.aliases;
   }
 }
 

@@ -53,6 +53,7 @@ TEST_CASE("an alias is answered with its key, wherever the key belongs") {
                {"max_epochs = 1", "did you mean \"epochs\"?"},
                {"Learning-Rate = 1", "did you mean \"optimizer.lr\"?"},
                {"num_workers = 1", "did you mean \"loader.workers\"? It belongs in [loader]."},
+               {"data_dir = \"x\"", "did you mean \"dataset.path\"?"},
                {"val_split = 0.1", "did you mean \"validation.split\"?"},
                {"early_stopping = { patience = 3 }", "did you mean \"stop\"?"},
                {"optimizer = { name = \"sgd\", learning_rate = 1 }", "did you mean \"lr\"?"},
