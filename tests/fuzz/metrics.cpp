@@ -26,7 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   record::epoch_history(file, {.name = "train_loss"});
   record::epoch_history(file, {.name = "val_accuracy", .direction = config::Direction::greater});
   const report::History history = report::read_history(file, 4);
-  const std::string drawn = history.steps.to_json().dump() + history.epochs.to_json().dump();
+  const std::string drawn = config::written(history).dump();
   fuzz::require(drawn.size() < 64 << 10, "a report's curves are bounded");
   fuzz::require(report::loss_curve(file, 3).size() <= 3, "a small curve is bounded");
   for (const report::ContinuationPoint& point : report::continuation_points_of(file)) report::in_words(point);
