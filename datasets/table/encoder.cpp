@@ -86,11 +86,10 @@ std::vector<format::WantedColumn> Encoder::wanted(bool with_targets) const {
   using format::CellType;
   std::vector<format::WantedColumn> columns;
   for (const Feature& f : features) {
-    columns.push_back(
-        {.name = f.name,
-         .type = f.is_category ? CellType::text : CellType::number,
-         .if_text = trained_before ? "train again without it: the model was trained on numbers in it" : "",
-         .if_missing = refuses_missing(f) ? if_missing() : ""});
+    columns.push_back({.name = f.name,
+                       .type = f.is_category ? CellType::text : CellType::number,
+                       .if_text = trained_before ? "correct these cells: the model was trained on numbers" : "",
+                       .if_missing = refuses_missing(f) ? if_missing() : ""});
   }
   if (!with_targets) return columns;
   for (const std::string& name : targets) {

@@ -42,7 +42,8 @@ device_pool = ["cpu"]
 batch_size = 4
 """
 IMAGES = """
-dataset = { name = "idx", images = "images", labels = "labels", transforms = [{ type = "RandomHorizontalFlip" }] }
+dataset = { name = "idx", images = "images", labels = "labels", transforms = [
+  { type = "RandomCrop", size = 4, padding = 1 }, { type = "RandomHorizontalFlip" }, { type = "RandomErasing", p = 1 }] }
 model = { name = "sequential", layers = [{ type = "Flatten" }, { type = "Linear", in_features = 16, out_features = 2 }] }
 device_pool = ["cpu"]
 batch_size = 4

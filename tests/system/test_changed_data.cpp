@@ -197,7 +197,7 @@ TEST_CASE("a sweep whose data changed is refused by name, and --data-changed acc
   };
   touch(w.folder() / "shapes.csv");
   check_refused_by_name(w, resumed({"--jobs", "1"}),
-                        {"shapes.csv: was modified at ", "ddp-exp resume s/one --jobs 1 --data-changed\n"});
+                        {"shapes.csv: was modified at ", "ddp-exp resume results/s/one --jobs 1 --data-changed\n"});
   // `sweep` does not have the flag.
   check_refused_by_name(w, {"sweep", "s.toml", "--run-id", "one", "--set", "epochs=1000000"},
                         {"ddp-exp resume ", "s/one --data-changed\n"});
@@ -265,15 +265,15 @@ TEST_CASE("inside an epoch a new option of the dataset is refused at its place, 
   const ShapesWorkspace w;
   w.train({"steps=1"});
   check_refused_by_name(w, {"resume", "shapes", "--set", "steps=2", "--set", "dataset.normalise=\"minmax\""},
-                        {"--set 2: the checkpoint is inside an epoch, and options of the dataset cannot change before "
-                         "its end: dataset.normalise was \"standard\"",
+                        {"--set 2: the checkpoint is inside an epoch, and this would change the epoch's order of "
+                         "samples: dataset.normalise was \"standard\"",
                          "leave this change out, or use the end of an epoch with --from"});
   fs::rename(w.folder() / "shapes.csv", w.folder() / "moved.csv");
   w.write("other.csv", shapes_csv(203, 2));
   check_refused_by_name(w, {"resume", "shapes", "--set", "steps=2"},
                         {"name the place where it is now: --set dataset.path=…"});
   check_refused_by_name(w, {"resume", "shapes", "--set", "steps=2", "--set", "dataset.path=other.csv"},
-                        {"options of the dataset cannot change before its end: dataset.path was"});
+                        {"the epoch's order of samples: dataset.path was"});
   check_goes_on(w, {"resume", "shapes", "--set", "steps=2", "--set", "dataset.path=moved.csv"});
 }
 

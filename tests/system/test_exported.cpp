@@ -194,7 +194,7 @@ TEST_CASE("a parameter that the loss does not depend on is named before anything
       CHECK(contains(refused.err,
                      "--set 1: the loss does not depend on these parameters, so they have no gradient: "
                      "fc.bias\n"));
-      CHECK(contains(refused.err, "freeze = [\"fc.bias\"]"));
+      CHECK(contains(refused.err, "name them in freeze"));
       CHECK(contains(refused.err, "--set distributed.find_unused_parameters=true"));
       CHECK_FALSE(fs::exists(w.results()));
     }
@@ -251,8 +251,7 @@ TEST_CASE("outputs that are probabilities get a warning if the loss applies a so
         {"plan", "arrays.toml", "--set",
          "model={name=\"sequential\", layers=[{type=\"Linear\", in_features=4, out_features=3}" + last + "]}"});
   };
-  CHECK(contains(planned(", {type=\"Softmax\", dim=1}").err,
-                 "the model's outputs are probabilities, as after a softmax"));
+  CHECK(contains(planned(", {type=\"Softmax\", dim=1}").err, "the model's outputs are probabilities"));
   CHECK_FALSE(contains(planned("").err, "probabilities"));
 }
 

@@ -248,7 +248,7 @@ TEST_CASE("a loss that is not finite stops the run with its place, and keeps the
   const std::string said = "the loss of step " + last.at("step").dump() + " is not finite";
   CHECK(contains(run.err, said));
   CHECK(run.err.find(said) == run.err.rfind(said));
-  CHECK(contains(run.err, "give a smaller lr, such as --set optimizer.lr="));
+  CHECK(contains(run.err, "give a smaller lr"));
   CHECK(contains(w.run({"show", "latest"}).out, " --set optimizer.lr=…"));
   const Json summary = run.run.summary();
   CHECK(summary.at("status") == "failed");

@@ -215,16 +215,10 @@ TEST_CASE("a job of a file with a sweep is written with a warning that names the
   const Outcome once = w.run({"slurm", "pair.toml"});
   CHECK(once.code == 0);
   CHECK(contains(once.err, "warning: pair.toml has a [sweep], and this job trains the file once, without it"));
-  CHECK(contains(once.err, "sweep pair.toml --array writes a job for each trial"));
+  CHECK(contains(once.err, "sweep pair.toml --array` writes a job for each trial"));
   const Outcome array = w.run({"sweep", "pair.toml", "--array", "--output", "array.sbatch"});
   CHECK(array.code == 0);
   CHECK(array.err.empty());
-  // A method whose trials depend on each other has no array.
-  const Outcome dependent =
-      w.run({"slurm", "pair.toml", "--set", "sweep.method=tpe", "--set", "sweep.trials=2", "--force"});
-  CHECK(dependent.code == 0);
-  CHECK(contains(dependent.err, "srun -n 1 "));
-  CHECK(contains(dependent.err, " sweep pair.toml --set sweep.method=tpe --set sweep.trials=2\n"));
 }
 
 TEST_CASE("a job whose nodes or address Slurm does not name fails, and starts nothing") {

@@ -33,9 +33,10 @@ TEST_CASE("mistakes in a table are named with file, line and column", "[slow]") 
 }
 
 TEST_CASE("an unknown column of validation.by points at its key") {
-  check_table_refused(
-      "x,y,name\n1,2,5\n2,3,6\n3,4,7\n", kNumberOptions + " }\nvalidation = { split = 0.3, by = \"nam\"",
-      {"shapes.toml:3:34: ", "shapes.csv has no column \"nam\"\n", "its columns: \"x\", \"y\", \"name\""});
+  check_table_refused("x,y,name\n1,2,5\n2,3,6\n3,4,7\n",
+                      kNumberOptions + " }\nvalidation = { split = 0.3, by = \"nam\"",
+                      {"shapes.toml:3:34: ", "shapes.csv has no column \"nam\"; did you mean \"name\"?\n",
+                       "its columns: \"x\", \"y\", \"name\""});
 }
 
 TEST_CASE("a column of text has one line and its remedy, beside the other mistakes of the file") {

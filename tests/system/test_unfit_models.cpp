@@ -23,12 +23,12 @@ const std::string kMlpOf432 = "model={name=\"mlp\", in_features=432, hidden=[8]}
 
 TEST_CASE("a model that does not take the samples is refused with their shape and LibTorch's reason") {
   const ImageWorkspace images;
-  CHECK(contains(refused(images, "images.toml", {kMlpOf432}), "of shape [3, 12, 12]: mat1 and mat2 shapes cannot"));
+  CHECK(contains(refused(images, "images.toml", {kMlpOf432}), "of shape [3, 12, 12]: layer 0, Linear"));
   CHECK(contains(refused(images, "images.toml",
                          {"model={name=\"sequential\", layers=[{type=\"Flatten\"}, {type=\"Linear\", in_features=64, "
                           "out_features=3}]}"}),
                  "layer 1, Linear, does not accept shape [2, 432]"));
-  CHECK(contains(refused(images, "images.toml", {"model={name=\"mlp\", hidden=[8]}"}), "[3, 12, 12]"));
+  CHECK(contains(refused(images, "images.toml", {"model={name=\"mlp\", hidden=[8]}"}), "does not determine it"));
   const ArrayWorkspace arrays;
   for (const std::string model : {"resnet18", "gpt"}) refused(arrays, "arrays.toml", {"model=\"" + model + "\""});
 }
