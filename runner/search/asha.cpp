@@ -15,7 +15,11 @@ struct AshaOptions {
   std::optional<std::int64_t> max_epochs;
   std::int64_t reduction_factor = 4;
   void fields(config::Fields& f) {
-    f({.name = "trials", .doc = "number of trials that begin", .range = config::between(1, 100000)}, trials);
+    f({.name = "trials",
+       .doc = "number of trials that begin",
+       .aliases = {"n_trials", "num_samples"},
+       .range = config::between(1, 100000)},
+      trials);
     f({.name = "seed", .doc = "seed of the drawn values", .range = config::at_least(0)}, seed);
     f({.name = "min_epochs", .doc = "epochs that every trial trains", .range = config::between(1, 1e9)}, min_epochs);
     f({.name = "max_epochs",

@@ -244,9 +244,12 @@ std::string Checker::hint_of_key(const std::string& key, const Node& value, cons
     others.push_back({.name = "extends"});
     std::erase_if(others, [&](const Named& one) { return one.path.starts_with(owner.path + "."); });
   }
-  std::string of_others;
+  std::string of_others, theirs;
   for (const auto& [name, spec] : components_.of(owner.kind)) {
-    if (config::find(spec.options, key)) of_others += (of_others.empty() ? "" : ", ") + name;
+    const std::string same = same_name(key, named(spec.options));
+    if (same.empty()) continue;
+    theirs = same;
+    of_others += (of_others.empty() ? "" : ", ") + name;
   }
   std::string mine = same_name(key, own);
   std::string elsewhere = mine.empty() && of_others.empty() ? same_name(key, others) : "";
@@ -261,6 +264,8 @@ std::string Checker::hint_of_key(const std::string& key, const Node& value, cons
         dot == std::string::npos ? "at the top of the file" : "in [" + elsewhere.substr(0, dot) + "]";
     const bool in_file = !value.varies && value.key.source->is_file();
     hint = did_you_mean(elsewhere) + (in_file ? " It belongs " + place + "." : "") + given_already(elsewhere, value);
+  } else if (!theirs.empty() && theirs != key) {
+    hint = did_you_mean(theirs);
   } else {
     hint = hint_of_name("", own,
                         owner.section.empty() ? owner.known_as + (owner.kind.empty() ? "" : "'s options")
