@@ -231,10 +231,10 @@ def check_program_refusals():
         ("Custom", True, [], ['custom operator "torch.ops.mine.twice.default"', "in models.py, line"]),
         ("Dictionary", True, [], ['a dict without "logits"; it has: scores, inputs']),
         ("Depth", True, [], ["aten.rand even in evaluation", "in models.py, line", "model.eval"]),
-        ("Plain", False, [], ["last batch of training has 2 samples", "for batches of 4", "drop_last_batch"]),
+        ("Plain", False, [], ["its last batch has 2 samples", "for batches of 4"]),
         ("Mean", True, [],
          ['changes the tensor "mean" of the model even in evaluation', "in models.py, line", "model.eval"]),
-        ("Plain", True, ["--set", 'dataset.inputs="wide.npy"'], ["of shape [1 to 64, 4]", "gives ["]),
+        ("Plain", True, ["--set", 'dataset.inputs="wide.npy"'], ["of shape [1 to 64, 4]", "gets [2, 5]"]),
     ]
     for name, batch, more, expected in cases:
         save(name, batch)
