@@ -1,4 +1,4 @@
-# ddp_floor(NAME FOLDER [GROUPS n] [TORCH_NN] [RUNS_ONCE] LINKS ...): a folder of sources and its subfolders, as two targets.
+# ddp_floor(NAME FOLDER [GROUPS n] [TORCH_NN] LINKS ...): a folder of sources and its subfolders, as two targets.
 #   floor_NAME     its headers, as "NAME/…", and their dependencies: for floors that build on it
 #   objects_NAME   its object files: for the link unit that contains it
 # Each floor's headers are visible through a folder of their own: a file that includes a floor which its target does not
@@ -10,14 +10,12 @@
 #     alone: a new file changes one group.
 #   - A floor marked TORCH_NN uses the precompiled header of torch::nn (torch_nn_headers). GCC accepts it at one
 #     optimisation level only, so a floor of ddp_optimise cannot use it.
-#   - A floor marked RUNS_ONCE works some milliseconds per command: it is compiled without optimisation, in two thirds of
-#     the time.
 # Names in anonymous namespaces must therefore differ within a floor. With DDP_UNITY=OFF each file is compiled alone and
 # without the precompiled header, so a missing include is an error (scripts/soak includes).
 option(DDP_UNITY "compile the files of a folder together, with precompiled headers" ON)
 
 function(ddp_floor name folder)
-  cmake_parse_arguments(arg "TORCH_NN;RUNS_ONCE" "GROUPS" "LINKS" ${ARGN})
+  cmake_parse_arguments(arg "TORCH_NN" "GROUPS" "LINKS" ${ARGN})
   set(view "${CMAKE_BINARY_DIR}/floors/${name}")
   file(MAKE_DIRECTORY "${view}")
   file(CREATE_LINK "${CMAKE_SOURCE_DIR}/${folder}" "${view}/${name}" SYMBOLIC)
@@ -31,9 +29,6 @@ function(ddp_floor name folder)
   ddp_compile_together(objects_${name} "${arg_GROUPS}" ${sources})
   if(arg_TORCH_NN)
     ddp_use_torch_nn_headers(objects_${name})
-  endif()
-  if(arg_RUNS_ONCE)
-    target_compile_options(objects_${name} PRIVATE $<$<CONFIG:Release>:-O0>)
   endif()
 endfunction()
 
