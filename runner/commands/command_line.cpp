@@ -240,7 +240,7 @@ void require_known_verb(const CLI::App& app, const std::string& word) {
     known.push_back(with_aliases(verb->get_name()));
   }
   const std::string what = "unknown command " + config::in_quotes(word);
-  if (word.ends_with(".toml")) throw usage_error(what, "", "to train it: " + own_command("run " + word));
+  if (word.ends_with(".toml")) throw usage_error(what, "", "to train it: " + own_command("run " + path_word(word)));
   throw usage_error(what, "", config::hint_of_name(word, known, "commands"));
 }
 

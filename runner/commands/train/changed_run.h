@@ -11,14 +11,14 @@
 
 namespace ddp::commands {
 
-// What a run that goes on from a checkpoint may change. A table of keys in changed_run.cpp says which changes are
-// refused and which ones are told; the others are free. `before`: the settings that trained the checkpoint.
+// A run that goes on from a checkpoint may change its settings. A table of keys in changed_run.cpp tells which changes
+// are refused and which ones get a warning; all others are free. `before`: the settings that trained the checkpoint.
 
-// Does this key of a dataset leave its samples and their order as they are? `on_bad` decides about files that do not
-// decode, and while it was "error" there were none.
+// Returns whether this key of a dataset leaves its samples and their order as they are. `on_bad` decides about files
+// that do not decode, and while it was "error" there were none.
 bool keeps_samples(const std::string& key);
 
-// Is this the dataset on which the run trained?
+// Returns whether this is the dataset on which the run trained.
 bool same_data(const config::Experiment& before, const config::Experiment& now);
 
 // Throws ddp::Error (usage) if a key has changed that no run may change: the weights predict the target before.

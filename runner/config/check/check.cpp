@@ -244,14 +244,14 @@ std::string Checker::hint_of_key(const std::string& key, const Node& value, cons
     others.push_back({.name = "extends"});
     std::erase_if(others, [&](const Named& one) { return one.path.starts_with(owner.path + "."); });
   }
+  std::string mine = same_name(key, own);
   std::string of_others, theirs;
   for (const auto& [name, spec] : components_.of(owner.kind)) {
-    const std::string same = same_name(key, named(spec.options));
+    const std::string same = mine.empty() ? same_name(key, named(spec.options)) : "";
     if (same.empty()) continue;
     theirs = same;
     of_others += (of_others.empty() ? "" : ", ") + name;
   }
-  std::string mine = same_name(key, own);
   std::string elsewhere = mine.empty() && of_others.empty() ? same_name(key, others) : "";
   if (mine.empty() && elsewhere.empty()) mine = nearest_name(key, own);
   if (mine.empty() && elsewhere.empty() && of_others.empty()) elsewhere = nearest_name(key, others);

@@ -103,10 +103,11 @@ void note_use(const fs::path& entry) {
   fs::last_write_time(entry, fs::file_time_type::clock::now(), gone);
 }
 
-void remove_oldest(const fs::path& cache, const std::string& prefix, const std::string& extension, std::size_t kept) {
+void remove_oldest(const fs::path& cache, const std::string& prefix, const std::optional<std::string>& extension,
+                   std::size_t kept) {
   std::vector<std::pair<fs::file_time_type, fs::path>> entries;
   for (const fs::path& entry : paths::entries(cache)) {
-    if (!entry.filename().string().starts_with(prefix) || entry.extension() != extension) continue;
+    if (!entry.filename().string().starts_with(prefix) || (extension && entry.extension() != *extension)) continue;
     std::error_code gone;
     const fs::file_time_type used = fs::last_write_time(entry, gone);
     if (!gone) entries.emplace_back(used, entry);

@@ -34,8 +34,8 @@ class UnfinishedFolder {
 
 // Marks an entry as used now: the least recently used entries are removed first.
 void note_use(const std::filesystem::path& entry);
-// Removes the entries with this prefix and extension, except for the `kept` newest.
-void remove_oldest(const std::filesystem::path& cache, const std::string& prefix, const std::string& extension,
-                   std::size_t kept);
+// Removes the entries with this prefix and extension (nothing: any), except for the `kept` newest.
+void remove_oldest(const std::filesystem::path& cache, const std::string& prefix,
+                   const std::optional<std::string>& extension, std::size_t kept);
 
 }  // namespace ddp::launch

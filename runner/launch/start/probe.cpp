@@ -10,6 +10,7 @@
 #include "base/paths.h"
 #include "config/check/files.h"
 #include "launch/library/libtorch.h"
+#include "launch/library/plugin_cache.h"
 #include "launch/start/held_data.h"
 #include "rank/probe.h"
 #include "record/file/atomic_file.h"
@@ -71,20 +72,6 @@ fs::path entry_of(const std::string& key) {
   return key.empty() || cache.is_relative() ? fs::path() : cache / "probes" / key;
 }
 
-void remove_oldest(const fs::path& folder) {
-  std::vector<std::pair<fs::file_time_type, fs::path>> entries;
-  for (const fs::path& entry : paths::entries(folder)) {
-    std::error_code gone;
-    entries.emplace_back(fs::last_write_time(entry, gone), entry);
-  }
-  if (entries.size() <= kMostEntries) return;
-  std::sort(entries.begin(), entries.end());
-  for (std::size_t i = 0; i < entries.size() - kMostEntries; ++i) {
-    std::error_code gone;
-    fs::remove(entries[i].second, gone);
-  }
-}
-
 }  // namespace
 
 std::optional<Value> file_states(const config::Experiment& experiment, const std::vector<fs::path>& more) {
@@ -131,7 +118,7 @@ void keep_reply(const std::string& key, const Value& reply) try {
   const std::string text = text_of(reply);
   paths::make_folders(entry.parent_path());
   record::write_atomically(entry, record::hash_hex(text) + "\n" + text);
-  remove_oldest(entry.parent_path());
+  remove_oldest(entry.parent_path(), "", {}, kMostEntries);
 } catch (const Error&) {
   return;
 }

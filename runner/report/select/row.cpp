@@ -165,8 +165,8 @@ config::Value value_of(const Row& row, const std::string& key) {
 }
 
 ListedRow listed(const Row& row) {
-  if (const RunView* run = row.as_run()) return Named<RunView>{.run = row.run, .what = *run};
-  return Named<SweepView>{.run = row.run, .what = *row.as_sweep()};
+  if (const RunView* run = row.as_run()) return Named<RunView>{.run = row.run, .view = *run};
+  return Named<SweepView>{.run = row.run, .view = *row.as_sweep()};
 }
 
 }  // namespace ddp::report

@@ -58,14 +58,14 @@ std::vector<std::string> row_keys(const std::vector<std::string>& metrics);
 config::Value value_of(const Row& row, const std::string& key);
 
 // A run or a sweep as `list --json` prints it.
-template <class What>
+template <class View>
 struct Named {
   std::string run = {};
-  What what = {};
+  View view = {};
 
   void members(config::Members& m) const {
     m({"run", "name of the run for commands"}, run);
-    what.members(m);
+    view.members(m);
   }
 };
 using ListedRow = std::variant<Named<RunView>, Named<SweepView>>;

@@ -121,7 +121,7 @@ void print_comparison(const Comparison& c, std::ostream& out, const Terminal& te
 
 void Comparison::members(config::Members& m) const {
   std::vector<Named<RunView>> named;
-  for (const Row& row : runs) named.push_back({.run = row.run, .what = *row.as_run()});
+  for (const Row& row : runs) named.push_back({.run = row.run, .view = *row.as_run()});
   const auto list = [&m](const char* name, const std::vector<ComparisonLine>& lines) {
     Value json = Value::object();
     for (const auto& [key, values] : lines) json[key] = values;

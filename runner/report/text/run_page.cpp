@@ -368,8 +368,8 @@ struct PageOfRun {
   void members(config::Members& m) const {
     m.version();
     run.members(m);
-    m({"parameters", "number of the model's parameters; 0: unknown"}, run.what.parameters);
-    m({"frozen_parameters", "frozen ones of `parameters`"}, run.what.frozen_parameters);
+    m({"parameters", "number of the model's parameters; 0: unknown"}, run.view.parameters);
+    m({"frozen_parameters", "frozen ones of `parameters`"}, run.view.frozen_parameters);
     m({"history", "restarts, resumes, and the start of a fork; null: metrics.jsonl cannot be read"}, history);
     m({"checkpoints"}, checkpoints);
     m({"logs"}, logs);
@@ -382,13 +382,13 @@ struct PageOfSweep {
   void members(config::Members& m) const {
     m.version();
     sweep.members(m);
-    sweep.what.list_ranking(m);
+    sweep.view.list_ranking(m);
   }
 };
 
 config::Value run_page(const Row& row) {
   const record::RunDirectory directory(row.view().folder);
-  PageOfRun page{.run = {.run = row.run, .what = *row.as_run()}, .checkpoints = checkpoints_of(directory)};
+  PageOfRun page{.run = {.run = row.run, .view = *row.as_run()}, .checkpoints = checkpoints_of(directory)};
   try {
     page.history = continuation_points_of(directory.metrics());
   } catch (const Error&) {
@@ -404,7 +404,7 @@ config::Value show_schema() { return config::output_schema<std::variant<PageOfRu
 
 void print_page_as_json(const Row& row, std::ostream& out) {
   const config::Value json =
-      row.as_run() ? run_page(row) : config::written(PageOfSweep{{.run = row.run, .what = *row.as_sweep()}});
+      row.as_run() ? run_page(row) : config::written(PageOfSweep{{.run = row.run, .view = *row.as_sweep()}});
   out << json.dump(2, ' ', false, config::Value::error_handler_t::replace) << "\n";
 }
 
