@@ -269,8 +269,6 @@ std::optional<Node> parse_toml(const std::shared_ptr<const Source>& source, std:
   }
 }
 
-std::string inline_toml(const Value& written) { return written_table(written); }
-
 std::string to_toml(const Value& written) {
   std::string top;
   std::string sections;

@@ -54,7 +54,4 @@ std::optional<Node> parse_toml(const std::shared_ptr<const Source>& source, std:
 // Writes a table as TOML: its tables become sections, with one key per line.
 std::string to_toml(const Value& table);
 
-// Writes a table as an inline table of TOML: { type = "Flatten" }.
-std::string inline_toml(const Value& table);
-
 }  // namespace ddp::config
