@@ -117,16 +117,11 @@ GroupPointer hierarchical_group(const StorePointer& store, const Membership& m) 
                                                 m.world_size);
 }
 
-// The key that a rank sets in the store when it has come.
-std::string key_of_rank(int rank) { return "arrived/" + std::to_string(rank); }
+constexpr const char* kArrived = "arrived/";  // the prefix of the key that a rank sets in the store when it has come
 
 // Returns the ranks that have not come to the store; empty if it cannot be asked.
 std::string ranks_away(const StorePointer& store, const Membership& m) try {
-  std::string ranks;
-  for (int rank = 0; store && rank < m.world_size; ++rank) {
-    if (!store->check({key_of_rank(rank)})) ranks += (ranks.empty() ? "" : ", ") + std::to_string(rank);
-  }
-  return ranks;
+  return store ? ranks_without(*store, kArrived, m.world_size) : "";
 } catch (const c10::Error&) {
   return "";
 }
@@ -246,7 +241,7 @@ Groups join_process_groups(const Membership& m, bool control) {
     leave_out_meeting_noise();
     store = open_in_time(m);
     if (m.stop_signal != nullptr && m.meeting.prefix.empty()) call_roll(*store, m);
-    store->set(key_of_rank(m.rank), std::vector<std::uint8_t>{1});
+    store->set(kArrived + std::to_string(m.rank), std::vector<std::uint8_t>{1});
     Groups groups;
     groups.store = shared_by_groups(store, m);
     if (control) groups.control = make_control_group(store, m);

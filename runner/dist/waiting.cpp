@@ -1,6 +1,5 @@
 #include "dist/waiting.h"
 
-#include <time.h>
 #include <chrono>
 #include <functional>
 #include <future>
@@ -57,6 +56,7 @@ namespace {
 
 // Ranks that wait for the same rank time out within moments of each other, and so do ranks that lose the same rank.
 constexpr std::chrono::milliseconds kMoment{800};
+constexpr std::chrono::milliseconds kPause{20};  // between two looks at the store
 
 constexpr const char* kInVain = "waited-in-vain/";
 constexpr const char* kLost = "lost-a-rank/";
@@ -77,8 +77,7 @@ std::vector<int> ask(c10d::Store& store, const std::string& topic, int rank, std
   store.set(topic + std::to_string(rank), std::vector<std::uint8_t>{1});
   while (!others.empty() && std::chrono::steady_clock::now() < deadline) {
     std::erase_if(others, [&](int r) { return store.check({topic + std::to_string(r)}); });
-    const timespec pause{.tv_sec = 0, .tv_nsec = 20'000'000};
-    nanosleep(&pause, nullptr);
+    std::this_thread::sleep_for(kPause);
   }
   return others;
 }
@@ -137,6 +136,14 @@ LostRank ask_why(c10d::Store& store, int rank, int world_size) {
 
 }  // namespace
 
+std::string ranks_without(c10d::Store& store, const std::string& prefix, int world_size) {
+  std::string ranks;
+  for (int r = 0; r < world_size; ++r) {
+    if (!store.check({prefix + std::to_string(r)})) ranks += (ranks.empty() ? "" : ", ") + std::to_string(r);
+  }
+  return ranks;
+}
+
 std::vector<int> absent_ranks(const Groups& groups, int rank) {
   const auto others = others_than(rank, groups.main->getSize());
   return in_time<std::vector<int>>([store = groups.store, rank, others] { return ask(*store, kInVain, rank, others); },
@@ -162,8 +169,7 @@ void await_questions(c10d::Store& store, int rank, int world_size) {
         std::vector<std::string> asked;
         for (const int r : others_than(rank, world_size)) asked.push_back(kAsked + std::to_string(r));
         while (!asked.empty() && !kept->check(asked) && std::chrono::steady_clock::now() < deadline) {
-          const timespec pause{.tv_sec = 0, .tv_nsec = 20'000'000};
-          nanosleep(&pause, nullptr);
+          std::this_thread::sleep_for(kPause);
         }
         return true;
       },
@@ -199,11 +205,6 @@ std::vector<std::uint8_t> as_bytes(const std::string& text) { return {text.begin
 std::string text_at(c10d::Store& store, const std::string& key) {
   const std::vector<std::uint8_t> bytes = store.get(key);
   return {bytes.begin(), bytes.end()};
-}
-
-void nap(milliseconds time) {
-  const timespec pause{.tv_sec = time.count() / 1000, .tv_nsec = time.count() % 1000 * 1'000'000};
-  nanosleep(&pause, nullptr);
 }
 
 // Why a meeting does not take place.
@@ -256,7 +257,7 @@ class RollCall {
         log::info("waiting for rank " + of_all(away()) + " at " + place() + " (for " + seconds() +
                   " s: distributed.timeout)");
       }
-      nap(milliseconds(20 + m_.world_size));
+      std::this_thread::sleep_for(kPause + milliseconds(m_.world_size));
     }
   }
 
@@ -297,16 +298,11 @@ class RollCall {
   // The store ends with its host, so the host ends last.
   void wait_for_hearers() {
     const auto deadline = RollClock::now() + kHostStays;
-    while (store_.add(kHeard, 0) < store_.add(kCame, 0) && RollClock::now() < deadline) nap(milliseconds(10));
+    while (store_.add(kHeard, 0) < store_.add(kCame, 0) && RollClock::now() < deadline)
+      std::this_thread::sleep_for(kPause);
   }
 
-  std::string ranks_away() {
-    std::string ranks;
-    for (int r = 0; r < m_.world_size; ++r) {
-      if (!store_.check({kThere + std::to_string(r)})) ranks += (ranks.empty() ? "" : ", ") + std::to_string(r);
-    }
-    return ranks;
-  }
+  std::string ranks_away() const { return ranks_without(store_, kThere, m_.world_size); }
 
   std::string of_all(const std::string& ranks) const { return ranks + " of " + std::to_string(m_.world_size); }
   std::string seconds() const { return c10::str(static_cast<double>(m_.timeout.count()) / 1000); }

@@ -11,10 +11,6 @@ namespace c10d {
 class Store;
 }
 
-namespace c10d {
-class Store;
-}
-
 namespace ddp::dist {
 
 // Another rank ended while this rank waited for it: an effect of that rank's end, not the cause of the failure.
@@ -35,6 +31,9 @@ enum class PeerTrouble { none, lost, late };
 
 // Tells from an exception of a collective or a store whether another rank has ended or is late.
 PeerTrouble peer_trouble(const std::exception& error);
+
+// Returns the ranks without a key of this prefix in the store: "1, 2"; "": all ranks have set it.
+std::string ranks_without(c10d::Store& store, const std::string& prefix, int world_size);
 
 // Finds the absent ranks when no parent sees all ranks. Each rank that timed out sets a key in the store, and checks
 // for a moment which other ranks do the same. A rank without the key was not waiting, so it is absent. Returns rank 0

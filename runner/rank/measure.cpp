@@ -79,22 +79,22 @@ void gather_row(CommRow& row, double seconds, const dist::Mismatch& m, const dis
 }
 
 // Creates the tensors in the shared arena, where DDP's buckets are.
-std::unique_ptr<dist::CollectiveOp> make_op(const std::string& name, std::int64_t bytes, const CommRequest& o,
-                                            c10::Device device, const dist::Group& group) {
+dist::CollectiveOp make_op(const std::string& name, std::int64_t bytes, const CommRequest& o, c10::Device device,
+                           const dist::Group& group) {
   const auto arena = dist::arena_of(group);
   if (arena) arena->reserve(static_cast<std::size_t>(*std::max_element(o.sizes.begin(), o.sizes.end())));
   const dist::SharedArena::Use in_arena(arena);
-  return dist::make_collective_op(name, bytes, dist::element_type(o.dtype), device, group);
+  return {name, bytes, dist::element_type(o.dtype), device, group};
 }
 
 CommRow measure_one(const std::string& name, std::int64_t bytes, const CommRequest& o, const Task& t,
                     const dist::Group& group) {
   const c10::Device device = first_device(t);
-  const auto op = make_op(name, bytes, o, device, group);
-  CommRow row{.op = name, .bytes = op->bytes(), .elements = op->elements(), .bus_factor = op->bus_factor()};
+  dist::CollectiveOp op = make_op(name, bytes, o, device, group);
+  CommRow row{.op = name, .bytes = op.bytes(), .elements = op.elements(), .bus_factor = op.bus_factor()};
   dist::Mismatch wrong;
-  if (o.check) wrong = check_values(*op, device);
-  const double seconds = time_calls(*op, o, device, group);
+  if (o.check) wrong = check_values(op, device);
+  const double seconds = time_calls(op, o, device, group);
   gather_row(row, seconds, wrong, group);
   return row;
 }

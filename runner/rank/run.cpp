@@ -297,17 +297,6 @@ void train(Parts& p) {
   if (p.recorder) p.recorder->flush();
 }
 
-// Opens the run directory, if the parent left this to rank 0.
-void begin_run(Task& t, TrainRequest& request) {
-  if (!t.begin) return;
-  BegunRun run = t.begin();
-  t.run_directory = run.directory;
-  t.resume_from = run.resume_from;
-  t.init_from = run.init_from;
-  request.resumed = run.resumed;
-  request.changes = run.changes;
-}
-
 // Trains as one rank, from its fork to its end. Throws if training cannot continue.
 void run(const TrainRequest& asked, const Task& given, const TakeReply&) {
   Task t = given;
@@ -330,7 +319,7 @@ void run(const TrainRequest& asked, const Task& given, const TakeReply&) {
   naming_absent_ranks(t, p.groups, [&] {
     // Nodes compare their files before they fork ranks.
     require_same_terms(t, t.watched ? std::vector<record::DataFile>() : files_of(request), p.groups.control);
-    begin_run(t, request);
+    if (t.begin) t.begin(t, request);
     start(p);
     train(p);
     tell_left_out(p.task, p.data.sets, p.groups.main);

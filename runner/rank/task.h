@@ -12,14 +12,7 @@
 
 namespace ddp::rank {
 
-// The run directory that rank 0 has opened, and the run's start.
-struct BegunRun {
-  std::filesystem::path directory;
-  std::filesystem::path resume_from;
-  std::filesystem::path init_from;
-  bool resumed = false;
-  std::string changes;  // as in TrainRequest
-};
+struct TrainRequest;
 
 // The environment of a rank: its experiment, its place among the ranks, its starting point, and its channels to the
 // parent. Every verb takes a Task; options of a single verb are in the verb's request.
@@ -39,9 +32,10 @@ struct Task {
   std::filesystem::path held_data = {};    // the file of a HoldRequest, for the ranks of this node; empty: none
   // The preprocessing that was fitted when the checkpoint was trained, for verbs that use it; null: fit it to the data.
   config::Value preprocessing = nullptr;
-  // On rank 0 of ranks without a parent: opens the run directory. Called when all ranks have met and agree, so that
-  // nothing is written for a run that cannot begin. Empty: the directory is open.
-  std::function<BegunRun()> begin = {};
+  // On rank 0 of ranks without a parent: opens the run directory, and notes in this rank's task and request where and
+  // how the run starts. Called when all ranks have met and agree, so that nothing is written for a run that cannot
+  // begin. Empty: the directory is open.
+  std::function<void(Task&, TrainRequest&)> begin = {};
   MeetingPlace meeting = {};
   int console = -1;  // a pipe to the parent, which prints its lines
   record::SharedProgress* progress = nullptr;

@@ -123,7 +123,7 @@ int train_trial(const SweepPlan& sweep, const search::NextTrial& next, DeviceLea
                         .device_locks = std::move(lease.locks),
                         .git = sweep.git,
                         .watch = [&](const record::RunProgress& run) { take_progress(run, progress); }},
-                       {.launch = launch, .nodes = &alone});
+                       &alone);
 }
 
 TrialState state_of(const record::RunDirectory& trial, const std::string& metric) {

@@ -272,7 +272,7 @@ int comm(const CommFlags& f) {
                                                 {"--timeout", f.timeout}});
   if (launch.node_rank > 0) return comm_there(loaded, request, launch, terms);
   return lead(launch, terms, patience_of(loaded.experiment),
-              [&](const launch::LaunchRole& role) { return comm_here(f, loaded, request, launch, *role.nodes); });
+              [&](launch::Nodes* nodes) { return comm_here(f, loaded, request, launch, *nodes); });
 }
 
 void add_comm(CLI::App& app, int& exit_code) {

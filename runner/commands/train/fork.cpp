@@ -136,14 +136,14 @@ launch::OpenRun NewFork::open(const ResumePoint& point, NewRun& run) const {
   return {.directory = run.directory(), .lock = run.take_lock(), .start = {.resume_from = copy, .init_from = {}}};
 }
 
-int begin_fork(const NewFork& fork, const launch::LaunchRole& role) {
+int begin_fork(const NewFork& fork, const launch::Launch& launch, launch::Nodes* nodes) {
   const ForkOptions& o = fork.options;
-  if (const auto begun = begun_run(o.results, o.run_id, fork.name, role.launch)) {
-    if (role.launch.leads()) require_fork_of(*begun, fork.origin_name);
+  if (const auto begun = begun_run(o.results, o.run_id, fork.name, launch)) {
+    if (launch.leads()) require_fork_of(*begun, fork.origin_name);
     return resume_run({.directory = *begun, .results = o.results, .sets = o.sets, .data_changed = o.data_changed},
-                      role);
+                      launch, nodes);
   }
-  const ResumePoint point = fork.find_point(role.launch);
+  const ResumePoint point = fork.find_point(launch);
   std::optional<NewRun> run;
   return launch::train({.plan = point.prepared.plan,
                         .library = *point.prepared.library,
@@ -151,14 +151,14 @@ int begin_fork(const NewFork& fork, const launch::LaunchRole& role) {
                         .open = [&] { return fork.open(point, run.emplace(o.results, fork.name, o.run_id)); },
                         .experiment_folder = paths::working_folder(),
                         .begun = [](const auto& directory) { print_folder(directory.path()); }},
-                       role);
+                       nodes);
 }
 
 // Several nodes agree on one checkpoint: then a replaced one is an error.
-int begin_fork_while_saving(const NewFork& fork, const launch::LaunchRole& role) {
-  if (role.launch.nodes > 1 || role.launch.one_rank()) return begin_fork(fork, role);
+int begin_fork_while_saving(const NewFork& fork, const launch::Launch& launch, launch::Nodes* nodes) {
+  if (launch.nodes > 1 || launch.one_rank()) return begin_fork(fork, launch, nodes);
   int exit_code = 0;
-  while_saving(fork.origin.directory, [&] { exit_code = begin_fork(fork, role); });
+  while_saving(fork.origin.directory, [&] { exit_code = begin_fork(fork, launch, nodes); });
   return exit_code;
 }
 
@@ -185,7 +185,7 @@ int fork_run(const ForkOptions& o) {
                      .origin_name = name_of_origin(directory.path(), o.results),
                      .name = loaded.experiment.name};
   return lead(launch, terms, patience_of(loaded.experiment),
-              [&](const launch::LaunchRole& role) { return begin_fork_while_saving(fork, role); });
+              [&](launch::Nodes* nodes) { return begin_fork_while_saving(fork, launch, nodes); });
 }
 
 void add_fork(CLI::App& app, int& exit_code) {

@@ -139,11 +139,11 @@ std::chrono::milliseconds patience_of(const config::Experiment& e) {
 }
 
 int lead(const launch::Launch& launch, const config::Value& terms, std::chrono::milliseconds patience,
-         const std::function<int(const launch::LaunchRole&)>& body) {
-  if (launch.one_rank()) return body({.launch = launch});
+         const std::function<int(launch::Nodes*)>& body) {
+  if (launch.one_rank()) return body(nullptr);
   launch::Nodes nodes(launch, terms, patience);
   try {
-    return body({.launch = launch, .nodes = &nodes});
+    return body(&nodes);
   } catch (const Error& error) {
     nodes.end(error.exit_code(), error.what());
     throw;
@@ -156,7 +156,7 @@ int take_part(const launch::Launch& launch, const config::Value& terms, std::chr
   if (guest.over()) return 0;
   std::optional<launch::Job> job;
   try {
-    job.emplace(make_job(guest.welcome().work));
+    job.emplace(make_job(guest.work()));
   } catch (const Error& error) {
     guest.decline(error.what());
     throw;

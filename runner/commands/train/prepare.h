@@ -53,10 +53,10 @@ std::shared_ptr<const launch::HeldData> read_data(const launch::RankLibrary& lib
 // How long nodes wait for each other: distributed.timeout.
 std::chrono::milliseconds patience_of(const config::Experiment& experiment);
 
-// On node 0 (or the only node), or as one rank that torchrun or srun started: calls `body`; node 0 gathers the other
-// nodes first, and sends them the error that `body` throws. Returns the program's exit code.
+// On node 0 (or the only node): gathers the other nodes, calls `body`, and sends them the error that `body` throws. As
+// one rank that torchrun or srun started: calls `body` with null. Returns the program's exit code.
 int lead(const launch::Launch& launch, const config::Value& terms, std::chrono::milliseconds patience,
-         const std::function<int(const launch::LaunchRole&)>& body);
+         const std::function<int(launch::Nodes*)>& body);
 
 // On another node: receives the work from node 0, makes a job of it and does its part. If `make_job` throws, reports
 // the error to node 0. Returns the program's exit code. Throws ddp::Error if this node cannot take part.

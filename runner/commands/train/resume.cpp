@@ -63,7 +63,7 @@ int resume(const ResumeOptions& o) {
   const auto loaded = launch::load_experiment(resumption.directory.config(), o.sets);
   launch::apply_init_method(loaded, launch);
   return lead(launch, terms, patience_of(loaded.experiment),
-              [&](const launch::LaunchRole& role) { return resume_run(resumption, role); });
+              [&](launch::Nodes* nodes) { return resume_run(resumption, launch, nodes); });
 }
 
 // Returns "this run has done 12 epochs, and epochs is 2 now".
@@ -123,20 +123,20 @@ void add_data_changed(CLI::App& verb, bool& data_changed) {
                 "accept files of the data or of the model that have changed since the checkpoint");
 }
 
-int resume_run(const Resumption& r, const launch::LaunchRole& role) {
+int resume_run(const Resumption& r, const launch::Launch& launch, launch::Nodes* nodes) {
   FileDescriptor lock;
-  if (role.launch.leads()) lock = r.directory.lock();
-  const ResumePoint point = find_resume_point(r, role.launch);
+  if (launch.leads()) lock = r.directory.lock();
+  const ResumePoint point = find_resume_point(r, launch);
   require_same_name(r, point);
   // After a restart by the launcher the folder is not printed again.
   const auto print_once = [&](const record::RunDirectory& directory) {
-    if (role.launch.attempt == 0) print_folder(directory.path());
+    if (launch.attempt == 0) print_folder(directory.path());
   };
   if (point.nothing_to_do()) {
-    if (!role.launch.leads()) return 0;
+    if (!launch.leads()) return 0;
     print_once(r.directory);
     tell_nothing_to_do(point, r.directory);
-    if (role.nodes != nullptr) role.nodes->end(0, "");
+    if (nodes != nullptr) nodes->end(0, "");
     return 0;
   }
   const auto go_back = [&] {
@@ -159,7 +159,7 @@ int resume_run(const Resumption& r, const launch::LaunchRole& role) {
                         .open = go_back,
                         .experiment_folder = paths::working_folder(),
                         .begun = print_once},
-                       role);
+                       nodes);
 }
 
 namespace {

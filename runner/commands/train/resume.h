@@ -75,7 +75,7 @@ std::optional<record::RunDirectory> begun_run(const std::string& results, const 
 // Adds --data-changed to a command that resumes from a checkpoint.
 void add_data_changed(CLI::App& verb, bool& data_changed);
 
-// Resumes in this role. Returns the program's exit code. Throws ddp::Error (usage) if it cannot.
-int resume_run(const Resumption& resumption, const launch::LaunchRole& role);
+// Resumes as launch::train does. Returns the program's exit code. Throws ddp::Error (usage) if it cannot.
+int resume_run(const Resumption& resumption, const launch::Launch& launch, launch::Nodes* nodes);
 
 }  // namespace ddp::commands

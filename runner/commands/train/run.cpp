@@ -49,20 +49,20 @@ void tell_other_settings(const Error& error, const launch::Launch& launch) {
   if (launch.leads()) log::warn(std::string(error.what()) + "\n  the run goes on as it is");
 }
 
-int begin_run(const RunOptions& o, config::Loaded loaded, const launch::LaunchRole& role) {
-  if (const auto begun = begun_run(o.results, o.run_id, loaded.experiment.name, role.launch)) {
-    if (const auto other = other_settings(loaded, *begun, o.sets)) tell_other_settings(*other, role.launch);
-    return resume_run({.directory = *begun, .results = o.results, .sets = o.sets}, role);
+int begin_run(const RunOptions& o, config::Loaded loaded, const launch::Launch& launch, launch::Nodes* nodes) {
+  if (const auto begun = begun_run(o.results, o.run_id, loaded.experiment.name, launch)) {
+    if (const auto other = other_settings(loaded, *begun, o.sets)) tell_other_settings(*other, launch);
+    return resume_run({.directory = *begun, .results = o.results, .sets = o.sets}, launch, nodes);
   }
-  if (role.launch.leads()) launch::find_weights(loaded, o.results);
-  const Prepared prepared = prepare(std::move(loaded), role.launch);
+  if (launch.leads()) launch::find_weights(loaded, o.results);
+  const Prepared prepared = prepare(std::move(loaded), launch);
   return launch::train({.plan = prepared.plan,
                         .library = *prepared.library,
                         .data = prepared.data,
                         .open = [&] { return create_run(o, prepared); },
                         .experiment_folder = paths::absolute(o.file).parent_path(),
                         .begun = [](const auto& directory) { print_folder(directory.path()); }},
-                       role);
+                       nodes);
 }
 
 // Returns the --set with which this node names the sources by its own paths.
@@ -107,7 +107,7 @@ int run(const RunOptions& o) {
   const auto patience = patience_of(loaded.experiment);
   if (launch.node_rank > 0) return take_part(launch, terms, patience, own_sources(loaded.experiment));
   return lead(launch, terms, patience,
-              [&](const launch::LaunchRole& role) { return begin_run(o, std::move(loaded), role); });
+              [&](launch::Nodes* nodes) { return begin_run(o, std::move(loaded), launch, nodes); });
 }
 
 void add_run(CLI::App& app, int& exit_code) {

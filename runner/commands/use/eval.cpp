@@ -59,7 +59,8 @@ config::Value measure_trained(const Trained& t, bool whole, bool raw) {
   const rank::Task task{
       .run_directory = t.directory.path(), .resume_from = t.checkpoint, .preprocessing = t.preprocessing};
   const launch::AskedRanks ranks(t.plan, *t.library, data, task);
-  const rank::Measurement measured = ranks.ask(rank::EvaluateRequest{.whole = whole, .raw = raw}).at(0);
+  rank::Measurement measured;
+  ranks.ask(rank::EvaluateRequest{.whole = whole, .raw = raw}, [&](const auto& reply) { measured = reply; });
   for (const std::string& warning : measured.warnings) log::warn(warning);
   return measured.values;
 }

@@ -117,7 +117,9 @@ int generate(const GenerateOptions& o) {
   const launch::AskedRanks ranks(t.plan, *t.library, none,
                                  {.resume_from = t.checkpoint, .preprocessing = t.preprocessing});
   if (o.json) {
-    const config::Value json = generated_json(t, o.request, ranks.ask(o.request));
+    std::vector<rank::Continuation> parts;
+    ranks.ask(o.request, [&](const auto& part) { parts.push_back(part); });
+    const config::Value json = generated_json(t, o.request, parts);
     std::cout << json.dump(2, ' ', false, config::Value::error_handler_t::replace) << "\n";
     return 0;
   }

@@ -1,9 +1,9 @@
 #include "launch/cluster/guest.h"
 
-#include <time.h>
 #include <unistd.h>
 #include <cerrno>
 #include <csignal>
+#include <thread>
 
 #include "base/log.h"
 #include "base/own_command.h"
@@ -45,7 +45,8 @@ Guest::Guest(const Launch& launch, const Value& terms, milliseconds patience) : 
   const Value answer = next_message(patience);
   if (answer.value("type", "") == "refused") throw usage_error("node 0 refuses this node: " + answer.value("why", ""));
   if (over()) return;
-  welcome_ = {.work = answer.at("work"), .node_0 = answer.at("ip")};
+  work_ = answer.at("work");
+  ip_of_node_0_ = answer.at("ip");
   if (launch.max_restarts > 0 && answer.at("restarts") == 0) {
     log::warn("--max-restarts has no effect here: node 0, which was started without it, restarts the ranks");
   }
@@ -65,8 +66,7 @@ void Guest::find_node_0(milliseconds patience) {
       }
     }
     if (!std::exchange(told, true)) log::info("waiting for node 0 at " + place_in_words(launch_));
-    const timespec pause{.tv_sec = 0, .tv_nsec = 100'000'000};
-    nanosleep(&pause, nullptr);
+    std::this_thread::sleep_for(milliseconds(100));
   }
   throw training_error("node 0 is not there after " + in_seconds(patience) + " (distributed.timeout)",
                        place_in_words(launch_));
@@ -89,9 +89,10 @@ Value Guest::next_message(milliseconds patience) {
 void Guest::decline(const std::string& why) { link_->send({{"type", "failed"}, {"why", why}}); }
 
 void Guest::start_ranks(const Value& start, const Job& job, Supervisor& supervisor, record::SharedProgress& shared) {
-  const MeetingPlace meeting{.host = welcome_.node_0,
-                             .port = start.at("store_port").get<std::uint16_t>(),
-                             .own_address = own_ip_towards({.ip = welcome_.node_0, .port = 1})};
+  const MeetingPoint meeting{.listener = {},
+                             .address = {.ip = ip_of_node_0_, .port = start.at("store_port").get<std::uint16_t>()},
+                             .file = {},
+                             .own_ip = own_ip_towards({.ip = ip_of_node_0_, .port = 1})};
   std::vector<FileDescriptor> ends;  // of the ranks' output, until the ranks have them
   Job here = job;
   here.output = [&](int rank) {
@@ -101,8 +102,7 @@ void Guest::start_ranks(const Value& start, const Job& job, Supervisor& supervis
     return RankOutput{.descriptor = ends.back().get(), .name = "on node 0"};
   };
   // Rank 0 reports where they start from.
-  launch::start_ranks(
-      here, [&](int) { return meeting; }, /*together=*/false, supervisor, shared);
+  launch::start_ranks(here, meeting, /*together=*/false, supervisor, shared);
   for (const Output& output : outputs_) {
     supervisor.watch_also(output.from.get(), [this, &output] { return send_output(output); });
   }

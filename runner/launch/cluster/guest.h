@@ -7,12 +7,6 @@
 
 namespace ddp::launch {
 
-// Node 0's message before the ranks start: the work, as node 0 resolved it, and node 0's address.
-struct Welcome {
-  std::string work;
-  std::string node_0;
-};
-
 // A node of a run other than node 0. It receives its work from node 0, starts its ranks on node 0's message, and writes
 // no results: the output of its ranks goes to node 0.
 class Guest {
@@ -23,7 +17,8 @@ class Guest {
 
   // Returns whether node 0 has said that nothing is left to do.
   bool over() const { return end_.is_object(); }
-  const Welcome& welcome() const { return welcome_; }
+  // The work, as node 0 resolved it.
+  const std::string& work() const { return work_; }
 
   // Tells node 0 that this node cannot take part.
   void decline(const std::string& why);
@@ -51,7 +46,8 @@ class Guest {
 
   const Launch& launch_;
   std::unique_ptr<NodeLink> link_;
-  Welcome welcome_;
+  std::string work_;
+  std::string ip_of_node_0_;
   std::vector<Output> outputs_;
   config::Value end_ = nullptr;  // node 0's last message
   bool again_ = false;           // node 0 restarts all ranks

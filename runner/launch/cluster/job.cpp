@@ -1,7 +1,7 @@
 #include "launch/cluster/job.h"
 
-#include <time.h>
 #include <filesystem>
+#include <thread>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 // backtraces.
 void wait_for_store(const Launch& launch, const Address& address, milliseconds patience) {
   const std::string host = launch.store_is_there ? "the launcher" : "rank 0";
-  const auto now = [] { return NodeLink::Clock::now(); };
+  const auto now = NodeLink::Clock::now;
   const auto deadline = now() + patience;
   const auto told_from = now() + milliseconds(2000);  // torchrun starts all ranks at about the same time
   bool told = false;
@@ -29,40 +29,11 @@ void wait_for_store(const Launch& launch, const Address& address, milliseconds p
     if (now() >= told_from && !std::exchange(told, true)) {
       log::info("rank " + std::to_string(launch.rank) + " is waiting for " + host + " at " + address.text());
     }
-    const timespec pause{.tv_sec = 0, .tv_nsec = 100'000'000};
-    nanosleep(&pause, nullptr);
+    std::this_thread::sleep_for(milliseconds(100));
   }
 }
 
-}  // namespace
-
-MeetingPlace MeetingPoint::place_for(int rank) const {
-  return {.file = file.path(),
-          .host = address.ip,
-          .port = address.port,
-          .listener = rank == 0 ? listener.get() : -1,
-          .own_address = address.ip};
-}
-
-MeetingPoint make_meeting_point(const Plan& plan, const std::string& own_ip) {
-  const Launch& launch = plan.launch;
-  MeetingPoint point{.listener = {}, .address = {.ip = own_ip}, .file = MeetingFile()};
-  if (launch.nodes == 1 && !launch.meeting_file.empty()) {
-    std::error_code ignored;
-    if (std::filesystem::exists(launch.meeting_file, ignored)) {
-      throw usage_error("exists already: another run uses it, or a killed run left it", launch.meeting_file,
-                        "remove it, or give another file in distributed.init_method");
-    }
-    point.file = MeetingFile(launch.meeting_file);
-    return point;
-  }
-  if (launch.nodes == 1 && !launch.master_host.empty()) {
-    point.address = resolve(launch.master_host, launch.master_port);
-  }
-  if (!plan.shares_memory() || launch.nodes > 1) point.listener = listen_on(point.address);
-  return point;
-}
-
+// The place where the ranks of torchrun or srun meet, for this rank.
 MeetingPlace launched_meeting_place(const Plan& plan, FileDescriptor& listener) {
   const Launch& launch = plan.launch;
   if (launch.master_host.empty()) return {.file = launch.meeting_file, .own_address = outward_ip()};
@@ -80,6 +51,36 @@ MeetingPlace launched_meeting_place(const Plan& plan, FileDescriptor& listener) 
           .own_address = own_ip_towards(address)};
 }
 
+}  // namespace
+
+MeetingPlace MeetingPoint::place_for(int rank) const {
+  return {.file = file.path(),
+          .host = address.ip,
+          .port = address.port,
+          .listener = rank == 0 ? listener.get() : -1,
+          .own_address = own_ip};
+}
+
+MeetingPoint make_meeting_point(const Plan& plan, const std::string& own_ip) {
+  const Launch& launch = plan.launch;
+  MeetingPoint point{.listener = {}, .address = {.ip = own_ip}, .file = {}};
+  if (launch.nodes == 1 && !launch.meeting_file.empty()) {
+    std::error_code ignored;
+    if (std::filesystem::exists(launch.meeting_file, ignored)) {
+      throw usage_error("exists already: another run uses it, or a killed run left it", launch.meeting_file,
+                        "remove it, or give another file in distributed.init_method");
+    }
+    point.file = MeetingFile(launch.meeting_file);
+    return point;
+  }
+  if (launch.nodes == 1 && !launch.master_host.empty()) {
+    point.address = resolve(launch.master_host, launch.master_port);
+    point.own_ip = point.address.ip;
+  }
+  if (!plan.shares_memory() || launch.nodes > 1) point.listener = listen_on(point.address);
+  return point;
+}
+
 rank::Task task_of(const Plan& plan, int local_rank, record::SharedProgress& shared, rank::Task same) {
   same.experiment = &plan.experiment;
   same.config_hash = plan.config_hash();
@@ -94,14 +95,22 @@ rank::Task task_of(const Plan& plan, int local_rank, record::SharedProgress& sha
   return same;
 }
 
-void start_ranks(const Job& job, const std::function<MeetingPlace(int)>& place_for, bool together,
-                 Supervisor& supervisor, record::SharedProgress& shared) {
+rank::Task launched_task(const Plan& plan, record::SharedProgress& shared, FileDescriptor& listener) {
+  rank::Task task = task_of(plan, plan.launch.local_rank, shared);
+  task.meeting = launched_meeting_place(plan, listener);
+  task.together = false;
+  task.watched = false;
+  return task;
+}
+
+void start_ranks(const Job& job, const MeetingPoint& meeting, bool together, Supervisor& supervisor,
+                 record::SharedProgress& shared) {
   const Plan& plan = job.plan;
   // The ranks share it; this process drops it once the last rank is forked.
   const GroupMemory memory = plan.shares_memory() ? GroupMemory(plan.ranks_here()) : GroupMemory();
   for (int r = 0; r < plan.ranks_here(); ++r) {
     rank::Task task = task_of(plan, r, shared, job.task);
-    const MeetingPlace place = place_for(r);
+    const MeetingPlace place = meeting.place_for(r);
     task.meeting = memory.at(place);
     task.together = together;
     std::vector<int> kept = memory.kept();

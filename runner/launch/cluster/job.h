@@ -42,6 +42,7 @@ struct MeetingPoint {
   FileDescriptor listener;
   Address address;
   MeetingFile file;
+  std::string own_ip = address.ip;  // of this machine, as other ranks reach it
 
   // The place, for a rank of this machine.
   MeetingPlace place_for(int rank) const;
@@ -51,11 +52,6 @@ struct MeetingPoint {
 // launch names another address or a file. On several machines: a socket at `own_ip`. No socket if the ranks share
 // memory. Throws ddp::Error (usage).
 MeetingPoint make_meeting_point(const Plan& plan, const std::string& own_ip);
-
-// Returns the place where ranks started by torchrun or srun meet, for one of these ranks. Rank 0 hosts the store,
-// unless the launcher does; `listener` is then rank 0's socket. The other ranks wait until rank 0 listens, at most for
-// distributed.timeout. Throws ddp::Error: (usage) if rank 0 cannot listen there, (training) if rank 0 does not come.
-MeetingPlace launched_meeting_place(const Plan& plan, FileDescriptor& listener);
 
 // The common work of a plan's ranks: training, or measuring the network.
 struct Job {
@@ -71,9 +67,13 @@ struct Job {
 // Returns the task of a rank of this machine: `same`, with the rank's own members set. The meeting place stays unset.
 rank::Task task_of(const Plan& plan, int local_rank, record::SharedProgress& shared, rank::Task same = {});
 
-// Forks the ranks of this machine. `place_for`: where they meet, by the number on this machine. `together`: all ranks
-// are on this machine.
-void start_ranks(const Job& job, const std::function<MeetingPlace(int)>& place_for, bool together,
-                 Supervisor& supervisor, record::SharedProgress& shared);
+// Returns the task of this process, which is one rank that torchrun or srun started. Rank 0 hosts the store, unless the
+// launcher does; `listener` is then rank 0's socket. The other ranks wait until rank 0 listens, at most for
+// distributed.timeout. Throws ddp::Error: (usage) if rank 0 cannot listen there, (training) if rank 0 does not come.
+rank::Task launched_task(const Plan& plan, record::SharedProgress& shared, FileDescriptor& listener);
+
+// Forks the ranks of this machine. `together`: all ranks are on this machine.
+void start_ranks(const Job& job, const MeetingPoint& meeting, bool together, Supervisor& supervisor,
+                 record::SharedProgress& shared);
 
 }  // namespace ddp::launch

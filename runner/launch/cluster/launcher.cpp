@@ -91,16 +91,7 @@ Launch by_torchrun() {
   return l;
 }
 
-// A task of a Slurm job step, from srun's environment.
-struct SlurmStep {
-  int task = 0;  // among all tasks of the step
-  int tasks = 1;
-  int local_task = 0;  // among this node's tasks
-  int tasks_here = 1;
-  std::string first_host;
-  std::uint16_t port = 0;  // the same on every task; most likely different for other steps of the cluster
-};
-
+// The ports of ranks that srun starts: the same on every task, and most likely another one for other steps.
 constexpr int kFirstPort = 20000;
 constexpr int kPorts = 12000;  // below Linux's ephemeral ports
 
@@ -137,36 +128,31 @@ int tasks_of_node(const std::string& list, int node) {
   return 0;
 }
 
-// Returns nothing outside a step. A batch script is no step, although it inherits some of the variables. Throws
-// ddp::Error (usage) if the environment contradicts itself.
-std::optional<SlurmStep> slurm_step() {
-  if (!environment("SLURM_STEP_ID") || !environment("SLURM_STEP_NUM_TASKS")) return {};
-  SlurmStep step{.first_host = {}};
-  step.tasks = number_in_environment("SLURM_STEP_NUM_TASKS");
-  if (step.tasks <= 1) return step;
-  step.task = number_in_environment("SLURM_PROCID");
-  step.local_task = number_in_environment("SLURM_LOCALID");
-  step.tasks_here =
+// Returns the launch of a Slurm step of several tasks, from srun's environment; nothing outside such a step. A batch
+// script is no step, although it inherits some of the variables. Throws ddp::Error (usage) if the environment
+// contradicts itself.
+std::optional<Launch> slurm_step() {
+  if (!environment("SLURM_STEP_ID") || number_in_environment("SLURM_STEP_NUM_TASKS", 1) <= 1) return {};
+  Launch l{.by = Launch::By::srun};
+  l.rank = number_in_environment("SLURM_PROCID");
+  l.world_size = number_in_environment("SLURM_STEP_NUM_TASKS");
+  l.local_rank = number_in_environment("SLURM_LOCALID");
+  l.ranks_here =
       tasks_of_node(environment("SLURM_STEP_TASKS_PER_NODE").value_or(""), number_in_environment("SLURM_NODEID"));
-  step.first_host = first_host_of(environment("SLURM_STEP_NODELIST").value_or(""));
+  l.master_host = first_host_of(environment("SLURM_STEP_NODELIST").value_or(""));
   const long job = std::strtol(environment("SLURM_JOB_ID").value_or("").c_str(), nullptr, 10);
   const long id = std::strtol(environment("SLURM_STEP_ID").value_or("").c_str(), nullptr, 10);
-  step.port = static_cast<std::uint16_t>(kFirstPort + (job * 31 + id) % kPorts);
-  if (step.task < step.tasks && step.local_task < step.tasks_here && !step.first_host.empty()) return step;
-  throw usage_error("task " + std::to_string(step.task) + " of " + std::to_string(step.tasks) + ", " +
-                        std::to_string(step.local_task) + " of " + std::to_string(step.tasks_here) + " on this node",
+  l.master_port = static_cast<std::uint16_t>(kFirstPort + (job * 31 + id) % kPorts);
+  if (l.rank < l.world_size && l.local_rank < *l.ranks_here && !l.master_host.empty()) return l;
+  throw usage_error("task " + std::to_string(l.rank) + " of " + std::to_string(l.world_size) + ", " +
+                        std::to_string(l.local_rank) + " of " + std::to_string(*l.ranks_here) + " on this node",
                     "environment: SLURM_*");
 }
 
-Launch by_srun(const SlurmStep& step) {
-  return {.by = Launch::By::srun,
-          .ranks_here = step.tasks_here,
-          .master_host = without_brackets(environment("MASTER_ADDR").value_or(step.first_host)),
-          .master_port = port_in_environment(static_cast<std::uint16_t>(step.port)),
-          .rank = step.task,
-          .world_size = step.tasks,
-          .local_rank = step.local_task,
-          .id = {}};
+Launch by_srun(Launch step) {
+  step.master_host = without_brackets(environment("MASTER_ADDR").value_or(step.master_host));
+  step.master_port = port_in_environment(step.master_port);
+  return step;
 }
 
 bool is_one_of_several_ranks() {
@@ -181,8 +167,8 @@ std::string place_in_group() {
                                               : "RANK and WORLD_SIZE make this process " + place;
   }
   const auto step = slurm_step();
-  if (!step || step->tasks <= 1) return "";
-  return "srun started this process as task " + std::to_string(step->task) + " of " + std::to_string(step->tasks);
+  if (!step) return "";
+  return "srun started this process as task " + std::to_string(step->rank) + " of " + std::to_string(step->world_size);
 }
 
 // Returns whether each process of the launcher is the parent of one node, as in a cluster that numbers its machines by
@@ -190,7 +176,7 @@ std::string place_in_group() {
 bool launcher_starts_nodes(const LaunchFlags& f) {
   const int nodes = f.nnodes.value_or(1);
   if (nodes <= 1 || environment("TORCHELASTIC_RUN_ID")) return false;
-  if (!is_one_of_several_ranks()) return slurm_step()->tasks == nodes;
+  if (!is_one_of_several_ranks()) return slurm_step()->world_size == nodes;
   return number_in_environment("WORLD_SIZE") == nodes && number_in_environment("RANK") == f.node_rank.value_or(-1) &&
          number_in_environment("LOCAL_WORLD_SIZE", 1) == 1;
 }
@@ -227,12 +213,10 @@ Endpoint rendezvous_of(const LaunchFlags& f) {
 // The ranks of one node meet without it: the user may have forgotten --nnodes.
 void warn_of_place_of_one_node(const LaunchFlags& f) {
   if (f.nnodes || f.standalone) return;
-  const std::string flag = !f.rdzv_endpoint.empty() ? "--rdzv-endpoint"
-                           : !f.master_addr.empty() ? "--master-addr"
-                           : f.master_port          ? "--master-port"
-                                                    : "";
-  if (flag.empty()) return;
-  log::warn(flag + ": says where nodes meet, and without --nnodes this command starts one node alone");
+  for (const std::string& flag : f.given()) {
+    if (!flag.starts_with("--master") && flag != "--rdzv-endpoint") continue;
+    return log::warn(flag + ": says where nodes meet, and without --nnodes this command starts one node alone");
+  }
 }
 
 // One of several processes that their launcher did not number would train a copy of its own.
@@ -240,11 +224,12 @@ void warn_of_lone_process() {
   const auto is_several = [](const char* name) {
     return text_number<int>(environment(name).value_or("")).value_or(1) > 1;
   };
-  const std::string alone = " is not set: this process trains alone";
-  if (environment("RANK")) return log::warn("RANK is " + *environment("RANK") + ", and WORLD_SIZE" + alone);
-  if (is_several("WORLD_SIZE")) return log::warn("WORLD_SIZE is " + *environment("WORLD_SIZE") + ", and RANK" + alone);
-  for (const char* size : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
-    if (is_several(size)) return log::warn(size + (" is " + *environment(size)) + ", and RANK" + alone);
+  for (const char* size : {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
+    if (!is_several(size)) continue;
+    return log::warn(size + (" is " + *environment(size)) + ", and RANK is not set: this process trains alone");
+  }
+  if (const auto rank = environment("RANK")) {
+    return log::warn("RANK is " + *rank + ", and WORLD_SIZE is not set: this process trains alone");
   }
   // A step of one task is what the user asked srun for; a shell of salloc is such a step too.
   if (!environment("SLURM_JOB_ID") || environment("SLURM_STEP_ID") || !is_several("SLURM_NNODES")) return;
@@ -305,7 +290,7 @@ Launch choose_launch(const LaunchFlags& flags) {
   if (!flags.given().empty()) return by_flags(flags);
   const auto step = slurm_step();
   const bool torchrun = environment("RANK") && environment("WORLD_SIZE");
-  if (!torchrun && (!step || step->tasks <= 1)) {
+  if (!torchrun && !step) {
     warn_of_lone_process();
     return {.max_restarts = flags.max_restarts};
   }

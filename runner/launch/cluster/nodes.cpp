@@ -131,17 +131,20 @@ void Nodes::gather(const Value& terms) {
 
 FileDescriptor Nodes::answer_call() { return FileDescriptor(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC)); }
 
-// `hello`: the first message of the node; null: it sent none.
-void Nodes::refuse_late(NodeLink& link, const Value& hello) {
-  const Value number = hello.is_object() ? hello.value("node", Value()) : Value();
+// Returns why no other node can have this number; "": it is free.
+std::string Nodes::taken(const Value& number) const {
+  if (number == 0) return "there is a node 0 already, at " + address_.text() + ": give --node-rank 1 or more";
   for (const Node& node : nodes_) {
-    if (number == node.rank) return refuse_second(link, node);
+    if (number == node.rank) return node.name() + " is there already: each node needs a --node-rank of its own";
   }
-  refuse(link, "the run at " + address_.text() + " has its " + std::to_string(launch_.nodes) + " nodes");
+  return "";
 }
 
-void Nodes::refuse_second(NodeLink& link, const Node& first) {
-  refuse(link, first.name() + " is there already: each node needs a --node-rank of its own");
+// `hello`: the first message of the node; null: it sent none.
+void Nodes::refuse_late(NodeLink& link, const Value& hello) {
+  const std::string why = taken(hello.is_object() ? hello.value("node", Value()) : Value());
+  const std::string full = "the run at " + address_.text() + " has its " + std::to_string(launch_.nodes) + " nodes";
+  refuse(link, why.empty() ? full : why);
 }
 
 void Nodes::turn_away() {
@@ -174,13 +177,8 @@ void Nodes::admit(NodeLink link, const Value& hello, const Value& terms) {
       *rank > INT_MAX) {
     return;
   }
-  if (*rank == 0) {
-    return refuse(link, "there is a node 0 already, at " + address_.text() + ": give --node-rank 1 or more");
-  }
+  if (const std::string why = taken(*rank); !why.empty()) return refuse(link, why);
   Node newcomer{.rank = rank->get<int>(), .link = std::move(link)};
-  for (const Node& node : nodes_) {
-    if (node.rank == newcomer.rank) return refuse_second(newcomer.link, node);
-  }
   const auto differ = config::first_differences(terms, hello.at("terms"), kShownDifferences);
   if (!differ.empty()) {
     const bool of_paths = std::all_of(differ.begin(), differ.end(), config::is_of_paths);

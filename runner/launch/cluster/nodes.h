@@ -73,7 +73,7 @@ class Nodes {
   bool wait_for_words(const std::vector<Caller>& callers, std::chrono::milliseconds longest);
   FileDescriptor answer_call();
   void refuse_late(NodeLink& link, const config::Value& hello);
-  void refuse_second(NodeLink& link, const Node& first);
+  std::string taken(const config::Value& number) const;
   std::string missing() const;
   void admit(NodeLink link, const config::Value& hello, const config::Value& terms);
   void refuse(NodeLink& link, const std::string& why);

@@ -62,22 +62,10 @@ std::string modules(const SlurmJob& job) {
   return line + " || exit\n\n";
 }
 
-// A port of the job's own, because nodes may be shared: another job may meet on the same node.
-std::string port(const SlurmJob& job) {
-  if (job.port) return "port=" + std::to_string(*job.port) + "\n";
-  return "port=$((20000 + SLURM_JOB_ID % 10000))\n";
-}
-
 std::string places(const SlurmJob& job) {
-  return "# The same paths on every node: a shared file system, or a copy on each.\n"
-         "program=" +
-         shell_word(job.program) +
-         "\n"
-         "experiment=" +
-         shell_word(job.experiment) +
-         "\n"
-         "results=" +
-         shell_word(job.results) + "\n\n";
+  return "# The same paths on every node: a shared file system, or a copy on each.\nprogram=" +
+         shell_word(job.program) + "\nexperiment=" + shell_word(job.experiment) +
+         "\nresults=" + shell_word(job.results) + "\n\n";
 }
 
 std::string settings(const SlurmJob& job) {
@@ -87,40 +75,45 @@ std::string settings(const SlurmJob& job) {
 }
 
 std::string trial(const SlurmJob& job) {
-  return "# All jobs of the array write one sweep.\n"
-         "nodes=(\"$(hostname)\")\n"
-         "\"$program\" sweep \"$experiment\" --trial \"$SLURM_ARRAY_TASK_ID\" \\\n"
-         "  --results \"$results\" --run-id \"slurm-$SLURM_ARRAY_JOB_ID\"" +
-         settings(job) +
-         " &\n"
-         "launches+=($!)\n\n";
+  return R"sh(# All jobs of the array write one sweep.
+nodes=("$(hostname)")
+"$program" sweep "$experiment" --trial "$SLURM_ARRAY_TASK_ID" \
+  --results "$results" --run-id "slurm-$SLURM_ARRAY_JOB_ID")sh" +
+         settings(job) + " &\nlaunches+=($!)\n\n";
 }
 
+constexpr const char* kNodes = R"(# The nodes meet on the first one, at the address that Slurm itself uses.
+fail() {
+  echo "job $SLURM_JOB_ID cannot start its ranks: $1" >&2
+  exit 1
+}
+mapfile -t nodes < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
+if ((${#nodes[@]} == 0)); then fail "scontrol names no nodes for \"$SLURM_JOB_NODELIST\""; fi
+master=$(scontrol show node --oneliner "${nodes[0]}" | sed -n 's/.* NodeAddr=\([^ ]*\).*/\1/p')
+if [[ -z "$master" ]]; then fail "scontrol does not name the address of ${nodes[0]}"; fi
+)";
+
 std::string launches(const SlurmJob& job) {
-  std::string srun = "  srun --nodelist=\"${nodes[i]}\" --nodes=1 --ntasks=1 --cpu-bind=none";
-  if (job.cpus_per_task) srun += " --cpus-per-task=" + std::to_string(*job.cpus_per_task);
-  std::string flags =
-      "    --nnodes \"${#nodes[@]}\" --node-rank \"$i\" --master-addr \"$master\" --master-port \"$port\"";
-  if (job.nproc_per_node) flags += " --nproc-per-node " + std::to_string(*job.nproc_per_node);
-  std::string options = "    --results \"$results\" --run-id \"slurm-$SLURM_JOB_ID\"";
-  options += settings(job);
-  return "# The nodes meet on the first one, at the address that Slurm itself uses.\n"
-         "fail() {\n"
-         "  echo \"job $SLURM_JOB_ID cannot start its ranks: $1\" >&2\n"
-         "  exit 1\n"
-         "}\n"
-         "mapfile -t nodes < <(scontrol show hostnames \"$SLURM_JOB_NODELIST\")\n"
-         "if ((${#nodes[@]} == 0)); then fail \"scontrol names no nodes for \\\"$SLURM_JOB_NODELIST\\\"\"; fi\n"
-         "master=$(scontrol show node --oneliner \"${nodes[0]}\" | sed -n 's/.* NodeAddr=\\([^ ]*\\).*/\\1/p')\n"
-         "if [[ -z \"$master\" ]]; then fail \"scontrol does not name the address of ${nodes[0]}\"; fi\n" +
-         port(job) +
-         "\n"
-         "for i in \"${!nodes[@]}\"; do\n" +
-         srun + " \\\n    \"$program\" run \"$experiment\" \\\n" + flags + " \\\n" + options +
-         " &\n"
-         "  launches+=($!)\n"
-         "  if ((stopping)); then break; fi\n"
-         "done\n\n";
+  const auto option = [](const std::string& name, const std::optional<int>& value) {
+    return value ? name + std::to_string(*value) : "";
+  };
+  // A port of the job's own, because nodes may be shared: another job may meet on the same node.
+  const std::string port = job.port ? std::to_string(*job.port) : "$((20000 + SLURM_JOB_ID % 10000))";
+  return kNodes + ("port=" + port) + R"(
+
+for i in "${!nodes[@]}"; do
+  srun --nodelist="${nodes[i]}" --nodes=1 --ntasks=1 --cpu-bind=none)" +
+         option(" --cpus-per-task=", job.cpus_per_task) + R"( \
+    "$program" run "$experiment" \
+    --nnodes "${#nodes[@]}" --node-rank "$i" --master-addr "$master" --master-port "$port")" +
+         option(" --nproc-per-node ", job.nproc_per_node) + R"( \
+    --results "$results" --run-id "slurm-$SLURM_JOB_ID")" +
+         settings(job) + R"( &
+  launches+=($!)
+  if ((stopping)); then break; fi
+done
+
+)";
 }
 
 constexpr const char* kTraps =

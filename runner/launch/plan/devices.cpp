@@ -138,32 +138,12 @@ void require_gpus(const config::Loaded& loaded, std::size_t needed, const std::v
                                   : "the GPUs here are 0 to " + std::to_string(gpus.size() - 1));
 }
 
-// A list names GPUs by index: the highest one must exist.
-void require_listed(const config::Loaded& loaded, const Groups& groups, const std::vector<Gpu>& gpus) {
-  std::size_t named = 0;
-  std::size_t highest = 0;
-  for (const auto& group : groups) {
-    for (const auto& device : group) {
-      if (device == "cpu") continue;
-      ++named;
-      highest = std::max<std::size_t>(highest, std::stoul(device.substr(5)) + 1);
-    }
-  }
-  if (named > gpus.size()) require_gpus(loaded, named, gpus);
-  if (highest > gpus.size()) {
-    throw loaded.error(
-        "device_pool",
-        "there is no GPU " + std::to_string(highest - 1) + ": this machine has " + std::to_string(gpus.size()),
-        "the GPUs here are 0 to " + std::to_string(gpus.size() - 1));
-  }
-}
-
 Groups groups_of_pool(const config::Loaded& loaded, const std::vector<Gpu>& gpus) {
   const auto& e = loaded.experiment;
   const std::size_t per_rank = devices_per_rank(loaded);
   if (e.device_pool.is_array()) {
     Groups groups = listed(loaded, e.device_pool, per_rank);
-    require_listed(loaded, groups, gpus);
+    require_gpus(loaded, static_cast<std::size_t>(gpus_of_list(e.device_pool)), gpus);
     return groups;
   }
   if (e.device_pool.is_number()) {

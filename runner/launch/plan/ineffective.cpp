@@ -24,7 +24,6 @@ class Ineffective {
   void add_if(bool when, const std::string& key, const std::string& why) {
     if (when) lines_.push_back(loaded_.where(key) + ": \"" + key + "\" " + why);
   }
-  void add_line(std::string line) { lines_.push_back(std::move(line)); }
   std::vector<std::string> take() { return std::move(lines_); }
 
  private:

@@ -34,6 +34,7 @@ class Program {
   // finds the end also reaps the process, so no zombie stays.
   int output() const { return output_.get(); }
   bool read();
+  bool runs() const { return pid_ > 0; }
   // Kills the program if it has not ended.
   void end();
   // The output so far.

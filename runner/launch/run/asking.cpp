@@ -78,12 +78,14 @@ std::string describe(const record::Failure& failure, const Plan& plan, const Nod
   return "rank " + std::to_string(failure.rank) + " (" + devices[failure.rank] + "): " + failure.what;
 }
 
-using Serve = std::function<int(const rank::Task&, const rank::TakeReply&)>;
+using Serve = std::function<int(const rank::Task&, const rank::TakeReply&)>;  // in a rank; returns its exit code
 
-// Forks the ranks of a job, and passes on the replies of rank 0 until all ranks have ended. `nodes`: the other ones;
-// null: none. The output of the ranks, such as NCCL_DEBUG=INFO, is for the person who asks.
-Outcome run_replying(Job job, const Serve& serve, const MeetingPoint& meeting, Nodes* nodes,
-                     record::SharedProgress& shared, const rank::TakeReply& take) {
+// Forks the ranks of a job, and passes on the replies of rank 0 until all ranks have ended. The output of the ranks,
+// such as NCCL_DEBUG=INFO, is for the person who asks.
+Outcome run_replying(Job job, const Serve& serve, Nodes& nodes, record::SharedProgress& shared,
+                     const rank::TakeReply& take) {
+  const MeetingPoint meeting = make_meeting_point(job.plan, nodes.own_ip());
+  nodes.start(meeting.address);
   ReplyPipe pipe;
   job.as_rank = [&](const rank::Task& task) {
     rank::TakeReply reply;
@@ -95,11 +97,8 @@ Outcome run_replying(Job job, const Serve& serve, const MeetingPoint& meeting, N
   job.kept.push_back(pipe.end_of_rank());
   job.output = [](int) { return RankOutput{.descriptor = STDERR_FILENO}; };
   Supervisor supervisor(shared, job.plan.experiment, job.saves);
-  start_ranks(
-      job, [&](int rank) { return meeting.place_for(rank); }, nodes == nullptr || nodes->all().empty(), supervisor,
-      shared);
-  std::optional<NodeWatch> others;
-  if (nodes != nullptr) others.emplace(*nodes, supervisor, shared, job);
+  start_ranks(job, meeting, nodes.all().empty(), supervisor, shared);
+  const NodeWatch others(nodes, supervisor, shared, job);
   supervisor.watch_also(pipe.descriptor(), [&] { return pipe.read(take); });
   const Outcome outcome = supervisor.watch();
   pipe.read(take);
@@ -112,8 +111,8 @@ void AskedRanks::ask(const Serve& serve, const rank::TakeReply& take) const {
   record::SharedProgress shared(plan_.world_size());
   Job job{.plan = plan_, .as_rank = {}, .task = task_, .kept = data_.kept()};
   job.task.held_data = data_.file();
-  const MeetingPoint meeting = make_meeting_point(plan_, MeetingPlace().own_address);
-  const Outcome outcome = run_replying(std::move(job), serve, meeting, nullptr, shared, take);
+  Nodes alone(plan_.launch, {}, std::chrono::milliseconds(0));
+  const Outcome outcome = run_replying(std::move(job), serve, alone, shared, take);
   if (outcome.failure) {
     const int rank = outcome.failure->rank;
     if (rank >= 0 && shared.rank(rank).no_restart) throw usage_error(outcome.failure->what);
@@ -125,8 +124,6 @@ void AskedRanks::ask(const Serve& serve, const rank::TakeReply& take) const {
 
 Ending measure(const Measuring& m, Nodes& nodes) {
   record::SharedProgress shared(m.plan.world_size());
-  const MeetingPoint meeting = make_meeting_point(m.plan, nodes.own_ip());
-  nodes.start(meeting.address);
   const auto serve = [&](const rank::Task& task, const rank::TakeReply& reply) {
     return m.library.serve(task, m.request, reply);
   };
@@ -135,7 +132,7 @@ Ending measure(const Measuring& m, Nodes& nodes) {
     ++rows;
     m.take_row(config::read<rank::CommRow>(row));
   };
-  const Outcome outcome = run_replying({.plan = m.plan, .as_rank = {}}, serve, meeting, &nodes, shared, take);
+  const Outcome outcome = run_replying({.plan = m.plan, .as_rank = {}}, serve, nodes, shared, take);
   if (outcome.failure) return {1, describe(*outcome.failure, m.plan, nodes) + row_in_words(m.request, rows)};
   if (outcome.stop_signal != 0) return {exit_code_of(outcome.stop_signal), "stopped"};
   return {};
@@ -144,10 +141,7 @@ Ending measure(const Measuring& m, Nodes& nodes) {
 Ending measure_launched(const Measuring& m) {
   record::SharedProgress shared(m.plan.world_size());
   FileDescriptor listener;
-  rank::Task task = task_of(m.plan, m.plan.launch.local_rank, shared);
-  task.meeting = launched_meeting_place(m.plan, listener);
-  task.together = false;
-  task.watched = false;
+  const rank::Task task = launched_task(m.plan, shared, listener);
   const int code =
       m.library.serve(task, m.request, [&](const Value& row) { m.take_row(config::read<rank::CommRow>(row)); });
   return {code, code == 0 ? "" : shared.rank(m.plan.launch.rank).error};

@@ -21,16 +21,8 @@ class AskedRanks {
   AskedRanks(const Plan& plan, const RankLibrary& library, const HeldData& data, rank::Task task)
       : plan_(plan), library_(library), data_(data), task_(std::move(task)) {}
 
-  // Forks the ranks, watches them to their end, and returns rank 0's replies. Throws ddp::Error if a rank fails (usage
-  // if it refuses its input), and Stopped if a signal stops the ranks.
-  template <class Request>
-  std::vector<typename Request::Reply> ask(const Request& request) const {
-    std::vector<typename Request::Reply> replies;
-    ask(request, [&](const typename Request::Reply& reply) { replies.push_back(reply); });
-    return replies;
-  }
-
-  // The same, but passes on each reply when it comes.
+  // Forks the ranks, watches them to their end, and passes on each reply of rank 0 when it comes. Throws ddp::Error if
+  // a rank fails (usage if it refuses its input), and Stopped if a signal stops the ranks.
   template <class Request>
   void ask(const Request& request, const std::function<void(const typename Request::Reply&)>& take) const {
     ask([&](const rank::Task& task, const rank::TakeReply& reply) { return library_.serve(task, request, reply); },

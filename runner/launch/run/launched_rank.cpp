@@ -9,7 +9,6 @@
 #include "launch/cluster/job.h"
 #include "launch/process/stop_signals.h"
 #include "launch/run/run_summary.h"
-#include "rank/train.h"
 #include "record/file/atomic_file.h"
 #include "record/run_names.h"
 
@@ -68,14 +67,6 @@ WrittenRun begin_written(const Run& t, record::RunProgress& progress) {
   return {.run = std::move(run), .summary = std::move(summary)};
 }
 
-rank::BegunRun for_rank(const OpenRun& run) {
-  return {.directory = run.directory.path(),
-          .resume_from = run.start.resume_from,
-          .init_from = run.start.init_from,
-          .resumed = run.resumed,
-          .changes = run.changes};
-}
-
 std::optional<record::Failure> failure_of(const WrittenRun& w, const record::RankProgress& progress, int code) {
   if (code == 0) return {};
   return record::Failure{.rank = 0,
@@ -105,17 +96,17 @@ int train_launched(const Run& t) {
   record::SharedProgress shared(t.plan.world_size());
   const rank::TrainRequest request{.data_files = record::to_value(t.data.files()), .until_epoch = t.until_epoch};
   FileDescriptor listener;
-  rank::Task task = task_of(t.plan, launch.local_rank, shared, {.held_data = t.data.file()});
-  task.meeting = launched_meeting_place(t.plan, listener);
-  task.together = false;
-  task.watched = false;
+  rank::Task task = launched_task(t.plan, shared, listener);
+  task.held_data = t.data.file();
   std::optional<WrittenRun> written;
   std::optional<GitState> git;
   if (launch.rank == 0) {
     // It forks, which only a process with one thread may do: before the ranks meet.
     git.emplace(t.experiment_folder);
     task.logs_failure = false;
-    task.begin = [&] { return for_rank(written.emplace(begin_written(t, shared.run())).run); };
+    task.begin = [&](rank::Task& own, rank::TrainRequest& asked) {
+      written.emplace(begin_written(t, shared.run())).run.tell(own, asked);
+    };
   }
   hear_signals(shared, t.plan.experiment.grace);
   const int code = t.library.serve(task, request);

@@ -8,7 +8,6 @@
 #include "launch/run/run_summary.h"
 #include "launch/start/probe.h"
 #include "launch/watch/supervisor.h"
-#include "rank/train.h"
 #include "record/file/atomic_file.h"
 #include "record/metrics/event_lines.h"
 #include "record/metrics/metrics_log.h"
@@ -105,8 +104,7 @@ bool ForkedRun::run_group(record::SharedProgress& shared, Outcome& outcome) {
   nodes_.start(meeting_.address);
   const Job work = job();
   Supervisor supervisor(shared, run_.plan.experiment, work.saves);
-  start_ranks(
-      work, [this](int rank) { return meeting_.place_for(rank); }, nodes_.all().empty(), supervisor, shared);
+  start_ranks(work, meeting_, nodes_.all().empty(), supervisor, shared);
   NodeWatch others(nodes_, supervisor, shared, work);
   if (run_.watch) supervisor.watch_over([&] { run_.watch(shared.run()); });
   if (!git_ && !run_.git) git_.emplace(run_.experiment_folder);
@@ -118,21 +116,16 @@ bool ForkedRun::run_group(record::SharedProgress& shared, Outcome& outcome) {
 
 // A rank's output goes to its log.
 Job ForkedRun::job() const {
-  const bool resumed = open_.resumed && restarts_ == 0;
   // The ranks keep the lock: it is released when the last writer of the run ends.
   std::vector<int> kept = run_.data.kept();
   kept.push_back(open_.lock.get());
   for (const FileDescriptor& lock : device_locks_) kept.push_back(lock.get());
-  const rank::TrainRequest request{.resumed = resumed,
-                                   .changes = resumed ? open_.changes : "",
-                                   .data_files = record::to_value(run_.data.files()),
-                                   .until_epoch = run_.until_epoch};
+  rank::Task task{.held_data = run_.data.file()};
+  rank::TrainRequest request{.data_files = record::to_value(run_.data.files()), .until_epoch = run_.until_epoch};
+  open_.tell(task, request);
   return {.plan = run_.plan,
-          .as_rank = [this, request](const rank::Task& task) { return run_.library.serve(task, request); },
-          .task = {.run_directory = open_.directory.path(),
-                   .resume_from = open_.start.resume_from,
-                   .init_from = open_.start.init_from,
-                   .held_data = run_.data.file()},
+          .as_rank = [this, request](const rank::Task& rank) { return run_.library.serve(rank, request); },
+          .task = std::move(task),
           .kept = std::move(kept),
           .output =
               [this](int rank) {
@@ -179,6 +172,8 @@ bool ForkedRun::prepare_restart(Outcome& outcome, const record::RunProgress& pro
   require_same_data();
   record::go_back(open_.directory, point_);
   open_.start = {.resume_from = point_.checkpoint, .init_from = point_.checkpoint.empty() ? weights_ : fs::path()};
+  open_.resumed = false;  // metrics.jsonl has a line for the restart
+  open_.changes.clear();
   // The old meeting point is released first: the new one may have the same address.
   meeting_ = {};
   meeting_ = make_meeting_point(run_.plan, nodes_.own_ip());
@@ -228,9 +223,15 @@ void ForkedRun::note_restart(const record::Failure& failure) {
 
 }  // namespace
 
-int train(Run run, const LaunchRole& role) {
-  return role.nodes != nullptr ? ForkedRun(run, *role.nodes).train() : train_launched(run);
+void OpenRun::tell(rank::Task& task, rank::TrainRequest& request) const {
+  task.run_directory = directory.path();
+  task.resume_from = start.resume_from;
+  task.init_from = start.init_from;
+  request.resumed = resumed;
+  request.changes = changes;
 }
+
+int train(Run run, Nodes* nodes) { return nodes != nullptr ? ForkedRun(run, *nodes).train() : train_launched(run); }
 
 bool has_ended(const config::Experiment& e, const record::Position& position) {
   if (record::still_ended(e, position.ended_by, position.stop, position.seconds)) return true;

@@ -10,18 +10,12 @@
 #include "launch/library/rank_library.h"
 #include "launch/plan/plan.h"
 #include "launch/start/held_data.h"
+#include "rank/train.h"
 #include "record/run_directory.h"
 #include "record/saves/checkpoint_index.h"
 #include "record/shared_progress.h"
 
 namespace ddp::launch {
-
-// The role of this process in a launch: node 0, which forks its ranks, or one rank that torchrun or srun started. Other
-// nodes follow node 0 (launch/cluster/guest.h).
-struct LaunchRole {
-  const Launch& launch;
-  Nodes* nodes = nullptr;  // the other nodes, for node 0; null: this process is one rank
-};
 
 // The locked directory of a run that is about to train, and the run's start.
 struct OpenRun {
@@ -30,6 +24,9 @@ struct OpenRun {
   Start start;
   bool resumed = false;      // continues in an existing directory
   std::string changes = {};  // to the experiment since then, as in rank::TrainRequest
+
+  // Tells a rank.
+  void tell(rank::Task& task, rank::TrainRequest& request) const;
 };
 
 // A run to train: what, from where, and into which directory. Every command starts its runs with it.
@@ -50,10 +47,11 @@ struct Run {
   std::function<void(const record::RunProgress&)> watch = {};  // receives the progress a few times a second
 };
 
-// Trains in this role, and writes config.toml and summary.json. Node 0 forks its ranks, watches all ranks to their end,
-// and restarts them after a failure if the launch allows it. Returns the program's exit code: 0 done, 1 failed,
-// 128 + n stopped by signal n after saving.
-int train(Run run, const LaunchRole& role);
+// Trains, and writes config.toml and summary.json. `nodes`: the other nodes, if this process is node 0: it forks its
+// ranks, watches all ranks to their end, and restarts them after a failure if the launch allows it. Null: this process
+// is one rank that torchrun or srun started. Returns the program's exit code: 0 done, 1 failed, 128 + n stopped by
+// signal n after saving.
+int train(Run run, Nodes* nodes);
 
 // The same as one rank that torchrun or srun started: this process. It has no parent process of ddp-exp, so it handles
 // signals itself and prints on its own stderr. Rank 0 writes the results.

@@ -14,25 +14,11 @@ constexpr std::size_t kLongestFrame = 160;
 
 constexpr std::size_t kMost = 4;
 
-}  // namespace
-
-NativeStack::NativeStack(pid_t pid)
-    : gdb_({"gdb", "-nx", "-batch", "-iex", "set auto-load off", "-iex", "set debuginfod enabled off", "-ex",
-            "set width 0", "-ex", "set print frame-arguments none", "-ex", "thread apply all bt 20", "-p",
-            std::to_string(pid)}) {}
-
-bool NativeStack::read() {
-  const bool more = gdb_.read();
-  ended_ = !more;
-  return more;
-}
-
-bool NativeStack::over() const { return ended_ || Clock::now() - begun_ > kPatience; }
-
-std::string NativeStack::main_thread() const {
-  const auto at = text().find("\nThread 1 ");
+// Returns the first frames of the main thread from gdb's output, one line each; "": none.
+std::string main_thread(const std::string& output) {
+  const auto at = output.find("\nThread 1 ");
   if (at == std::string::npos) return "";
-  std::istringstream lines(text().substr(at + 1));
+  std::istringstream lines(output.substr(at + 1));
   std::string frames;
   std::string line;
   std::getline(lines, line);
@@ -46,37 +32,49 @@ std::string NativeStack::main_thread() const {
   return frames;
 }
 
-std::shared_ptr<NativeStack> HungStacks::ask(int rank, pid_t pid, const std::string& log) {
+}  // namespace
+
+HungStacks::Asked::Asked(int number, pid_t pid, std::string file)
+    : rank(number),
+      log(std::move(file)),
+      gdb({"gdb", "-nx", "-batch", "-iex", "set auto-load off", "-iex", "set debuginfod enabled off", "-ex",
+           "set width 0", "-ex", "set print frame-arguments none", "-ex", "thread apply all bt 20", "-p",
+           std::to_string(pid)}) {}
+
+Program* HungStacks::ask(int rank, pid_t pid, const std::string& log) {
   if (asked_.size() == kMost) return nullptr;
-  asked_.push_back({.rank = rank, .log = log, .stack = std::make_shared<NativeStack>(pid)});
-  return asked_.back().stack;
+  return &asked_.emplace_back(rank, pid, log).gdb;
 }
 
 bool HungStacks::waiting() const {
-  return std::any_of(asked_.begin(), asked_.end(), [](const Asked& asked) { return !asked.stack->over(); });
+  const auto now = std::chrono::steady_clock::now();
+  return std::any_of(asked_.begin(), asked_.end(),
+                     [now](const Asked& asked) { return asked.gdb.runs() && now - asked.begun <= kPatience; });
 }
 
 std::vector<std::string> HungStacks::keep(const std::function<void(const std::string&)>& print) {
   std::vector<std::string> all;
-  for (const auto& [rank, log, stack] : asked_) {
-    const std::string frames = stack->main_thread();
+  for (const Asked& asked : asked_) {
+    const std::string& log = asked.log;
+    const std::string& text = asked.gdb.text();
+    const std::string frames = main_thread(text);
     if (frames.empty()) continue;
-    all.push_back("rank " + std::to_string(rank) + " is in" + (log.empty() ? "" : " (all threads: its log)") + frames);
+    all.push_back("rank " + std::to_string(asked.rank) + " is in" + (log.empty() ? "" : " (all threads: its log)") +
+                  frames);
     // Without a log here, the log is on another machine, which may have ended by now.
     if (log.empty()) {
       print(all.back());
       continue;
     }
     const FileDescriptor file(open(log.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
-    if (file) write_all(file.get(), stack->text().data(), stack->text().size(), log);
+    if (file) write_all(file.get(), text.data(), text.size(), log);
   }
   drop();
   return all;
 }
 
 void HungStacks::drop() {
-  for (const Asked& asked : asked_) asked.stack->end();
-  asked_.clear();
+  for (Asked& asked : asked_) asked.gdb.end();
 }
 
 }  // namespace ddp::launch

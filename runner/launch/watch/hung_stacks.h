@@ -1,8 +1,8 @@
 #pragma once
 
 #include <chrono>
+#include <deque>
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,39 +10,13 @@
 
 namespace ddp::launch {
 
-// The stacks of a hanging process's threads, from gdb, if it is installed and permitted. That takes seconds; the
-// process must live that long.
-class NativeStack {
- public:
-  explicit NativeStack(pid_t pid);
-
-  // As for Program.
-  int output() const { return gdb_.output(); }
-  bool read();
-
-  // Ends gdb, which releases the process.
-  void end() { gdb_.end(); }
-
-  // Returns whether gdb is done, or has had enough time.
-  bool over() const;
-  // gdb's whole output; and the first frames of the main thread, one line each, or "".
-  const std::string& text() const { return gdb_.text(); }
-  std::string main_thread() const;
-
- private:
-  using Clock = std::chrono::steady_clock;
-
-  Program gdb_;
-  const Clock::time_point begun_ = Clock::now();
-  bool ended_ = false;
-};
-
-// Asks gdb where ranks hang, before they are killed.
+// The stacks of hanging ranks, from gdb, if it is installed and permitted. That takes seconds; the ranks must live that
+// long.
 class HungStacks {
  public:
   // Starts gdb, for the first few ranks only, since gdb takes much memory and time. `log`: the rank's, if it is a file
-  // of this machine. Returns the stack to read while gdb answers; null if gdb is not asked.
-  std::shared_ptr<NativeStack> ask(int rank, pid_t pid, const std::string& log);
+  // of this machine. Returns gdb, whose output is to be read as it comes; null if gdb is not asked.
+  Program* ask(int rank, pid_t pid, const std::string& log);
 
   // Returns whether an answer is pending.
   bool waiting() const;
@@ -54,11 +28,14 @@ class HungStacks {
 
  private:
   struct Asked {
+    Asked(int rank, pid_t pid, std::string log);
+
     int rank;
     std::string log;
-    std::shared_ptr<NativeStack> stack;
+    Program gdb;
+    std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
   };
-  std::vector<Asked> asked_;
+  std::deque<Asked> asked_;
 };
 
 }  // namespace ddp::launch

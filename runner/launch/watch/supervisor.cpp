@@ -180,9 +180,9 @@ void Supervisor::blame(const Blame& found) {
     if (rank.rank == found.failure.rank) outcome_.failure->log = rank.log;
     const bool hangs = std::find(found.hanging.begin(), found.hanging.end(), rank.rank) != found.hanging.end();
     if (!hangs || rank.process.pid <= 0) continue;
-    const auto stack = stacks_.ask(rank.rank, rank.process.pid, rank.file);
-    if (!stack) continue;
-    watch_also(stack->output(), [stack] { return stack->read(); });
+    Program* const gdb = stacks_.ask(rank.rank, rank.process.pid, rank.file);
+    if (gdb == nullptr) continue;
+    watch_also(gdb->output(), [gdb] { return gdb->read(); });
     asked = true;
   }
   if (asked) print_("rank " + std::to_string(found.failure.rank) + " hangs; asking gdb where");

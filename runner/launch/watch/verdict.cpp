@@ -118,6 +118,29 @@ constexpr std::chrono::seconds kAbsence{2};
 constexpr double kAfterCollective = 0.5;
 constexpr double kLongAfterCollective = 10;
 
+// Returns whether no running rank has begun a collective that another rank has not begun. Then none waits, and none
+// will report a timeout.
+bool none_waits(record::SharedProgress& shared) {
+  std::int64_t least = shared.rank(0).collectives;
+  for (int r = 1; r < shared.ranks(); ++r) least = std::min(least, shared.rank(r).collectives.load());
+  for (int r = 0; r < shared.ranks(); ++r) {
+    if (!shared.rank(r).stopped && shared.rank(r).collectives > least) return false;
+  }
+  return true;
+}
+
+// Finds the rank that blocks a group in which no rank makes progress: a stopped rank, else one that is behind, else the
+// first.
+Blame find_hung_rank(record::SharedProgress& shared, const std::vector<int>& ranks, double timeout) {
+  const int culprit = culprits_of(shared, ranks).front();
+  std::string what = "has done nothing for " + seconds(timeout) + " (distributed.timeout): it is " +
+                     place_in_words(shared.rank(culprit));
+  for (const int r : ranks) {
+    if (r != culprit) what += "; nor has rank " + std::to_string(r) + ", " + place_in_words(shared.rank(r));
+  }
+  return {.failure = {.rank = culprit, .what = what, .log = ""}, .hanging = ranks};
+}
+
 }  // namespace
 
 Blame find_late_rank(record::SharedProgress& shared, int waiting, double timeout) {
@@ -142,58 +165,15 @@ Blame find_late_rank(record::SharedProgress& shared, int waiting, double timeout
   return {.failure = {.rank = late.front(), .what = wait + away, .log = ""}, .hanging = late};
 }
 
-bool none_waits(record::SharedProgress& shared) {
-  std::int64_t least = shared.rank(0).collectives;
-  for (int r = 1; r < shared.ranks(); ++r) least = std::min(least, shared.rank(r).collectives.load());
-  for (int r = 0; r < shared.ranks(); ++r) {
-    if (!shared.rank(r).stopped && shared.rank(r).collectives > least) return false;
-  }
-  return true;
-}
-
-Blame find_hung_rank(record::SharedProgress& shared, const std::vector<int>& ranks, double timeout) {
-  const int culprit = culprits_of(shared, ranks).front();
-  std::string what = "has done nothing for " + seconds(timeout) + " (distributed.timeout): it is " +
-                     place_in_words(shared.rank(culprit));
-  for (const int r : ranks) {
-    if (r != culprit) what += "; nor has rank " + std::to_string(r) + ", " + place_in_words(shared.rank(r));
-  }
-  return {.failure = {.rank = culprit, .what = what, .log = ""}, .hanging = ranks};
-}
-
-OomKills::OomKills() : file_(counting_file()) {
-  if (!file_.empty()) before_ = oom_kills(file_).value_or(0);
-}
-
-std::string OomKills::verdict() const {
-  if (file_.empty()) return "; by the kernel's OOM killer? (no cgroup counts them here)";
-  const std::int64_t now = oom_kills(file_).value_or(before_);
-  const std::string counter = "cgroup " + file_.filename().string() + ": oom_kill ";
-  if (now == before_)
-    return ", not by the kernel for lack of memory (" + counter + "is still " + std::to_string(now) +
-           "): another process killed it";
-  return ", by the kernel's OOM killer (" + counter + "went from " + std::to_string(before_) + " to " +
-         std::to_string(now) + ")";
-}
-
-Pulse::Clock::duration Pulse::silence(const std::map<int, pid_t>& ranks) {
-  std::int64_t signs = 0;
-  for (const auto& [rank, pid] : ranks) {
-    const auto& progress = shared_.rank(rank);
-    signs += progress.activity + progress.collectives;
-    // Building a dataset may take long, and has no steps.
-    if (progress.phase == record::Phase::starting) signs += state_of(pid).processor_time;
-  }
-  const auto now = Clock::now();
-  // If this process was stopped (^Z), most likely together with the ranks, that time does not count.
-  const bool absent = now - std::exchange(asked_, now) > kAbsence;
-  if (signs != std::exchange(signs_, signs) || absent) last_ = now;
-  return now - last_;
-}
-
 void note_stopped(record::SharedProgress& shared, const RunningRanks& running) {
   for (const auto& [rank, pid] : running) shared.rank(rank).stopped = state_of(pid).stopped;
 }
+
+Verdict::Verdict(record::SharedProgress& shared, double timeout)
+    : shared_(shared),
+      timeout_(timeout),
+      oom_file_(counting_file()),
+      oom_kills_(oom_file_.empty() ? 0 : oom_kills(oom_file_).value_or(0)) {}
 
 Blame Verdict::blame_ended(const std::vector<EndedRank>& ended, const RunningRanks& running) {
   // A rank that only lost another rank is an effect; the cause was killed, or failed by itself.
@@ -213,13 +193,42 @@ Blame Verdict::blame_ended(const std::vector<EndedRank>& ended, const RunningRan
 }
 
 std::optional<Blame> Verdict::blame_silent(const RunningRanks& running) {
-  const std::chrono::duration<double> silence = pulse_.silence(running);
-  if (silence.count() < timeout_ + kAfterCollective) return {};
+  const std::chrono::duration<double> quiet = silence(running);
+  if (quiet.count() < timeout_ + kAfterCollective) return {};
   note_stopped(shared_, running);
-  if (!none_waits(shared_) && silence.count() < timeout_ + kLongAfterCollective) return {};
+  if (!none_waits(shared_) && quiet.count() < timeout_ + kLongAfterCollective) return {};
   std::vector<int> ranks;
   for (const auto& [rank, pid] : running) ranks.push_back(rank);
   return find_hung_rank(shared_, ranks, timeout_);
+}
+
+// Returns the time since the last activity of these ranks, even if no collective waits for them: a phase, a batch or a
+// collective that began, or a piece that was saved; while a rank starts, any processor time.
+Verdict::Clock::duration Verdict::silence(const RunningRanks& running) {
+  std::int64_t signs = 0;
+  for (const auto& [rank, pid] : running) {
+    const auto& progress = shared_.rank(rank);
+    signs += progress.activity + progress.collectives;
+    // Building a dataset may take long, and has no steps.
+    if (progress.phase == record::Phase::starting) signs += state_of(pid).processor_time;
+  }
+  const auto now = Clock::now();
+  // If this process was stopped (^Z), most likely together with the ranks, that time does not count.
+  const bool absent = now - std::exchange(asked_, now) > kAbsence;
+  if (signs != std::exchange(signs_, signs) || absent) last_sign_ = now;
+  return now - last_sign_;
+}
+
+// Describes whether the kernel sent a rank's SIGKILL, with the evidence, or without any.
+std::string Verdict::who_killed() const {
+  if (oom_file_.empty()) return "; by the kernel's OOM killer? (no cgroup counts them here)";
+  const std::int64_t now = oom_kills(oom_file_).value_or(oom_kills_);
+  const std::string counter = "cgroup " + oom_file_.filename().string() + ": oom_kill ";
+  if (now == oom_kills_)
+    return ", not by the kernel for lack of memory (" + counter + "is still " + std::to_string(now) +
+           "): another process killed it";
+  return ", by the kernel's OOM killer (" + counter + "went from " + std::to_string(oom_kills_) + " to " +
+         std::to_string(now) + ")";
 }
 
 std::string Verdict::describe(const EndedRank& ended) const {
@@ -233,7 +242,7 @@ std::string Verdict::describe(const EndedRank& ended) const {
     if (const std::string limit = cpu_time_limit(signal, ended.used); !limit.empty()) {
       return killed + place + ": " + limit;
     }
-    return killed + place + (signal == SIGKILL ? oom_kills_.verdict() : "");
+    return killed + place + (signal == SIGKILL ? who_killed() : "");
   }
   return "exited with code " + std::to_string(WEXITSTATUS(ended.status)) + place;
 }
