@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cctype>
 #include <csignal>
 #include <cstring>
 #include <exception>
@@ -21,6 +20,7 @@
 #include "config/text/source.h"
 #include "launch/library/libtorch.h"
 #include "launch/process/stop_signals.h"
+#include "report/text/words.h"
 
 namespace ddp::commands {
 namespace {
@@ -32,7 +32,7 @@ std::multimap<int, AddVerb>& verbs() {
 
 // Every command takes --results, so the same options fit all of them; some ignore it.
 void accept_results_everywhere(const CLI::App& app, std::string& unused) {
-  for (const CLI::App* known : app.get_subcommands([](const CLI::App*) { return true; })) {
+  for (const CLI::App* known : commands_of(app)) {
     CLI::App* verb = app.get_subcommand(known->get_name());
     if (verb->get_option_no_throw("--results") != nullptr) continue;
     verb->add_option("--results", unused, "results folder; ignored by this command")->group("");
@@ -65,10 +65,6 @@ Named with_aliases(const std::string& name) {
   return {.name = name, .aliases = known == kAliases.end() ? std::vector<std::string>() : known->second};
 }
 
-std::vector<const CLI::App*> commands_of(const CLI::App& app) {
-  return app.get_subcommands([](const CLI::App*) { return true; });
-}
-
 std::string usage_line(const CLI::App& verb) { return "usage: " + usage_of(verb); }
 
 std::string usage_and_example(const CLI::App& verb) {
@@ -76,18 +72,13 @@ std::string usage_and_example(const CLI::App& verb) {
   return usage_line(verb) + (examples.empty() ? "" : "\n  such as: " + own_command(examples.front()));
 }
 
-bool is_part_of_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_'; }
-
 // Returns the option that CLI11's text names: the longest name in it.
 const CLI::Option* option_in(const CLI::App& verb, const std::string& text) {
   const CLI::Option* found = nullptr;
   std::size_t longest = 0;
   for (const CLI::Option* option : verb.get_options()) {
     for (const std::string& name : {option->get_name(), option->get_name(true)}) {
-      const std::size_t at = text.find(name);
-      if (name.size() <= longest || at == std::string::npos) continue;
-      const std::size_t end = at + name.size();
-      if ((at > 0 && is_part_of_name(text[at - 1])) || (end < text.size() && is_part_of_name(text[end]))) continue;
+      if (name.size() <= longest || text.find(name) == std::string::npos) continue;
       found = option;
       longest = name.size();
     }
@@ -97,18 +88,14 @@ const CLI::Option* option_in(const CLI::App& verb, const std::string& text) {
 
 std::string name_of_option(const CLI::Option& option) { return option_names(option).back(); }
 
-// Returns "it is an option of `run` and `resume`" for an option of other commands; empty: no command has it.
+// Returns "it is an option of `run`, `resume`" for an option of other commands; empty: no command has it.
 std::string commands_with(const CLI::App& verb, const std::string& option) {
   std::vector<std::string> names;
   for (const CLI::App* other : commands_of(*verb.get_parent())) {
     const CLI::Option* const same = other->get_option_no_throw(option);
     if (same != nullptr && !same->get_group().empty()) names.push_back("`" + other->get_name() + "`");
   }
-  std::string text;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
-  }
-  return text.empty() ? "" : "it is an option of " + text;
+  return names.empty() ? "" : "it is an option of " + report::joined(names);
 }
 
 // "did you mean --set epochs=…?" for an option that names a key of the experiment; empty: it names none.
@@ -152,35 +139,29 @@ Error missing_argument(const CLI::App& verb) {
 }
 
 Error missing_verb(const CLI::App& app) {
-  std::string names;
-  for (const CLI::App* verb : commands_of(app)) names += (names.empty() ? "" : ", ") + verb->get_name();
+  std::vector<std::string> names;
+  for (const CLI::App* verb : commands_of(app)) names.push_back(verb->get_name());
   return usage_error("the command is missing", "",
-                     "commands: " + names + "\n  such as: " + own_command(examples_of("run").front()));
-}
-
-// Returns `"1", "2"`.
-std::string values_in_words(const CLI::Option& option) {
-  std::string text;
-  for (const std::string& value : option.results()) text += (text.empty() ? "" : ", ") + config::in_quotes(value);
-  return text;
+                     "commands: " + report::joined(names) + "\n  such as: " + own_command(examples_of("run").front()));
 }
 
 // Returns the error for a wrong number of values.
 Error wrong_count(const CLI::App& verb, const CLI::Option& option) {
   const std::string name = name_of_option(option);
-  const std::string& doc = option.get_description();
+  const std::string given = std::to_string(option.count());
   if (option.get_items_expected_max() == 0) {
-    return usage_error(name + " takes no value: " + doc, verb.get_name(), "give " + name + " alone");
+    return usage_error(name + " takes no value: " + option.get_description(), verb.get_name());
   }
-  if (option.nonpositional() && option.count() > static_cast<std::size_t>(option.get_items_expected_max())) {
-    const std::string times = option.count() == 2 ? "twice" : std::to_string(option.count()) + " times";
-    return usage_error(name + " is given " + times + ": " + values_in_words(option), verb.get_name(), "give it once");
+  if (!option.nonpositional()) {
+    const std::string needed = std::to_string(option.get_items_expected_min());
+    return usage_error("needs " + needed + " values of " + name + ", not " + given, verb.get_name(),
+                       usage_and_example(verb));
   }
-  if (option.nonpositional())
-    return usage_error(name + " needs " + accepted_by(option) + ": " + doc, verb.get_name(), usage_and_example(verb));
-  const std::string count = std::to_string(option.get_items_expected_min());
-  return usage_error("needs " + count + " values of " + name + ", not " + std::to_string(option.count()),
-                     verb.get_name(), usage_and_example(verb));
+  if (option.count() == 0) {
+    return usage_error(name + " needs " + accepted_by(option) + ": " + option.get_description(), verb.get_name(),
+                       usage_and_example(verb));
+  }
+  return usage_error(name + " is given " + given + " times", verb.get_name(), "give it once");
 }
 
 Error wrong_value(const CLI::App& verb, const CLI::Option& option) {
@@ -191,48 +172,37 @@ Error wrong_value(const CLI::App& verb, const CLI::Option& option) {
                      name + ": " + option.get_description());
 }
 
-Error excluded(const CLI::App& verb, const CLI::Option& option) {
-  for (const CLI::Option* other : option.get_excludes()) {
-    if (other->count() == 0) continue;
-    const std::string a = name_of_option(option);
-    const std::string b = name_of_option(*other);
-    return usage_error(a + " and " + b + " do not go together", verb.get_name(), "give one of them");
-  }
-  return usage_error(name_of_option(option) + " does not go with the rest", verb.get_name(), usage_line(verb));
-}
-
 // Returns the error of a refused command line, in the form of all other errors.
 Error wrong_line(const CLI::App& app, const CLI::ParseError& error) {
   const auto given = app.get_subcommands();
-  if (given.empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) return missing_verb(app);
+  const bool misses = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+  if (given.empty() && misses) return missing_verb(app);
   const CLI::App& verb = given.empty() ? app : *given.front();
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) return too_much(verb);
-  // An unknown option explains why something else is missing: "--config=x.toml" in place of FILE.
   const std::vector<std::string> rest = verb.remaining();
+  // An unknown option explains why something else is missing: "--config=x.toml" in place of FILE.
   const bool has_unknown =
       std::any_of(rest.begin(), rest.end(), [](const auto& word) { return word.starts_with("-"); });
-  if (has_unknown && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) return too_much(verb);
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr || (misses && has_unknown)) return too_much(verb);
+  if (misses) return missing_argument(verb);
   const CLI::Option* option = option_in(verb, error.what());
-  const bool is_mismatch = dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr;
-  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) return missing_argument(verb);
-  if (option == nullptr) return usage_error(error.what(), verb.get_name(), usage_line(verb));
-  if (is_mismatch) return wrong_count(verb, *option);
-  if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr) return excluded(verb, *option);
-  return wrong_value(verb, *option);
+  if (option == nullptr || dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr) {
+    return usage_error(error.what(), verb.get_name(), usage_line(verb));
+  }
+  return dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr ? wrong_count(verb, *option)
+                                                                       : wrong_value(verb, *option);
 }
 
 // Throws ddp::Error (usage) if the first word is no command.
 void require_known_verb(const CLI::App& app, const std::string& word) {
   if (word.starts_with("-")) {
     if (app.get_option_no_throw(word) != nullptr) return;
-    if (word == "-v" || word == "-V")
-      throw usage_error("there is no option " + config::in_quotes(word), "", "--version");
     for (const CLI::App* verb : commands_of(app)) {
       if (verb->get_option_no_throw(word.substr(0, word.find('='))) == nullptr) continue;
       throw usage_error("the command is missing before " + config::in_quotes(word), "", usage_line(app));
     }
-    throw usage_error("there is no option " + config::in_quotes(word), "",
-                      config::suggestion(word, {"--help", "--version"}, "options without a command"));
+    throw usage_error(
+        "there is no option " + config::in_quotes(word), "",
+        config::hint_of_name(word, {{"--help"}, {"--version", {"-v", "-V"}}}, "options without a command"));
   }
   std::vector<Named> known;
   for (const CLI::App* verb : commands_of(app)) {

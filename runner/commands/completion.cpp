@@ -22,14 +22,11 @@ std::vector<std::string> sort_keys(const std::vector<std::string>& words) {
   return report::row_keys(config::metric_names(config::Components::installed()));
 }
 
-void add_completion(CLI::App& app, int& exit_code) {
+void add_completion(CLI::App& app, int&) {
   CLI::App* verb = app.add_subcommand("completion", "print the script for a shell's tab completion");
   auto shell = std::make_shared<std::string>();
   verb->add_option("SHELL", *shell, "bash, zsh or fish")->required();
-  verb->callback([shell, &exit_code] {
-    std::cout << completion::shell_script(*shell, paths::program());
-    exit_code = 0;
-  });
+  verb->callback([shell] { std::cout << completion::shell_script(*shell, paths::program()); });
 }
 
 const bool completion_registered = register_verb(170, add_completion);

@@ -8,11 +8,12 @@
 #include "base/error.h"
 #include "commands/commands.h"
 #include "config/check/check.h"
-#include "config/suggest.h"
 #include "config/components.h"
 #include "config/output.h"
+#include "config/suggest.h"
 #include "config/text/source.h"
 #include "report/text/table.h"
+#include "report/text/words.h"
 
 namespace ddp::commands {
 namespace {
@@ -22,21 +23,24 @@ std::string default_of(const config::Option& option) {
   return option.default_value.is_null() ? "" : "= " + option.default_value.dump();
 }
 
-void print(const config::Spec& spec, std::ostream& out) {
-  out << spec.name << (spec.doc.empty() ? "" : ": " + spec.doc) << "\n";
+void print_options(const config::Spec& spec, const std::string& indent) {
   report::Table options;
   for (const config::Option& option : spec.options) {
     options.row({option.name, default_of(option), config::expected(option), option.doc});
   }
-  options.print(out, {}, "    ");
+  options.print(std::cout, {}, indent);
+}
+
+void print(const config::Spec& spec) {
+  const auto name_and_doc = [](const config::Spec& of) {
+    return of.name + (of.doc.empty() ? "" : ": " + of.doc) + "\n";
+  };
+  std::cout << name_and_doc(spec);
+  print_options(spec, "    ");
   for (const config::Option& option : spec.options) {
     for (const config::Spec& variant : option.variants) {
-      out << "      type " << variant.name << (variant.doc.empty() ? "" : ": " + variant.doc) << "\n";
-      report::Table arguments;
-      for (const config::Option& argument : variant.options) {
-        arguments.row({argument.name, default_of(argument), config::expected(argument), argument.doc});
-      }
-      arguments.print(out, {}, "          ");
+      std::cout << "      type " << name_and_doc(variant);
+      print_options(variant, "          ");
     }
   }
 }
@@ -54,55 +58,45 @@ struct ComponentsOutput {
 constexpr char kModels[] = "models";
 constexpr char kDatasets[] = "datasets";
 
-template <const char* Verb>
-config::Value components_schema() {
-  return config::output_schema<ComponentsOutput<Verb>>(Verb + std::string(" --json"));
-}
-
 // `only`: the name of one component; empty: all.
 template <const char* Verb>
 void list(const std::string& kind, const std::string& only, bool json) {
   const config::Components components = config::Components::installed();
-  std::vector<std::string> names;
-  for (const auto& [name, spec] : components.of(kind)) names.push_back(name);
-  if (!only.empty() && components.find(kind, only) == nullptr) {
+  const auto& specs = components.of(kind);
+  if (!only.empty() && !specs.contains(only)) {
     throw usage_error("there is no " + kind + " " + config::in_quotes(only), Verb,
-                      config::suggestion(only, names, "every " + kind));
+                      config::hint_of_name(only, config::named(specs), "every " + kind));
   }
   ComponentsOutput<Verb> all;
-  for (const auto& [name, spec] : components.of(kind)) {
-    if (!only.empty() && name != only) continue;
-    if (json) {
-      all.specs.push_back(spec);
-    } else {
-      print(spec, std::cout);
-    }
+  for (const auto& [name, spec] : specs) {
+    if (only.empty() || name == only) all.specs.push_back(spec);
   }
-  if (json) std::cout << config::written(all).dump(2) << "\n";
+  if (json) return report::print_json(config::written(all), std::cout);
+  for (const config::Spec& spec : all.specs) print(spec);
 }
 
 template <const char* Verb>
-void add_list(CLI::App& app, int& exit_code, const std::string& kind) {
+bool register_list(int place, AddVerb add) {
+  return register_verb(place, add) && register_schema(Verb, [] {
+           return config::output_schema<ComponentsOutput<Verb>>(Verb + std::string(" --json"));
+         });
+}
+
+template <const char* Verb>
+void add_list(CLI::App& app, const std::string& kind) {
   const std::string verb_name = Verb;
   CLI::App* verb = app.add_subcommand(verb_name, "list the " + verb_name + " of experiment files, with their options");
   auto json = std::make_shared<bool>(false);
   auto only = std::make_shared<std::string>();
   verb->add_option("NAME", *only, "the only " + kind + " to print; default: all");
   verb->add_flag("--json", *json, "print JSON");
-  verb->callback([json, only, kind, &exit_code] {
-    list<Verb>(kind, *only, *json);
-    exit_code = 0;
-  });
+  verb->callback([json, only, kind] { list<Verb>(kind, *only, *json); });
 }
 
-void add_models(CLI::App& app, int& exit_code) { add_list<kModels>(app, exit_code, "model"); }
-
-const bool models_registered = register_verb(110, add_models) && register_schema(kModels, components_schema<kModels>);
-
-void add_datasets(CLI::App& app, int& exit_code) { add_list<kDatasets>(app, exit_code, "dataset"); }
-
+const bool models_registered =
+    register_list<kModels>(110, [](CLI::App& app, int&) { add_list<kModels>(app, "model"); });
 const bool datasets_registered =
-    register_verb(120, add_datasets) && register_schema(kDatasets, components_schema<kDatasets>);
+    register_list<kDatasets>(120, [](CLI::App& app, int&) { add_list<kDatasets>(app, "dataset"); });
 
 }  // namespace
 

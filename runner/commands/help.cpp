@@ -5,7 +5,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -14,6 +13,7 @@
 #include "commands/commands.h"
 #include "launch/library/libtorch.h"
 #include "report/text/table.h"
+#include "report/text/words.h"
 
 namespace ddp::commands {
 
@@ -30,13 +30,19 @@ const std::map<std::string, std::string> kTexts = {
 // Returns the limits of a value, which CLI11 writes behind the colon: "INT:INT in [1 - 100]".
 std::string limits_of(const std::string& type) {
   const std::size_t at = type.find(" in [");
-  if (at == std::string::npos) return type.find("POSITIVE") == std::string::npos ? "" : "above 0";
+  if (type.find("POSITIVE") != std::string::npos) return "above 0";
+  if (type.find("NONNEGATIVE") != std::string::npos) return "at least 0";
+  if (at == std::string::npos) return "";
   std::string limits = type.substr(at + 5, type.size() - at - 6);
   if (const std::size_t dash = limits.find(" - "); dash != std::string::npos) limits.replace(dash, 3, " to ");
   return "from " + limits;
 }
 
 }  // namespace
+
+std::vector<const CLI::App*> commands_of(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
 
 std::vector<std::string> option_names(const CLI::Option& option) {
   std::vector<std::string> names;
@@ -48,34 +54,12 @@ std::vector<std::string> option_names(const CLI::Option& option) {
   return names;
 }
 
-std::string option_value(const CLI::Option& option) {
-  if (option.get_positional() || option.get_items_expected_max() == 0) return "";
-  const std::string given = option.get_type_name();
-  const std::string type = given.substr(0, given.find(':'));
-  if (type == "INT" || type == "UINT") return "N";
-  if (type == "FLOAT") return "NUMBER";
-  const auto known = kTexts.find(option_names(option).back());
-  return type != "TEXT" || known == kTexts.end() ? type : known->second;
-}
-
 std::string accepted_by(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   const std::string limits = limits_of(type);
   const bool is_integer = type.starts_with("INT") || type.starts_with("UINT") || type.starts_with("N");
   const std::string kind = is_integer ? "an integer" : type.starts_with("FLOAT") ? "a number" : "a value";
   return limits.empty() ? kind : kind + " " + limits;
-}
-
-std::string option_text(const CLI::Option& option) {
-  std::vector<std::string> remarks;
-  if (option.get_required() && option.nonpositional()) remarks.push_back("required");
-  if (const std::string limits = limits_of(option.get_type_name()); !limits.empty()) remarks.push_back(limits);
-  if (!option.get_default_str().empty()) remarks.push_back("default: " + option.get_default_str());
-  for (const CLI::Option* other : option.get_excludes()) remarks.push_back("not with " + other->get_name());
-  if (remarks.empty()) return option.get_description();
-  std::string text = option.get_description() + " (";
-  for (std::size_t i = 0; i < remarks.size(); ++i) text += (i == 0 ? "" : "; ") + remarks[i];
-  return text + ")";
 }
 
 std::string usage_of(const CLI::App& verb) {
@@ -129,10 +113,31 @@ namespace {
 constexpr std::size_t kColumns = 80;
 constexpr std::size_t kTextColumn = 26;
 
-// Breaks the text into lines between words. All lines except the first are indented. `used`: columns of the first line.
-std::string wrapped(const std::string& text, std::size_t indent, std::size_t used) {
+// Returns "TEXT"; empty: the option takes no value.
+std::string option_value(const CLI::Option& option) {
+  if (option.get_positional() || option.get_items_expected_max() == 0) return "";
+  const std::string given = option.get_type_name();
+  const std::string type = given.substr(0, given.find(':'));
+  if (type == "INT" || type == "UINT") return "N";
+  if (type == "FLOAT") return "NUMBER";
+  const auto known = kTexts.find(option_names(option).back());
+  return type != "TEXT" || known == kTexts.end() ? type : known->second;
+}
+
+// Returns the option's description, with its limits, its default, and the options that it excludes.
+std::string option_text(const CLI::Option& option) {
+  std::vector<std::string> remarks;
+  if (option.get_required() && option.nonpositional()) remarks.push_back("required");
+  if (const std::string limits = limits_of(option.get_type_name()); !limits.empty()) remarks.push_back(limits);
+  if (!option.get_default_str().empty()) remarks.push_back("default: " + option.get_default_str());
+  for (const CLI::Option* other : option.get_excludes()) remarks.push_back("not with " + other->get_name());
+  return option.get_description() + (remarks.empty() ? "" : " (" + report::joined(remarks, "; ") + ")");
+}
+
+// Breaks the text into lines between words. The first line begins at the same column, and its indent is there.
+std::string wrapped(const std::string& text, std::size_t indent) {
   std::string lines;
-  std::size_t column = used;
+  std::size_t column = indent;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find(' ', begin), text.size());
     const std::string word = text.substr(begin, end - begin);
@@ -155,16 +160,16 @@ std::string wrapped(const std::string& text, std::size_t indent, std::size_t use
 std::string entry(const std::string& name, const std::string& text) {
   std::string line = "  " + name;
   if (line.size() + 2 > kTextColumn)
-    return line + "\n" + std::string(kTextColumn, ' ') + wrapped(text, kTextColumn, kTextColumn);
-  line.resize(kTextColumn, ' ');
-  return line + wrapped(text, kTextColumn, kTextColumn);
+    line += "\n" + std::string(kTextColumn, ' ');
+  else
+    line.resize(kTextColumn, ' ');
+  return line + wrapped(text, kTextColumn);
 }
 
 class Help : public CLI::Formatter {
  public:
-  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
-    static_cast<void>(name);
-    std::string text = wrapped(app->get_description(), 0, 0) + "\nUsage: " + wrapped(usage_of(*app), 7, 7) +
+  std::string make_help(const CLI::App* app, std::string, CLI::AppFormatMode mode) const override {
+    std::string text = wrapped(app->get_description(), 0) + "\nUsage: " + wrapped(usage_of(*app), 7) +
                        make_positionals(app) + make_groups(app, mode) + make_subcommands(app, mode) + make_footer(app);
     // The parser also writes an empty line after each group.
     for (std::size_t at = 0; (at = text.find("\n\n\n", at)) != std::string::npos;) text.erase(at, 1);
@@ -172,14 +177,12 @@ class Help : public CLI::Formatter {
   }
   std::string make_group(std::string group, bool is_positional,
                          std::vector<const CLI::Option*> options) const override {
-    std::string text = "\n" + wrapped(group + ":", 0, 0);
+    std::string text = "\n" + wrapped(group + ":", 0);
     for (const CLI::Option* option : options) text += make_option(option, is_positional);
     return text;
   }
-  std::string make_option(const CLI::Option* option, bool is_positional) const override {
-    static_cast<void>(is_positional);
-    std::string heading;
-    for (const std::string& name : option_names(*option)) heading += (heading.empty() ? "" : ", ") + name;
+  std::string make_option(const CLI::Option* option, bool) const override {
+    std::string heading = report::joined(option_names(*option));
     if (const std::string value = option_value(*option); !value.empty()) heading += " " + value;
     return entry(heading, option_text(*option));
   }
@@ -187,7 +190,7 @@ class Help : public CLI::Formatter {
     return entry(verb->get_name(), verb->get_description());
   }
   std::string make_footer(const CLI::App* app) const override {
-    if (app->get_parent() == nullptr) return "\n" + wrapped(app->get_footer(), 0, 0);
+    if (app->get_parent() == nullptr) return "\n" + wrapped(app->get_footer(), 0);
     std::string text;
     for (const std::string& example : examples_of(app->get_name())) {
       text += (text.empty() ? "\nExamples:\n" : "") + std::string("  ") + own_command(example) + "\n";
@@ -202,7 +205,7 @@ void give_help(CLI::App& app) {
   const auto help = std::make_shared<Help>();
   help->label("Positionals", "Arguments");
   app.formatter(help);
-  for (const CLI::App* known : std::as_const(app).get_subcommands([](const CLI::App*) { return true; })) {
+  for (const CLI::App* known : commands_of(app)) {
     CLI::App* verb = app.get_subcommand(known->get_name());
     verb->formatter(help);
     verb->group("Commands");
@@ -215,15 +218,9 @@ namespace {
 std::string for_troff(const std::string& text) {
   std::string plain;
   for (const char c : text) {
-    const bool begins_line = plain.empty() || plain.back() == '\n';
-    if (begins_line && (c == '.' || c == '\'')) plain += "\\&";
-    if (c == '\\') {
-      plain += "\\e";
-    } else if (c == '-') {
-      plain += "\\-";
-    } else {
-      plain += c;
-    }
+    if ((plain.empty() || plain.back() == '\n') && (c == '.' || c == '\'')) plain += "\\&";
+    if (c == '\\' || c == '-') plain += '\\';
+    plain += c == '\\' ? 'e' : c;
   }
   return plain;
 }
@@ -246,26 +243,23 @@ std::string in_italics(const std::string& text) { return "\\fI" + for_troff(text
 
 // "-o, --output TEXT".
 std::string option_heading(const CLI::Option& option) {
-  std::string heading;
-  for (const std::string& name : option_names(option)) heading += (heading.empty() ? "" : ", ") + in_bold(name);
+  std::vector<std::string> names;
+  for (const std::string& name : option_names(option)) names.push_back(in_bold(name));
+  std::string heading = report::joined(names);
   if (const std::string value = option_value(option); !value.empty()) heading += " " + in_italics(value);
   return heading + (option.get_expected_max() > 1 ? " ..." : "");
 }
 
-void print_options(const CLI::App& app, const std::string& group) {
-  for (const CLI::Option* option : app.get_options()) {
-    // Each command has --help; the page describes it once.
-    const bool repeated = app.get_parent() != nullptr && option == app.get_help_ptr();
-    if (option->get_group() != group || repeated) continue;
-    std::cout << ".TP\n" << option_heading(*option) << "\n" << paragraph(option_text(*option)) << "\n";
-  }
-}
-
-void print_all_options(const CLI::App& app) {
+void print_options(const CLI::App& app) {
   for (const std::string& group : app.get_groups()) {
     if (group.empty()) continue;  // hidden
     if (group != "Options") std::cout << ".PP\n" << paragraph(group + ":") << "\n";
-    print_options(app, group);
+    for (const CLI::Option* option : app.get_options()) {
+      // Each command has --help; the page describes it once.
+      const bool repeated = app.get_parent() != nullptr && option == app.get_help_ptr();
+      if (option->get_group() != group || repeated) continue;
+      std::cout << ".TP\n" << option_heading(*option) << "\n" << paragraph(option_text(*option)) << "\n";
+    }
   }
 }
 
@@ -278,7 +272,7 @@ void print_verb(const CLI::App& verb) {
     std::cout << " " << (option->get_required() ? name : "[" + name + "]");
   }
   std::cout << "\n.PP\n" << paragraph(verb.get_description()) << "\n";
-  print_all_options(verb);
+  print_options(verb);
   for (const std::string& example : examples_of(verb.get_name())) {
     std::cout << ".PP\n.EX\n" << for_troff("ddp-exp " + example) << "\n.EE\n";
   }
@@ -297,9 +291,9 @@ void print_manual(const CLI::App& app, const std::string& date) {
             << ".SH SYNOPSIS\n"
             << in_bold(name) << " " << in_italics("command") << " [" << in_italics("options") << "]\n"
             << ".SH OPTIONS\n";
-  print_all_options(app);
+  print_options(app);
   std::cout << ".SH COMMANDS\n";
-  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) print_verb(*verb);
+  for (const CLI::App* verb : commands_of(app)) print_verb(*verb);
   std::cout << ".SH EXIT STATUS\n" << paragraph(app.get_footer()) << "\n";
 }
 

@@ -12,8 +12,8 @@
 #include "base/error.h"
 #include "base/own_command.h"
 #include "commands/commands.h"
-#include "config/suggest.h"
 #include "config/components.h"
+#include "config/suggest.h"
 #include "record/file/atomic_file.h"
 
 namespace ddp::commands {
@@ -59,23 +59,21 @@ std::string filled(const std::string& file, const std::string& name) {
 
 // The name appears in C++ and in file names.
 void require_new_name(const std::string& kind, const std::string& name) {
-  const auto fits = [](unsigned char c) { return std::islower(c) != 0 || std::isdigit(c) != 0 || c == '_'; };
-  if (!std::all_of(name.begin(), name.end(), fits) || name.empty() ||
-      std::islower(static_cast<unsigned char>(name.front())) == 0) {
+  const std::string letters = "abcdefghijklmnopqrstuvwxyz";
+  if (name.find_first_not_of(letters + "0123456789_") != std::string::npos || name.find_first_of(letters) != 0) {
     throw usage_error(config::in_quotes(name) + " cannot be the name of a " + kind, "",
                       "use lower-case letters, digits and \"_\", with a letter first: my_" + kind);
   }
-  const auto components = config::Components::installed();
-  if (components.find(kind, name) != nullptr) {
-    throw usage_error("ddp-exp already has a " + kind + " called " + config::in_quotes(name) + "", "",
+  if (config::Components::installed().find(kind, name) != nullptr) {
+    throw usage_error("ddp-exp already has a " + kind + " called " + config::in_quotes(name), "",
                       "choose another name: my_" + name);
   }
 }
 
-// Throws ddp::Error (usage) if there is no such template.
-void require_kind(const std::string& kind) {
+// Refuses a kind without a template, as a check of CLI11, which comes before the search for missing words.
+std::string require_kind(const std::string& kind) {
   const std::vector<std::string> kinds = template_kinds();
-  if (std::find(kinds.begin(), kinds.end(), kind) != kinds.end()) return;
+  if (std::find(kinds.begin(), kinds.end(), kind) != kinds.end()) return "";
   throw usage_error("no template for " + config::in_quotes(kind), "", config::suggestion(kind, kinds, "kinds"));
 }
 
@@ -97,7 +95,7 @@ void write_new(const std::string& kind, const std::string& name) {
             << "to train it: " << own_command("run " + name + ".toml") << "\n";
 }
 
-void add_new(CLI::App& app, int& exit_code) {
+void add_new(CLI::App& app, int&) {
   struct Options {
     std::string kind;
     std::string name;
@@ -105,20 +103,9 @@ void add_new(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<Options>();
   CLI::App* verb =
       app.add_subcommand("new", "write the C++ template of a model, dataset or metric, with an experiment");
-  // A check of the word comes before the search for missing words.
-  verb->add_option("KIND", o->kind, "model, dataset or metric")
-      ->required()
-      ->check(CLI::Validator(
-          [](std::string& kind) {
-            require_kind(kind);
-            return std::string();
-          },
-          ""));
+  verb->add_option("KIND", o->kind, "model, dataset or metric")->required()->check(require_kind);
   verb->add_option("NAME", o->name, "name of the component and of its files")->required();
-  verb->callback([o, &exit_code] {
-    write_new(o->kind, o->name);
-    exit_code = 0;
-  });
+  verb->callback([o] { write_new(o->kind, o->name); });
 }
 
 const bool new_registered = register_verb(105, add_new);

@@ -23,16 +23,28 @@ void add_sets(CLI::App& verb, std::vector<std::string>& sets, const std::string&
       ->allow_extra_args(false);
 }
 
-void add_name(CLI::App& verb, std::string& name, const std::string& doc) {
-  verb.add_option("--name", name, doc)->each([](const std::string& given) {
-    if (given.empty()) throw usage_error("\"\" cannot be the name of an experiment", "--name", "leave --name out");
+namespace {
+
+// An empty text is refused, not taken as none.
+void refuse_empty(CLI::Option* option, const std::string& what, const std::string& hint = "leave it out") {
+  option->each([name = option->get_name(), what, hint](const std::string& given) {
+    if (given.empty()) throw usage_error("\"\" cannot be " + what, name, hint);
   });
 }
 
+}  // namespace
+
+void add_name(CLI::App& verb, std::string& name, const std::string& doc) {
+  refuse_empty(verb.add_option("--name", name, doc), "the name of an experiment");
+}
+
 void add_run_id(CLI::App& verb, std::string& run_id, const std::string& doc) {
-  verb.add_option("--run-id", run_id, doc)->each([](const std::string& given) {
-    if (given.empty()) throw usage_error("\"\" cannot be a run id", "--run-id", "leave --run-id out");
-  });
+  refuse_empty(verb.add_option("--run-id", run_id, doc), "a run id");
+}
+
+void add_results(CLI::App& verb, std::string& results, const std::string& doc) {
+  refuse_empty(verb.add_option("--results", results, doc)->capture_default_str(), "a results folder",
+               "write --results . for this folder");
 }
 
 std::string as_toml(const std::string& text) {
@@ -46,15 +58,6 @@ std::string with_sets(std::string command, const std::vector<std::string>& sets)
     command += " --set " + shell_word(set.substr(key));
   }
   return command;
-}
-
-void add_results(CLI::App& verb, std::string& results, const std::string& doc) {
-  verb.add_option("--results", results, doc)->capture_default_str()->each([](const std::string& given) {
-    if (given.empty()) {
-      throw usage_error("\"\" cannot be a results folder", "--results",
-                        "leave --results out, or write --results . for this folder");
-    }
-  });
 }
 
 report::Row find_result(const std::filesystem::path& results, const std::string& run) {
@@ -99,20 +102,13 @@ std::string fixed_number(const std::string& text) {
 std::string number_of_ranks(const std::string& text) {
   if (text != "auto" && text != "gpu" && text != "cpu") return text;
   throw usage_error("\"" + text + "\" is not a number of ranks", "--nproc-per-node",
-                    text == "cpu" ? "give a number, such as --nproc-per-node 4"
-                                  : "leave it out: device_pool = \"auto\" gives each GPU a rank");
+                    "leave it out: device_pool = \"auto\" gives each GPU a rank");
 }
 
 void require_meeting_by_c10d(const std::string& backend) {
   if (backend == "c10d" || backend == "static") return;
   throw usage_error("\"" + backend + "\" is no way to meet here", "--rdzv-backend",
-                    "leave it out: nodes meet at --rdzv-endpoint, or --master-addr");
-}
-
-// Accepted because torchrun's command lines have them: nodes meet by their address alone.
-void add_flags_without_effect(CLI::App& verb) {
-  verb.add_option_function<std::string>("--rdzv-backend,--rdzv_backend", require_meeting_by_c10d)->group("");
-  verb.add_option_function<std::string>("--rdzv-id,--rdzv_id", [](const std::string&) {})->group("");
+                    "leave it out: nodes meet at --rdzv-endpoint");
 }
 
 }  // namespace
@@ -132,7 +128,9 @@ void add_launch_flags(CLI::App& verb, launch::LaunchFlags& f) {
   add("--rdzv-endpoint,--rdzv_endpoint", f.rdzv_endpoint, "address and port of node 0: HOST:PORT");
   verb.add_flag("--standalone", f.standalone, "train on one node, even if a launcher started this command")
       ->group(kGroup);
-  add_flags_without_effect(verb);
+  // Accepted because torchrun's command lines have them: nodes meet by their address alone.
+  verb.add_option_function<std::string>("--rdzv-backend,--rdzv_backend", require_meeting_by_c10d)->group("");
+  verb.add_option_function<std::string>("--rdzv-id,--rdzv_id", [](const std::string&) {})->group("");
 }
 
 void add_max_restarts(CLI::App& verb, launch::LaunchFlags& f) {

@@ -10,11 +10,12 @@
 
 #include "base/error.h"
 #include "commands/commands.h"
-#include "config/suggest.h"
 #include "config/load.h"
 #include "config/output.h"
+#include "config/suggest.h"
 #include "record/metrics/event_lines.h"
 #include "record/summary.h"
+#include "report/text/words.h"
 #include "sweep/journal.h"
 #include "sweep/trial_loop.h"
 
@@ -49,21 +50,18 @@ std::vector<std::string> schema_names() {
 
 namespace {
 
-void add_schema(CLI::App& app, int& exit_code) {
+void add_schema(CLI::App& app, int&) {
   CLI::App* verb = app.add_subcommand("schema", "print the JSON Schema of experiment files, or of an output");
   auto what = std::make_shared<std::string>(kExperiment);
-  std::string names;
-  for (const std::string& name : schema_names()) names += (names.empty() ? "" : ", ") + name;
-  verb->add_option("WHAT", *what, names)->capture_default_str();
-  verb->callback([what, &exit_code] {
+  verb->add_option("WHAT", *what, report::joined(schema_names()))->capture_default_str();
+  verb->callback([what] {
     const auto known = schema_names();
     if (std::find(known.begin(), known.end(), *what) == known.end()) {
       throw usage_error("unknown schema " + config::in_quotes(*what), "",
                         config::suggestion(std::filesystem::path(*what).stem(), known, "schemas"));
     }
     const Value schema = *what == kExperiment ? config::schema(config::Components::installed()) : schemas().at(*what)();
-    std::cout << schema.dump(2) << "\n";
-    exit_code = 0;
+    report::print_json(schema, std::cout);
   });
 }
 

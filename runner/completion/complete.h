@@ -5,13 +5,21 @@
 #include <string>
 #include <vector>
 
-#include "completion/candidates.h"
-
 namespace CLI {
 class App;
 }
 
 namespace ddp::completion {
+
+// A candidate for a word of the command line. If it ends in '/', '=' or '.', the word is not complete yet.
+struct Candidate {
+  std::string text;
+  std::string about = {};  // description, for shells that show one
+
+  bool operator==(const Candidate&) const = default;
+};
+
+using Candidates = std::vector<Candidate>;
 
 // The allowed values of commands and options that have a fixed set of them, by command or option.
 using Choices = std::map<std::string, std::vector<std::string>>;

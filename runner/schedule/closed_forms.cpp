@@ -61,6 +61,38 @@ const bool cosine_registered = schedulers().add<CosineOptions>(
       });
     });
 
+struct CosineRestartsOptions : Warmup {
+  config::Value period;
+  std::int64_t mult = 1;
+  double min_lr = 0;
+  void fields(config::Fields& f) {
+    add_run_part(f, "period", "steps to the first restart, or \"10 epochs\" or \"5%\"", period, /*least=*/1,
+                 /*required=*/true);
+    f({.name = "mult", .doc = "factor of the period at each restart", .range = config::between(1, 1e6)}, mult);
+    f({.name = "min_lr", .doc = "lr before each restart", .aliases = {"eta_min"}, .range = config::at_least(0)},
+      min_lr);
+    Warmup::fields(f);
+  }
+};
+
+// Loshchilov and Hutter, SGDR (2017), equation 5; torch.optim.lr_scheduler.CosineAnnealingWarmRestarts.
+const bool cosine_restarts_registered = schedulers().add<CosineRestartsOptions>(
+    "cosine_restarts", "half a cosine from lr to min_lr, repeated",
+    [](const CosineRestartsOptions& o, const Horizon& horizon) {
+      const std::int64_t first = steps_of(o.period, horizon, "period");
+      return with_warmup(o, horizon, [o, first, lr = horizon.lr](std::int64_t since, double) {
+        std::int64_t period = first;
+        if (o.mult == 1) since %= period;
+        while (since >= period) {
+          since -= period;
+          period *= o.mult;
+        }
+        const double progress = static_cast<double>(since) / static_cast<double>(period);
+        return o.min_lr + (lr - o.min_lr) * (1 + std::cos(std::numbers::pi * progress)) / 2;
+      });
+    },
+    {{"aliases", config::Value::array({"CosineAnnealingWarmRestarts"})}});
+
 struct PolynomialOptions : Warmup {
   double power = 1;
   double min_lr = 0;
@@ -129,6 +161,25 @@ const bool multistep_registered = schedulers().add<MultistepOptions>(
       return with_warmup(o, horizon, [=, gamma = o.gamma, lr = horizon.lr](std::int64_t since, double) {
         const auto passed = std::upper_bound(milestones.begin(), milestones.end(), since + warm) - milestones.begin();
         return lr * std::pow(gamma, static_cast<double>(passed));
+      });
+    });
+
+struct WsdOptions : Warmup {
+  config::Value decay = "10%";
+  void fields(config::Fields& f) {
+    add_run_part(f, "decay", "last steps, in which lr falls to 0: steps, \"10 epochs\" or \"5%\"", decay);
+    Warmup::fields(f);
+  }
+};
+
+// Hu et al., MiniCPM (2024): warm-up, stable, decay. In the last k of T steps, step t has lr * (T - t) / k.
+const bool wsd_registered = schedulers().add<WsdOptions>(
+    "wsd", "constant lr, then linear to 0 in the last steps", [](const WsdOptions& o, const Horizon& horizon) {
+      const std::int64_t decay = steps_of(o.decay, horizon, "decay");
+      const std::int64_t warm = o.steps(horizon);
+      return with_warmup(o, horizon, [=](std::int64_t since, double) {
+        const std::int64_t left = std::clamp<std::int64_t>(horizon.steps - (since + warm), 0, decay);
+        return horizon.lr * static_cast<double>(left) / static_cast<double>(decay);
       });
     });
 

@@ -8,19 +8,14 @@
 namespace ddp::search {
 namespace {
 
-struct AshaOptions {
-  std::int64_t trials = 20;
-  std::int64_t seed = 0;
+struct AshaOptions : DrawOptions {
+  AshaOptions() : DrawOptions{.trials = 20} {}
+
   std::int64_t min_epochs = 1;
   std::optional<std::int64_t> max_epochs;
   std::int64_t reduction_factor = 4;
   void fields(config::Fields& f) {
-    f({.name = "trials",
-       .doc = "number of trials that begin",
-       .aliases = {"n_trials", "num_samples"},
-       .range = config::between(1, 100000)},
-      trials);
-    f({.name = "seed", .doc = "seed of the drawn values", .range = config::at_least(0)}, seed);
+    DrawOptions::fields(f);
     f({.name = "min_epochs", .doc = "epochs that every trial trains", .range = config::between(1, 1e9)}, min_epochs);
     f({.name = "max_epochs",
        .doc = "epochs that the best trials train; default: epochs",

@@ -3,17 +3,8 @@
 namespace ddp::search {
 namespace {
 
-struct RandomOptions {
-  std::int64_t trials = 10;
-  std::int64_t seed = 0;
-  void fields(config::Fields& f) {
-    f({.name = "trials",
-       .doc = "number of trials",
-       .aliases = {"n_trials", "num_samples"},
-       .range = config::between(1, 100000)},
-      trials);
-    f({.name = "seed", .doc = "seed of the drawn values", .range = config::at_least(0)}, seed);
-  }
+struct RandomOptions : DrawOptions {
+  RandomOptions() : DrawOptions{.trials = 10} {}
 };
 
 class Random : public InOrder {

@@ -93,6 +93,21 @@ class InOrder : public Search {
   Queue queue_;
 };
 
+// The options of a method that draws values.
+struct DrawOptions {
+  std::int64_t trials = 0;
+  std::int64_t seed = 0;
+
+  void fields(config::Fields& f) {
+    f({.name = "trials",
+       .doc = "number of trials",
+       .aliases = {"n_trials", "num_samples"},
+       .range = config::between(1, 100000)},
+      trials);
+    f({.name = "seed", .doc = "seed of the drawn values", .range = config::at_least(0)}, seed);
+  }
+};
+
 // Draws the values of a trial at random from the space. The same seed gives the same values.
 config::Point draw(const Space& space, std::int64_t seed, int trial);
 

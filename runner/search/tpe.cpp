@@ -14,17 +14,8 @@ constexpr std::size_t kMostGood = 25;
 // Twice Optuna's number: with several parameters the best of 24 is often not near the densest place.
 constexpr int kCandidates = 48;
 
-struct TpeOptions {
-  std::int64_t trials = 60;
-  std::int64_t seed = 0;
-  void fields(config::Fields& f) {
-    f({.name = "trials",
-       .doc = "number of trials",
-       .aliases = {"n_trials", "num_samples"},
-       .range = config::between(1, 100000)},
-      trials);
-    f({.name = "seed", .doc = "seed of the drawn values", .range = config::at_least(0)}, seed);
-  }
+struct TpeOptions : DrawOptions {
+  TpeOptions() : DrawOptions{.trials = 60} {}
 };
 
 Axis axis_of(const config::Parameter& p) {

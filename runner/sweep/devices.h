@@ -37,8 +37,6 @@ class Devices {
   std::optional<DeviceLease> take(const DeviceRequest& request);
   void give_back(DeviceLease lease);
 
-  int cores() const { return cores_; }
-
  private:
   bool lock(int gpu, DeviceLease& lease);
 

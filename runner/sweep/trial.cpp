@@ -10,7 +10,6 @@
 #include "record/saves/checkpoint_settings.h"
 #include "record/saves/data_files.h"
 #include "record/saves/retention.h"
-#include "report/read/summary_view.h"
 
 namespace ddp::sweep {
 namespace fs = std::filesystem;
@@ -84,12 +83,6 @@ void take_progress(const record::RunProgress& run, TrialProgress& progress) {
   progress.loss = run.loss.load();
 }
 
-// Returns the last line that the trial's process printed.
-std::string last_words(const record::RunDirectory& trial) {
-  const auto lines = launch::last_lines(trial_log(trial), 1);
-  return lines.empty() ? "it ended without a message" : lines.back();
-}
-
 }  // namespace
 
 void SweepPlan::require_same_data(const std::filesystem::path& checkpoint, const config::Experiment& trial) const {
@@ -126,20 +119,9 @@ int train_trial(const SweepPlan& sweep, const search::NextTrial& next, DeviceLea
                        &alone);
 }
 
-TrialState state_of(const record::RunDirectory& trial, const std::string& metric) {
-  TrialState state;
-  try {
-    const report::RunView run = report::read_run(trial.path());
-    state = {.status = run.status, .epochs = run.epochs, .seconds = run.seconds, .stopped_by = run.stopped_by};
-    if (const auto reached = run.final_metrics.find(metric); reached != run.final_metrics.end()) {
-      state.metric = reached->second;
-    }
-    if (run.error) state.error = run.error->what;
-  } catch (const Error& error) {
-    state.error = error.what();
-  }
-  if (state.error.empty()) state.error = last_words(trial);
-  return state;
+std::string last_words(const record::RunDirectory& trial) {
+  const auto lines = launch::last_lines(trial_log(trial), 1);
+  return lines.empty() ? "it ended without a message" : lines.back();
 }
 
 }  // namespace ddp::sweep

@@ -48,16 +48,8 @@ struct alignas(64) TrialProgress {
 // own, which forks the ranks. Returns the process's exit code.
 int train_trial(const SweepPlan& sweep, const search::NextTrial& next, DeviceLease lease, TrialProgress& progress);
 
-// The state of a trial, from its own summary.json.
-struct TrialState {
-  std::string status = "failed";  // as of a run
-  std::int64_t epochs = 0;
-  double seconds = 0;
-  std::optional<double> metric = {};  // finite
-  std::string stopped_by = {};        // rule of [stop] that ended the trial before its last step; empty: none
-  std::string error = {};             // of a failed trial
-};
-TrialState state_of(const record::RunDirectory& trial, const std::string& metric);
+// Returns the last line that the trial's process printed.
+std::string last_words(const record::RunDirectory& trial);
 
 // The log of the trial's process.
 std::filesystem::path trial_log(const record::RunDirectory& trial);

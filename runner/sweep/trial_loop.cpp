@@ -9,6 +9,7 @@
 #include <cstring>
 #include <ctime>
 #include <new>
+#include <sstream>
 #include <utility>
 
 #include "base/error.h"
@@ -18,7 +19,7 @@
 #include "launch/run/run_summary.h"
 #include "record/file/atomic_file.h"
 #include "record/summary.h"
-#include "report/read/summary_view.h"
+#include "report/text/words.h"
 
 namespace ddp::sweep {
 namespace fs = std::filesystem;
@@ -88,38 +89,60 @@ constexpr int kRefreshMilliseconds = 200;
 // Another command releases its GPUs without notice: look this often.
 constexpr int kLookMilliseconds = 250;
 
+// summary.json.
 struct WrittenSummary {
-  SweepSummary head = {};
-  std::string run_id = {}, method = {}, metric = {}, goal = {};
-  std::vector<std::string> parameters = {};
-  std::int64_t trials = 0, completed = 0, stopped = 0, failed = 0, waiting = 0;
-  std::optional<std::int64_t> best = {};
-  std::vector<report::TrialView> ranking = {};
-  std::string repeat = {};
+  report::SweepView view = {};
 
   void members(config::Members& m) const {
     m.version();
     m({.name = "kind", .choices = "sweep"}, "sweep");
-    m({.name = "status", .choices = record::kStatuses}, head.status);
-    m({"name"}, head.name);
-    m({"run_id"}, run_id);
-    m({.name = "started", .pattern = record::kTimestampPattern}, head.started);
-    m({.name = "ended", .pattern = record::kTimestampPattern}, config::unless_empty(head.ended));
-    m({"seconds"}, head.seconds);
-    m({.name = "method", .choices = kMethods}, method);
-    m({"metric"}, metric);
-    m({.name = "goal", .choices = "min|max"}, goal);
-    m({"parameters", "the varied keys"}, parameters);
-    m({"trials"}, trials);
-    m({"completed"}, completed);
-    m({"stopped", "trials at a rung; some may continue later"}, stopped);
-    m({"failed"}, failed);
-    m({"waiting"}, waiting);
-    m({"best", "the number of the best trial"}, best);
-    m({"ranking", "best first; trials without a metric last"}, ranking);
-    m({"repeat", "command that trains the best trial alone"}, config::unless_empty(repeat));
+    m({.name = "status", .choices = record::kStatuses}, view.status);
+    m({"name"}, view.name);
+    m({"run_id"}, view.run_id);
+    m({.name = "started", .pattern = record::kTimestampPattern}, record::timestamp(view.started));
+    m({.name = "ended", .pattern = record::kTimestampPattern},
+      view.ended ? std::optional(record::timestamp(*view.ended)) : std::nullopt);
+    m({"seconds"}, view.seconds);
+    view.list_facts(m);
+    m({"best", "the number of the best trial"}, view.best() ? std::optional(view.best()->trial) : std::nullopt);
+    view.list_ranking(m);
+    m({"repeat", "command that trains the best trial alone"}, config::unless_empty(view.repeat));
   }
 };
+
+// A resumed sweep keeps its start, and the time for which it has run.
+report::SweepView summary_before(const record::RunDirectory& directory) {
+  report::SweepView kept;
+  try {
+    const report::SweepView before = report::read_sweep(directory.path());
+    kept.started = before.started;
+    kept.seconds = before.seconds;
+  } catch (const Error&) {  // nothing depends on a damaged summary
+  }
+  return kept;
+}
+
+// Writes summary.json atomically, with the ranking. Throws ddp::Error (training).
+void write_summary(const record::RunDirectory& directory, report::SweepView view, const config::Sweep& sweep,
+                   const Trials& trials) {
+  view.run_id = directory.path().filename().string();
+  view.method = sweep.method.name;
+  view.metric = sweep.metric.name;
+  view.goal = sweep.goal();
+  for (const auto& parameter : sweep.parameters) view.parameters.push_back(parameter.key);
+  view.trials = static_cast<std::int64_t>(trials.all().size());
+  view.completed = trials.count(Status::completed);
+  view.stopped = trials.count(Status::paused);
+  view.failed = trials.count(Status::failed);
+  view.waiting = trials.count(Status::waiting);
+  for (const Trial* trial : trials.ranking()) {
+    view.ranking.push_back(row_of(*trial, trials, static_cast<int>(view.ranking.size()) + 1));
+  }
+  if (const Trial* best = trials.best()) view.repeat = repeat_command(directory, view.name, best->number);
+  std::ostringstream text;
+  report::print_json(config::written(WrittenSummary{std::move(view)}), text);
+  record::write_atomically(directory.summary(), text.str());
+}
 
 }  // namespace
 
@@ -127,45 +150,12 @@ Value summary_schema() {
   return config::output_schema<WrittenSummary>("summary.json of a sweep: its progress and the ranking of its trials");
 }
 
-SweepSummary read_summary(const record::RunDirectory& directory) {
-  try {
-    const report::SweepView before = report::read_sweep(directory.path());
-    return {.started = before.started > 0 ? record::timestamp(before.started) : "", .seconds = before.seconds};
-  } catch (const Error&) {
-    return {};  // nothing depends on a damaged summary
-  }
-}
-
-void write_summary(const record::RunDirectory& directory, const SweepSummary& s, const config::Sweep& sweep,
-                   const Trials& trials) {
-  WrittenSummary all{.head = s,
-                     .run_id = directory.path().filename().string(),
-                     .method = sweep.method.name,
-                     .metric = sweep.metric.name,
-                     .goal = sweep.goal(),
-                     .trials = static_cast<std::int64_t>(trials.all().size()),
-                     .completed = trials.count(Status::completed),
-                     .stopped = trials.count(Status::paused),
-                     .failed = trials.count(Status::failed),
-                     .waiting = trials.count(Status::waiting)};
-  for (const auto& parameter : sweep.parameters) all.parameters.push_back(parameter.key);
-  for (const Trial* trial : trials.ranking()) {
-    all.ranking.push_back(row_of(*trial, trials, static_cast<int>(all.ranking.size()) + 1));
-  }
-  if (const Trial* best = trials.best()) {
-    all.best = best->number;
-    all.repeat = repeat_command(directory, s.name, best->number);
-  }
-  const Value json = config::written(all);
-  record::write_atomically(directory.summary(), json.dump(2, ' ', false, Value::error_handler_t::replace) + "\n");
-}
-
 TrialLoop::TrialLoop(const SweepPlan& plan, Trials& trials)
     : plan_(plan),
       trials_(trials),
       journal_(plan.directory.journal()),
       devices_(plan.gpus, plan.cores),
-      summary_(read_summary(plan.directory)),
+      summary_(summary_before(plan.directory)),
       seconds_before_(summary_.seconds),
       memory_(sizeof(TrialProgress) * static_cast<std::size_t>(plan.at_once)),
       progress_(static_cast<TrialProgress*>(memory_.data())),
@@ -175,7 +165,7 @@ TrialLoop::TrialLoop(const SweepPlan& plan, Trials& trials)
   signals_ = FileDescriptor(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signals_) throw training_error("cannot receive signals: " + errno_text(errno));
   summary_.name = plan.loaded.name;
-  if (summary_.started.empty()) summary_.started = record::timestamp(std::time(nullptr));
+  if (summary_.started == 0) summary_.started = std::time(nullptr);
   for (const Trial& trial : trials_.all()) {
     if (plan_.only && trial.number != *plan_.only) continue;
     const bool begun = trial.status == Status::running || trial.status == Status::interrupted;
@@ -292,25 +282,33 @@ bool TrialLoop::fails_again(int trial) const { return trials_.at(trial).failures
 Event TrialLoop::end_of(int trial, int exit_status) const {
   const std::string& metric = plan_.loaded.sweep.metric.name;
   const auto directory = record::RunDirectory::trial(plan_.directory.path(), trial);
-  const TrialState state = state_of(directory, metric);
-  Event event{.trial = trial, .epochs = state.epochs, .seconds = state.seconds};
-  if (state.metric) event.metric = *state.metric;
+  report::RunView run;
+  std::string error;
+  try {
+    run = report::read_run(directory.path());
+    if (run.error) error = run.error->what;
+  } catch (const Error& unreadable) {
+    error = unreadable.what();
+  }
+  Event event{.trial = trial, .epochs = run.epochs, .seconds = run.seconds};
+  const auto reached = run.final_metrics.find(metric);
+  if (reached != run.final_metrics.end()) event.metric = reached->second;
   const bool ended_well = WIFEXITED(exit_status) && WEXITSTATUS(exit_status) == 0;
-  if (state.status == "completed") {
+  if (run.status == "completed") {
     event.kind = "finished";
-    event.stopped_by = state.stopped_by;
-  } else if (state.status == "interrupted" && ended_well) {
+    event.stopped_by = run.stopped_by;
+  } else if (run.status == "interrupted" && ended_well) {
     event.kind = "paused";
   } else if (stop_signal_ != 0) {
     event.kind = "interrupted";
   } else {
     event.kind = "failed";
-    event.error = state.error;
-    if (WIFSIGNALED(exit_status)) {
-      event.error = std::string("its process was killed by ") + sigabbrev_np(WTERMSIG(exit_status));
-    }
+    event.error = WIFSIGNALED(exit_status)
+                      ? std::string("its process was killed by ") + sigabbrev_np(WTERMSIG(exit_status))
+                  : error.empty() ? last_words(directory)
+                                  : error;
   }
-  if ((event.kind == "finished" || event.kind == "paused") && !state.metric) {
+  if ((event.kind == "finished" || event.kind == "paused") && event.metric.is_null()) {
     event.kind = "failed";
     event.not_finite = true;
     event.error = "its " + metric + " is no finite number";
@@ -345,7 +343,7 @@ void TrialLoop::save_summary(const std::string& status) {
   summary_.seconds = seconds_before_ + std::chrono::duration<double>(Clock::now() - begun_).count();
   journal_.alone([this] {
     if (plan_.only) catch_up();
-    if (summary_.status != "running") summary_.ended = record::timestamp(std::time(nullptr));
+    if (summary_.status != "running") summary_.ended = std::time(nullptr);
     write_summary(plan_.directory, summary_, plan_.loaded.sweep, trials_);
   });
   summary_written_ = Clock::now();

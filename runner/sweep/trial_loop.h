@@ -10,6 +10,7 @@
 #include "launch/process/child.h"
 #include "launch/process/stop_signals.h"
 #include "record/run_directory.h"
+#include "report/read/summary_view.h"
 #include "sweep/journal.h"
 #include "sweep/screen.h"
 #include "sweep/trial.h"
@@ -17,24 +18,8 @@
 
 namespace ddp::sweep {
 
-// The part of a sweep's summary.json beside its trials.
-struct SweepSummary {
-  std::string status = "running";  // running | completed | failed | interrupted
-  std::string name = {};
-  std::string started = {};  // RFC 3339
-  std::string ended = {};    // empty: still running
-  double seconds = 0;        // total running time, including earlier resumes
-};
-
-// Reads the parts of an existing summary that a resumed sweep keeps: its start, and how long it has run.
-SweepSummary read_summary(const record::RunDirectory& directory);
-
 // The JSON Schema of summary.json.
 config::Value summary_schema();
-
-// Writes summary.json atomically, with the ranking. Throws ddp::Error (training).
-void write_summary(const record::RunDirectory& directory, const SweepSummary& summary, const config::Sweep& sweep,
-                   const Trials& trials);
 
 // Runs the trials of a sweep to their ends, as many concurrently as the devices allow. Each trial is a process forked
 // from this one, which has loaded the rank library; the trial's process forks its ranks. This process stays
@@ -80,7 +65,7 @@ class TrialLoop {
   Trials& trials_;
   Journal journal_;
   Devices devices_;
-  SweepSummary summary_;
+  report::SweepView summary_;  // without the trials
   const double seconds_before_;
   const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point summary_written_ = begun_;

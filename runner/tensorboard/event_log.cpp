@@ -48,11 +48,8 @@ void EventLog::epoch(const record::EpochRecord& r, double seconds) {
 }
 
 void EventLog::validation(const record::ValidationRecord& r, double seconds) {
-  add({.kind = Point::Kind::validation,
-       .wall_time = wall_time_at_0_ + seconds,
-       .step = r.step,
-       .values = {},
-       .metrics = r.metrics});
+  const double wall_time = wall_time_at_0_ + seconds;
+  add({.kind = Point::Kind::validation, .wall_time = wall_time, .step = r.step, .metrics = r.metrics});
 }
 
 void EventLog::add(Point point) {
@@ -122,21 +119,14 @@ void EventLog::write(bool last) {
 
 namespace {
 
-// `x = "name"` is short for [x] with name = "name"; it is shown in this form too.
-std::string name_of(const std::string& section, const std::string& key) {
-  if (section.empty()) return key;
-  return key == "name" ? section : section + "." + key;
-}
-
-void flatten(const config::Value& table, const std::string& section, config::Value& flat) {
+void flatten(const config::Value& table, const std::string& above, config::Value& flat) {
   for (const auto& [key, value] : table.items()) {
-    const std::string name = name_of(section, key);
+    // `x = "name"` is short for [x] with name = "name"; it is shown in this form too.
+    const std::string name = above.empty() ? key : key == "name" ? above : above + "." + key;
     if (value.is_object()) {
       flatten(value, name, flat);
-    } else if (value.is_array()) {
-      flat[name] = value.dump();
     } else {
-      flat[name] = value;
+      flat[name] = value.is_array() ? config::Value(value.dump()) : value;
     }
   }
 }

@@ -29,7 +29,7 @@ const std::vector<UsersMistake> kMistakes = {
     {"run tiny.toml again", "\"again\"", "run: "},
     {"run tiny.toml --sett epochs=3", "--sett", "run: ", "--set"},
     {"run tiny.toml --max-restarts many", "\"many\"", "run: "},
-    {"run tiny.toml -q -v", "do not go together", "run: "},
+    {"run tiny.toml -q -v", "excludes", "run: "},
     {"sweep tiny.toml --jobs 0", "\"0\"", "sweep: "},
     {"diff tiny", "RUN", "diff: "},
     {"compare tiny", "two or more runs", ""},

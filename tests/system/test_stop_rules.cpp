@@ -62,7 +62,7 @@ TEST_CASE("patience that is exhausted at the last step also ends a run that gets
                  "this run has ended after step 18, by stop.patience; continue it with --set "
                  "stop.patience=4"));
   CHECK(f.run.last_step() == 18);
-  CHECK(contains(f.workspace.run({"fork", "small", "--set", "epochs=20"}).err, "by stop.patience"));
+  CHECK(contains(f.workspace.run({"fork", "small", "--set", "epochs=20"}).err, "stop.patience has ended the run"));
   CHECK(contains(f.resume({"small"}).err, "has done its 18 steps"));
   const FinishedRun whole(kValidated + kImpatient, {"epochs=20"});
   CHECK(whole.run.last_step() == 18);
@@ -97,7 +97,7 @@ TEST_CASE("a run with more patience names the reason of its end: all of its step
   INFO(more.err);
   CHECK(contains(more.err, "Ended after step 60 by stop.patience"));
   CHECK(contains(f.resume({"small"}).err, "has ended after step 60, by stop.patience"));
-  CHECK(contains(f.workspace.run({"fork", "small"}).err, "has ended at this checkpoint, of step 60, by stop.patience"));
+  CHECK(contains(f.workspace.run({"fork", "small"}).err, "stop.patience has ended the run at this checkpoint, of step 60"));
 }
 
 TEST_CASE("patience inside an epoch ends the run at that validation") {

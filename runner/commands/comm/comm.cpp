@@ -17,53 +17,10 @@
 #include "launch/plan/plan.h"
 #include "launch/run/asking.h"
 #include "rank/comm.h"
+#include "report/text/words.h"
 
 namespace ddp::commands {
 namespace {
-
-// A row, as it is printed.
-struct MeasuredCall {
-  rank::CommRow row;
-  bool checked = false;
-
-  void members(config::Members& m) const;
-};
-
-// The printed JSON object.
-struct CommOutput {
-  std::int64_t world_size = 0;
-  std::int64_t nodes = 0;
-  std::string backend = {}, dtype = {};
-  std::int64_t iterations = 0;
-  std::int64_t warmup = 0;
-  std::vector<std::string> devices = {};
-  std::vector<MeasuredCall> rows = {};
-  std::optional<std::int64_t> wrong = {};
-  std::string error = {};
-
-  void members(config::Members& m) const;
-};
-
-// The output of `comm` on stdout: a table with each row as soon as it is measured, or one JSON object at the end.
-// Bandwidths are in 10^9 bytes per second, as in nccl-tests.
-class CommTable {
- public:
-  // `devices`: the known devices of all ranks. A table prints its head at once.
-  CommTable(const launch::Plan& plan, int nodes, std::vector<std::string> devices, const rank::CommRequest& options,
-            bool json);
-
-  void add(const rank::CommRow& row);
-  // `failure`: the reason if rows are missing, else empty. Returns the exit code: 0, or 1 if values were wrong.
-  int finish(const std::string& failure);
-
- private:
-  void begin() const;
-
-  const bool json_;
-  const bool check_;
-  CommOutput out_;
-  std::int64_t wrong_ = 0;
-};
 
 using config::Value;
 
@@ -95,91 +52,124 @@ struct FirstWrong {
   }
 };
 
-std::string count(std::int64_t number, const std::string& what) {
-  return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
-}
+// A row, as it is printed.
+struct MeasuredCall {
+  rank::CommRow row;
+  bool checked = false;
 
-void MeasuredCall::members(config::Members& m) const {
-  m({"op"}, row.op);
-  m({"bytes"}, row.bytes);
-  m({"elements"}, row.elements);
-  m({"time_us"}, row.microseconds);
-  m({"algbw_gb_per_s"}, algorithm_bandwidth(row));
-  m({"busbw_gb_per_s"}, bus_bandwidth(row));
-  m({"wrong", "wrong values; null: not checked"}, checked ? std::optional(row.wrong) : std::nullopt);
-  m({.name = "first_wrong", .optional = true}, row.wrong > 0 ? std::optional(FirstWrong{row}) : std::nullopt);
-}
-
-void CommOutput::members(config::Members& m) const {
-  m.version();
-  m({"world_size"}, world_size);
-  m({"nodes"}, nodes);
-  m({"backend"}, backend);
-  m({"dtype"}, dtype);
-  m({"iterations"}, iterations);
-  m({"warmup"}, warmup);
-  m({"devices"}, devices);
-  m({"rows"}, rows);
-  m({"wrong"}, wrong);
-  m({"error"}, config::unless_empty(error));
-}
-
-CommTable::CommTable(const launch::Plan& plan, int nodes, std::vector<std::string> devices,
-                     const rank::CommRequest& options, bool json)
-    : json_(json),
-      check_(options.check),
-      out_{.world_size = plan.world_size(),
-           .nodes = nodes,
-           .backend = plan.experiment.distributed.backend,
-           .dtype = options.dtype,
-           .iterations = options.iterations,
-           .warmup = options.warmup,
-           .devices = std::move(devices)} {
-  if (!json_) begin();
-}
-
-void CommTable::begin() const {
-  std::cout << "# " << count(out_.world_size, "rank") << " on " << count(out_.nodes, "node") << ", backend "
-            << out_.backend << ", " << out_.dtype << ", mean of " << count(out_.iterations, "call") << " after "
-            << out_.warmup << " to warm up\n";
-  int rank = 0;
-  for (const std::string& device : out_.devices) std::cout << "# rank " << rank++ << ": " << device << "\n";
-  std::cout << format("%-10s %12s %12s %12s %10s %10s %8s\n", "# op", "size", "elements", "time", "algbw", "busbw",
-                      "wrong")
-            << format("%-10s %12s %12s %12s %10s %10s %8s\n", "#", "(B)", "", "(us)", "(GB/s)", "(GB/s)", "")
-            << std::flush;
-}
-
-void CommTable::add(const rank::CommRow& row) {
-  wrong_ += row.wrong;
-  if (json_) return out_.rows.push_back({.row = row, .checked = check_});
-  std::cout << format("%-10s %12lld %12lld %12.2f %10.3f %10.3f %8s\n", row.op.c_str(),
-                      static_cast<long long>(row.bytes), static_cast<long long>(row.elements), row.microseconds,
-                      algorithm_bandwidth(row), bus_bandwidth(row), check_ ? std::to_string(row.wrong).c_str() : "-")
-            << std::flush;
-}
-
-int CommTable::finish(const std::string& failure) {
-  if (json_) {
-    if (check_) out_.wrong = wrong_;
-    out_.error = failure;
-    std::cout << config::written(out_).dump(2, ' ', false, Value::error_handler_t::replace) << std::endl;
-  } else if (failure.empty()) {
-    std::cout << (!check_       ? "# values were not checked"
-                  : wrong_ == 0 ? "# every value of every rank was right"
-                                : "# " + count(wrong_, "value") + (wrong_ == 1 ? " was wrong" : " were wrong"))
-              << std::endl;
+  void members(config::Members& m) const {
+    m({"op"}, row.op);
+    m({"bytes"}, row.bytes);
+    m({"elements"}, row.elements);
+    m({"time_us"}, row.microseconds);
+    m({"algbw_gb_per_s"}, algorithm_bandwidth(row));
+    m({"busbw_gb_per_s"}, bus_bandwidth(row));
+    m({"wrong", "wrong values; null: not checked"}, checked ? std::optional(row.wrong) : std::nullopt);
+    m({.name = "first_wrong", .optional = true}, row.wrong > 0 ? std::optional(FirstWrong{row}) : std::nullopt);
   }
-  return wrong_ > 0 ? 1 : 0;
-}
+};
+
+// The printed JSON object.
+struct CommOutput {
+  std::int64_t world_size = 0;
+  std::int64_t nodes = 0;
+  std::string backend = {}, dtype = {};
+  std::int64_t iterations = 0;
+  std::int64_t warmup = 0;
+  std::vector<std::string> devices = {};
+  std::vector<MeasuredCall> rows = {};
+  std::optional<std::int64_t> wrong = {};
+  std::string error = {};
+
+  void members(config::Members& m) const {
+    m.version();
+    m({"world_size"}, world_size);
+    m({"nodes"}, nodes);
+    m({"backend"}, backend);
+    m({"dtype"}, dtype);
+    m({"iterations"}, iterations);
+    m({"warmup"}, warmup);
+    m({"devices"}, devices);
+    m({"rows"}, rows);
+    m({"wrong"}, wrong);
+    m({"error"}, config::unless_empty(error));
+  }
+};
 
 // Describes the first wrong value of a row.
 std::string wrong_in_words(const rank::CommRow& row) {
   return row.op + " of " + std::to_string(row.bytes) + " B: rank " + std::to_string(row.rank) + " has " +
          format("%.17g", row.got) + " at index " + std::to_string(row.index) + " instead of " +
-         format("%.17g", row.expected) + "; " + count(row.wrong, "value") + " of all ranks " +
-         (row.wrong == 1 ? "is" : "are") + " wrong";
+         format("%.17g", row.expected) + "; wrong values of all ranks: " + std::to_string(row.wrong);
 }
+
+// The output of `comm` on stdout: a table with each row as soon as it is measured, or one JSON object at the end.
+// Bandwidths are in 10^9 bytes per second, as in nccl-tests.
+class CommTable {
+ public:
+  // `devices`: the known devices of all ranks. A table prints its head at once.
+  CommTable(const launch::Plan& plan, int nodes, std::vector<std::string> devices, const rank::CommRequest& request,
+            bool json)
+      : json_(json),
+        check_(request.check),
+        out_{.world_size = plan.world_size(),
+             .nodes = nodes,
+             .backend = plan.experiment.distributed.backend,
+             .dtype = request.dtype,
+             .iterations = request.iterations,
+             .warmup = request.warmup,
+             .devices = std::move(devices)} {
+    if (!json_) begin();
+  }
+
+  // Prints a row, and at once any wrong value in it.
+  void add(const rank::CommRow& row) {
+    wrong_ += row.wrong;
+    if (json_) {
+      out_.rows.push_back({.row = row, .checked = check_});
+    } else {
+      std::cout << format("%-10s %12lld %12lld %12.2f %10.3f %10.3f %8s\n", row.op.c_str(),
+                          static_cast<long long>(row.bytes), static_cast<long long>(row.elements), row.microseconds,
+                          algorithm_bandwidth(row), bus_bandwidth(row),
+                          check_ ? std::to_string(row.wrong).c_str() : "-")
+                << std::flush;
+    }
+    if (row.wrong > 0) log::error(wrong_in_words(row));
+  }
+
+  // `failure`: the reason if rows are missing, else empty. Returns the exit code: 0, or 1 if values were wrong.
+  int finish(const std::string& failure) {
+    if (json_) {
+      if (check_) out_.wrong = wrong_;
+      out_.error = failure;
+      report::print_json(config::written(out_), std::cout);
+    } else if (failure.empty()) {
+      std::cout << (!check_       ? "# values were not checked"
+                    : wrong_ == 0 ? "# every value of every rank was right"
+                                  : "# wrong values: " + std::to_string(wrong_))
+                << std::endl;
+    }
+    return wrong_ > 0 ? 1 : 0;
+  }
+
+ private:
+  void begin() const {
+    using report::counted;
+    std::cout << "# " << counted(out_.world_size, "rank") << " on " << counted(out_.nodes, "node") << ", backend "
+              << out_.backend << ", " << out_.dtype << ", mean of " << counted(out_.iterations, "call") << " after "
+              << out_.warmup << " to warm up\n";
+    int rank = 0;
+    for (const std::string& device : out_.devices) std::cout << "# rank " << rank++ << ": " << device << "\n";
+    constexpr const char* kHead = "%-10s %12s %12s %12s %10s %10s %8s\n";
+    std::cout << format(kHead, "# op", "size", "elements", "time", "algbw", "busbw", "wrong")
+              << format(kHead, "#", "(B)", "", "(us)", "(GB/s)", "(GB/s)", "") << std::flush;
+  }
+
+  const bool json_;
+  const bool check_;
+  CommOutput out_;
+  std::int64_t wrong_ = 0;
+};
 
 // The planned ranks and the library that they need.
 struct PreparedComm {
@@ -195,12 +185,6 @@ PreparedComm prepare_comm(const config::Loaded& loaded, const rank::CommRequest&
   return {.plan = std::move(plan), .library = launch::RankLibrary(gpus)};
 }
 
-// Prints a row, and at once any wrong value in it.
-void take(const rank::CommRow& row, CommTable& table) {
-  table.add(row);
-  if (row.wrong > 0) log::error(wrong_in_words(row));
-}
-
 // On node 0, or on the only node.
 int comm_here(const CommFlags& flags, const config::Loaded& loaded, const rank::CommRequest& request,
               const launch::Launch& launch, launch::Nodes& nodes) {
@@ -213,7 +197,7 @@ int comm_here(const CommFlags& flags, const config::Loaded& loaded, const rank::
   const auto measured = launch::measure({.plan = p.plan,
                                          .library = p.library,
                                          .request = request,
-                                         .take_row = [&](const rank::CommRow& row) { take(row, table); }},
+                                         .take_row = [&](const rank::CommRow& row) { table.add(row); }},
                                         nodes);
   if (measured.exit_code == 1) log::error(measured.why);
   const int code = std::max(table.finish(measured.why), measured.exit_code);
@@ -248,7 +232,7 @@ int comm_launched(const CommFlags& flags, const config::Loaded& loaded, const ra
   const auto measured = launch::measure_launched(
       {.plan = p.plan, .library = p.library, .request = request, .take_row = [&](const rank::CommRow& row) {
          wrong += row.wrong;
-         if (table) take(row, *table);
+         if (table) table->add(row);
        }});
   if (table) table->finish(measured.why);
   return measured.exit_code != 0 ? measured.exit_code : wrong > 0 ? 1 : 0;

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <limits>
 #include <optional>
-#include <set>
 #include <sstream>
 #include <string_view>
 #include <utility>
@@ -12,10 +11,11 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "commands/options.h"
-#include "config/suggest.h"
 #include "config/check/rules.h"
+#include "config/suggest.h"
 #include "config/text/source.h"
 #include "config/text/toml.h"
+#include "report/text/words.h"
 
 namespace ddp::commands {
 
@@ -108,16 +108,6 @@ std::vector<std::int64_t> parse_sizes(const std::string& text) {
   }
 }
 
-std::string size_in_words(std::int64_t bytes) {
-  const char* unit = "B";
-  for (const char* next : {"KiB", "MiB", "GiB", "TiB"}) {
-    if (bytes % 1024 != 0) break;
-    bytes /= 1024;
-    unit = next;
-  }
-  return std::to_string(bytes) + " " + unit;
-}
-
 namespace {
 
 // Tensors per rank at a time: the whole, its parts, and a backend's temporary copy.
@@ -147,56 +137,26 @@ std::vector<std::string> ops_of(const std::string& text) {
 
 // Returns the devices as TOML: a list on the command line needs neither brackets nor quotes.
 std::string pool_text(const std::string& devices) {
-  if (devices == "auto") return "\"auto\"";
-  if (devices.find_first_of(",[\"") == std::string::npos && devices != "cpu") return devices;
-  if (devices.find_first_of("[\"") != std::string::npos) return devices;
-  std::string list;
-  for (const auto& device : split(devices)) {
-    const bool number = !device.empty() && device.find_first_not_of("0123456789") == std::string::npos;
-    list += (list.empty() ? "" : ", ") + (number ? device : as_toml(device));
+  if (devices.starts_with('[')) return devices;
+  std::vector<std::string> words = split(devices);
+  for (std::string& word : words) {
+    if (word.find_first_not_of("0123456789") != std::string::npos) word = as_toml(word);
   }
-  return "[" + list + "]";
+  const bool is_list = words.size() > 1 || devices == "cpu";
+  return is_list ? "[" + report::joined(words) + "]" : report::joined(words);
 }
 
-config::Value value_of(const config::Node& node) {
-  if (node.kind != config::Kind::list) return node.scalar;
-  config::Value list = config::Value::array();
-  for (const auto& item : node.items) list.push_back(value_of(item));
-  return list;
-}
-
-[[noreturn]] void refuse_devices(const std::string& what) {
-  throw usage_error(what, "--devices",
-                    "give auto, a number of ranks (4), GPUs (0,1,2; '[0]' for one) or CPUs (cpu,cpu)");
-}
-
-// Returns the index that a list names twice; nothing: it names each GPU once.
-std::optional<std::string> twice_named(const std::string& devices) {
-  std::set<std::string> seen;
-  for (const auto& device : split(devices)) {
-    const bool is_index = !device.empty() && device.find_first_not_of("0123456789") == std::string::npos;
-    if (is_index && !seen.insert(device).second) return device;
-  }
-  return std::nullopt;
-}
-
-config::Value parse_devices(const std::string& devices) {
-  if (devices == "0") refuse_devices("0 is a number of ranks, and at least one is needed");
-  if (const auto twice = twice_named(devices)) refuse_devices("GPU " + *twice + " is named twice");
+config::Value parse_devices(const config::SourceRange& place) {
   config::Mistakes mistakes;
-  const auto source = config::Source::file("--devices", "device_pool = " + pool_text(devices), 0);
-  const auto table = config::parse_toml(source, source->text(), mistakes);
+  const auto table = config::parse_toml(place.source, "device_pool = " + pool_text(place.source->text()), mistakes);
   const config::Node* pool = table ? table->find("device_pool") : nullptr;
   if (pool != nullptr) config::check_device_pool(*pool, mistakes);
-  const bool known = pool != nullptr && (pool->kind == config::Kind::text || pool->kind == config::Kind::integer ||
-                                         pool->kind == config::Kind::list);
-  if (!known || !mistakes.empty() || table->entries.size() != 1) {
-    refuse_devices(config::in_quotes(devices) + " are not devices");
-  }
-  if (pool->kind == config::Kind::list && pool->items.front().kind == config::Kind::list) {
+  if (!mistakes.empty()) throw mistakes.error();
+  const config::Value devices = config::to_value(*pool);
+  if (devices.is_array() && devices.front().is_array()) {
     throw usage_error("has groups, but here each rank has one device", "--devices", "give a list such as 0,1,2,3");
   }
-  return value_of(*pool);
+  return devices;
 }
 
 }  // namespace
@@ -221,7 +181,7 @@ config::Loaded settings_of(const CommFlags& f) {
   loaded.places = {{"device_pool", devices}, {"distributed.backend", backend}};
   auto& e = loaded.experiment;
   e.name = "comm";
-  e.device_pool = parse_devices(f.devices);
+  e.device_pool = parse_devices(devices);
   e.distributed.backend = f.backend;
   e.distributed.timeout = f.timeout;
   return loaded;
@@ -233,7 +193,7 @@ void require_memory(const launch::Plan& plan, const rank::CommRequest& o) {
   const std::int64_t free = available_memory();
   const std::int64_t most = free / kTensorsOfRank / plan.ranks_here();
   if (greatest <= most) return;
-  throw usage_error(size_in_words(greatest) + " on each of " + std::to_string(plan.ranks_here()) +
+  throw usage_error(std::to_string(greatest >> 20) + " MiB on each of " + std::to_string(plan.ranks_here()) +
                         " ranks is more than this machine's memory holds: " + std::to_string(free >> 20) +
                         " MiB are free",
                     "--sizes", "use at most " + std::to_string(most >> 20) + "MiB");

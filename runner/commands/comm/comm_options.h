@@ -42,7 +42,4 @@ void require_memory(const launch::Plan& plan, const rank::CommRequest& options);
 // T); KB, MB, GB and TB (powers of 1000). Throws ddp::Error (usage).
 std::vector<std::int64_t> parse_sizes(const std::string& text);
 
-// Returns a size for people: 65536 is "64 KiB", 1000 is "1000 B".
-std::string size_in_words(std::int64_t bytes);
-
 }  // namespace ddp::commands

@@ -73,28 +73,22 @@ CLI::App* add(CLI::App& app, const char* name, const char* doc, const std::share
   return verb;
 }
 
-void add_compare(CLI::App& app, int& exit_code) {
+void add_compare(CLI::App& app, int&) {
   auto options = std::make_shared<CompareOptions>();
   CLI::App* verb = add(app, "compare", "show runs side by side: differences, metrics, loss curves", options);
   verb->add_option("RUN", options->runs, std::string(kRunInWords) + "; a sweep stands for its trials")->required();
-  verb->callback([options, &exit_code] {
-    compare(*options);
-    exit_code = 0;
-  });
+  verb->callback([options] { compare(*options); });
 }
 
 const bool compare_registered = register_verb(90, add_compare) && register_schema("compare", [] {
                                   return config::output_schema<report::Comparison>("compare RUN… --json");
                                 });
 
-void add_diff(CLI::App& app, int& exit_code) {
+void add_diff(CLI::App& app, int&) {
   auto options = std::make_shared<CompareOptions>();
   CLI::App* verb = add(app, "diff", "show the differences of two runs", options);
   verb->add_option("RUN", options->runs, kRunInWords)->required()->expected(2);
-  verb->callback([options, &exit_code] {
-    diff(*options);
-    exit_code = 0;
-  });
+  verb->callback([options] { diff(*options); });
 }
 
 const bool diff_registered = register_verb(100, add_diff) && register_schema("diff", [] {

@@ -75,7 +75,7 @@ std::string nothing_in_words(const ListOptions& o) {
          "; --results FOLDER names the folder of other results";
 }
 
-int list(const ListOptions& o) {
+void list(const ListOptions& o) {
   report::Query query = o.query;
   for (const std::string& text : o.where) {
     for (report::Condition& condition : report::parse_conditions(text)) query.where.push_back(std::move(condition));
@@ -93,10 +93,9 @@ int list(const ListOptions& o) {
   } else {
     log::info(any ? "no run in " + o.results + " matches" : nothing_in_words(o));
   }
-  return 0;
 }
 
-void add_list(CLI::App& app, int& exit_code) {
+void add_list(CLI::App& app, int&) {
   CLI::App* verb = app.add_subcommand("list", "list runs and sweeps, newest first");
   auto options = std::make_shared<ListOptions>();
   verb->add_option("NAME", options->names, "list only these experiments, runs, and trials of these sweeps");
@@ -111,7 +110,7 @@ void add_list(CLI::App& app, int& exit_code) {
   verb->add_option("--sort", options->query.sort_by, "sort by a key; -key: greatest first")->capture_default_str();
   verb->add_option("--limit", options->query.limit, "list at most this many")->check(CLI::Range(1, 1'000'000'000));
   verb->add_flag("--json", options->json, "print JSON");
-  verb->callback([options, &exit_code] { exit_code = list(*options); });
+  verb->callback([options] { list(*options); });
 }
 
 const bool list_registered = register_verb(70, add_list) && register_schema("list", report::list_schema);

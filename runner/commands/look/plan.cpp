@@ -14,6 +14,8 @@
 #include "commands/options.h"
 #include "commands/sweep/sweep.h"
 #include "commands/train/prepare.h"
+#include "config/data_description.h"
+#include "config/output.h"
 #include "launch/cluster/launcher.h"
 #include "launch/library/plugin.h"
 #include "launch/plan/plan.h"
@@ -23,7 +25,7 @@ namespace ddp::commands {
 
 namespace {
 
-void add_plan(CLI::App& app, int& exit_code) {
+void add_plan(CLI::App& app, int&) {
   struct Options {
     std::string file;
     std::vector<std::string> sets;
@@ -50,8 +52,7 @@ void add_plan(CLI::App& app, int& exit_code) {
   draws->check(CLI::PositiveNumber)->type_name("N");
   verb->get_option("--preview")->excludes(draws);
   verb->add_flag("--json", o->json, "print JSON");
-  verb->callback([o, &exit_code] {
-    exit_code = 0;
+  verb->callback([o] {
     if (!o->preview.empty()) require_page_name(o->preview, "--preview");
     if (config::has_sweep(o->file, o->sets)) {
       if (!o->preview.empty() || o->draws) {
@@ -79,11 +80,9 @@ void add_plan(CLI::App& app, int& exit_code) {
   });
 }
 
-const bool plan_registered =
-    register_verb(50, add_plan) &&
-    register_schema("plan",
-                    [] { return config::output_schema<std::variant<PlanOfRun, PlanOfSweep>>("plan FILE --json"); }) &&
-    register_schema("draws", [] { return config::output_schema<config::DrawnSamples>("plan FILE --draws N"); });
+const bool plan_registered = register_verb(50, add_plan) && register_schema("draws", [] {
+                               return config::output_schema<config::DrawnSamples>("plan FILE --draws N");
+                             });
 
 }  // namespace
 

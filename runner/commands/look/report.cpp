@@ -24,6 +24,18 @@
 namespace ddp::commands {
 namespace fs = std::filesystem;
 
+namespace {
+
+const std::string kProgram = std::string("ddp-exp ") + launch::kVersion;
+
+void write(const fs::path& file, const std::string& page, const std::string& option) try {
+  record::write_atomically(file, page);
+} catch (const Error& error) {
+  throw usage_error(error.summary(), error.where(), "use another file: " + option);
+}
+
+}  // namespace
+
 void require_page_name(const fs::path& page, const std::string& option) {
   refuse_folder(page, "page.html");
   require_folder_of(page);
@@ -39,15 +51,11 @@ void write_preview(const fs::path& page, const Prepared& prepared, const config:
                               {"name", e.name},
                               {"dataset", e.dataset.name},
                               {"written", record::timestamp(std::time(nullptr))},
-                              {"program", std::string("ddp-exp ") + launch::kVersion},
+                              {"program", kProgram},
                               {"problems", prepared.warnings},
                               {"data", description},
                               {"preview", launch::preview_data(*prepared.library, prepared.plan, prepared.data)}};
-  try {
-    record::write_atomically(page, report::page(data));
-  } catch (const Error& error) {
-    throw usage_error(error.summary(), error.where(), "use another file: --preview FILE.html");
-  }
+  write(page, report::page(data), "--preview FILE.html");
 }
 
 namespace {
@@ -60,8 +68,6 @@ struct ReportOptions {
   std::string output;
   bool json = false;
 };
-
-const std::string kProgram = std::string("ddp-exp ") + launch::kVersion;
 
 // Returns the data of the named results, and the folder of their page: the sweep's, or the first run's.
 config::Value gather(const ReportOptions& options, fs::path& home) {
@@ -76,19 +82,13 @@ config::Value gather(const ReportOptions& options, fs::path& home) {
   return report::runs_data(runs, kProgram);
 }
 
-void write(const fs::path& file, const std::string& text) try {
-  record::write_atomically(file, text);
-} catch (const Error& error) {
-  throw usage_error(error.summary(), error.where(), "use another file: --output FILE");
-}
-
-int report(const ReportOptions& options) {
+void report(const ReportOptions& options) {
   if (!options.output.empty()) require_page_name(options.output, "--output");
   fs::path home;
   config::Value data = gather(options, home);
   for (const auto& problem : data["problems"]) log::warn(problem.get<std::string>());
   const fs::path file = options.output.empty() ? home / kPage : fs::path(options.output);
-  if (!options.json || !options.output.empty()) write(file, report::page(data));
+  if (!options.json || !options.output.empty()) write(file, report::page(data), "--output FILE");
   if (options.runs.size() > 1 && options.output.empty() && !options.json) {
     log::info("a page about " + std::to_string(options.runs.size()) +
               " runs, in the folder of the first; --output FILE puts it elsewhere");
@@ -98,7 +98,6 @@ int report(const ReportOptions& options) {
   } else {
     std::cout << file.string() << "\n";
   }
-  return 0;
 }
 
 }  // namespace
@@ -112,7 +111,7 @@ fs::path write_sweep_report(const fs::path& sweep) {
 
 namespace {
 
-void add_report(CLI::App& app, int& exit_code) {
+void add_report(CLI::App& app, int&) {
   auto options = std::make_shared<ReportOptions>();
   CLI::App* verb = app.add_subcommand("report", "write report.html, a page about a run, several runs or a sweep");
   verb->add_option("RUN", options->runs, "one run, several runs to compare, or a sweep")
@@ -123,7 +122,7 @@ void add_report(CLI::App& app, int& exit_code) {
                    "file of the page; default: report.html in the folder of the sweep or first run")
       ->type_name("FILE");
   verb->add_flag("--json", options->json, "print the page's data as JSON; write the page only with --output");
-  verb->callback([options, &exit_code] { exit_code = report(*options); });
+  verb->callback([options] { report(*options); });
 }
 
 const bool report_registered = register_verb(140, add_report) && register_schema("report", report::report_schema);

@@ -12,7 +12,7 @@ namespace ddp::commands {
 
 namespace {
 
-void add_show(CLI::App& app, int& exit_code) {
+void add_show(CLI::App& app, int&) {
   struct Options {
     std::string run;
     std::string results = "results";
@@ -23,14 +23,13 @@ void add_show(CLI::App& app, int& exit_code) {
   verb->add_option("RUN", options->run, kRunInWords)->required();
   add_results(*verb, options->results);
   verb->add_flag("--json", options->json, "print JSON");
-  verb->callback([options, &exit_code] {
+  verb->callback([options] {
     const report::Row row = find_result(options->results, options->run);
     if (options->json) {
       report::print_page_as_json(row, std::cout);
     } else {
       report::print_page(row, std::cout, report::terminal_of_stdout());
     }
-    exit_code = 0;
   });
 }
 

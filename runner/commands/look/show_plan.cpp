@@ -10,7 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "commands/commands.h"
 #include "config/components.h"
+#include "config/data_description.h"
+#include "config/output.h"
 #include "config/text/source.h"
 #include "report/text/table.h"
 #include "report/text/words.h"
@@ -36,32 +39,34 @@ std::string shown_number(const Value& number) {
 }
 
 std::string shown_shape(const Value& shape) {
-  std::string text;
-  for (const Value& extent : shape) text += (text.empty() ? "" : ", ") + extent.dump();
-  return "[" + text + "]";
+  std::vector<std::string> extents;
+  for (const Value& extent : shape) extents.push_back(extent.dump());
+  return "[" + report::joined(extents) + "]";
+}
+
+void row(const std::string& label, const std::string& value) {
+  std::cout << label << std::string(kLabelWidth - label.size(), ' ') << value << "\n";
 }
 
 // Prints a table behind a label, and the number of rows that are left out.
-void print_labelled(const std::string& label, const report::Table& table, std::size_t left_out, std::ostream& out,
-                    const report::Terminal& terminal) {
+void print_labelled(const std::string& label, const report::Table& table, std::size_t left_out = 0) {
   if (table.empty()) return;
-  const std::string indent(kLabelWidth, ' ');
   std::ostringstream lines;
-  table.print(lines, terminal, indent);
-  out << label << indent.substr(label.size()) << lines.str().substr(kLabelWidth);
-  if (left_out > 0) out << indent << "and " << left_out << " more\n";
+  table.print(lines, report::terminal_of_stdout(), std::string(kLabelWidth, ' '));
+  std::cout << label << lines.str().substr(label.size());
+  if (left_out > 0) row("", "and " + std::to_string(left_out) + " more");
 }
 
-report::Table table_of_sets(const Value& data) {
+void print_sets(const Value& data) {
   report::Table table({{.header = "set"}, {.header = "samples", .right = true}, {.header = "tokens", .right = true}});
   for (const Value& set : data.at("sets")) {
     table.row({set.at("set").get<std::string>(), set.at("samples").is_null() ? "endless" : set.at("samples").dump(),
                set.contains("tokens") ? set.at("tokens").dump() : ""});
   }
-  return table;
+  print_labelled("data", table);
 }
 
-void print_classes(const Value& data, std::ostream& out, const report::Terminal& terminal) {
+void print_classes(const Value& data) {
   if (!data.contains("classes")) return;
   const Value& names = data.at("classes").at("names");
   std::vector<report::Column> columns{{.header = "class"}};
@@ -75,22 +80,22 @@ void print_classes(const Value& data, std::ostream& out, const report::Terminal&
     for (const Value& set : data.at("sets")) cells.push_back(set.at("class_counts")[i].dump());
     table.row(std::move(cells));
   }
-  print_labelled("classes", table, data.at("classes").at("count").get<std::size_t>() - listed, out, terminal);
+  print_labelled("classes", table, data.at("classes").at("count").get<std::size_t>() - listed);
 }
 
 // "3: blue, green, red"
 std::string values_of(const Value& column) {
   if (!column.contains("values")) return "";
-  std::string text = column.at("value_count").dump() + ":";
-  const Value& values = column.at("values");
-  for (std::size_t i = 0; i < std::min(values.size(), kValuesInLine); ++i) {
-    text += (i > 0 ? ", " : " ") + shown_text(values[i]);
+  std::vector<std::string> values;
+  for (const Value& value : column.at("values")) {
+    if (values.size() < kValuesInLine) values.push_back(shown_text(value));
   }
-  return column.at("value_count") > kValuesInLine ? text + ", …" : text;
+  const bool more = column.at("value_count") > kValuesInLine;
+  return column.at("value_count").dump() + ": " + report::joined(values) + (more ? ", …" : "");
 }
 
 // Targets follow the features; they are shown even if the list of features is cut.
-void print_columns(const Value& data, std::ostream& out, const report::Terminal& terminal) {
+void print_columns(const Value& data) {
   if (!data.contains("columns")) return;
   report::Table table({{.header = "column"}, {.header = "role"}, {.header = "type"}, {.header = "values"}});
   std::size_t listed = 0;
@@ -101,74 +106,46 @@ void print_columns(const Value& data, std::ostream& out, const report::Terminal&
       ++listed;
     }
   }
-  print_labelled("columns", table, data.at("columns").size() - listed, out, terminal);
+  print_labelled("columns", table, data.at("columns").size() - listed);
 }
 
-void print_arrays(const Value& data, std::ostream& out, const report::Terminal& terminal) {
+void print_arrays(const Value& data) {
   if (!data.contains("arrays")) return;
   report::Table table({{.header = "array"}, {.header = "role"}, {.header = "stored as"}, {.header = "shape"}});
   for (const Value& one : data.at("arrays")) {
     table.row({shown_text(one.at("name")), one.at("role").get<std::string>(), one.at("dtype").get<std::string>(),
                shown_shape(one.at("shape"))});
   }
-  print_labelled("arrays", table, 0, out, terminal);
+  print_labelled("arrays", table);
 }
 
-void print_text(const Value& data, std::ostream& out) {
+void print_text(const Value& data) {
   if (!data.contains("block_size")) return;
-  out << "text         samples of " << data.at("block_size").dump() << " tokens";
+  std::string text = "samples of " + data.at("block_size").dump() + " tokens";
   if (data.contains("tokenizer")) {
-    out << ", tokenizer \"" << shown_text(data.at("tokenizer")) << "\" with " << data.at("vocab_size").dump()
-        << " tokens";
+    text += ", tokenizer \"" + shown_text(data.at("tokenizer")) + "\" with " + data.at("vocab_size").dump() + " tokens";
   }
-  out << "\n";
+  row("text", text);
 }
 
-std::vector<Value> tensors_of(const Value& batch) {
-  std::vector<Value> tensors;
-  for (const char* role : {"input", "target"}) {
-    for (Value one : batch.at(std::string(role) + "s")) {
-      one["role"] = role;
-      tensors.push_back(std::move(one));
+void print_first_batch(const Value& batch) {
+  report::Table table({{.header = "tensor"},
+                       {.header = "role"},
+                       {.header = "type"},
+                       {.header = "shape"},
+                       {.header = "least", .right = true},
+                       {.header = "greatest", .right = true},
+                       {.header = "inf or nan", .right = true}});
+  for (const std::string role : {"input", "target"}) {
+    for (const Value& one : batch.at(role + "s")) {
+      const Value& not_finite = one.at("not_finite");
+      table.row({shown_text(one.at("name")), role, one.at("dtype").get<std::string>(), shown_shape(one.at("shape")),
+                 shown_number(one.at("least")), shown_number(one.at("greatest")),
+                 not_finite == 0 ? "" : not_finite.dump()});
     }
   }
-  return tensors;
+  print_labelled("first batch", table);
 }
-
-void print_first_batch(const Value& data, std::ostream& out, const report::Terminal& terminal) {
-  const std::vector<Value> tensors = tensors_of(data.at("first_batch"));
-  const bool all_finite =
-      std::all_of(tensors.begin(), tensors.end(), [](const Value& one) { return one.at("not_finite") == 0; });
-  std::vector<report::Column> columns{{.header = "tensor"},
-                                      {.header = "role"},
-                                      {.header = "type"},
-                                      {.header = "shape"},
-                                      {.header = "least", .right = true},
-                                      {.header = "greatest", .right = true}};
-  if (!all_finite) columns.push_back({.header = "inf or nan", .right = true});
-  report::Table table(std::move(columns));
-  for (const Value& one : tensors) {
-    std::vector<std::string> cells{shown_text(one.at("name")),         one.at("role").get<std::string>(),
-                                   one.at("dtype").get<std::string>(), shown_shape(one.at("shape")),
-                                   shown_number(one.at("least")),      shown_number(one.at("greatest"))};
-    if (!all_finite) cells.push_back(one.at("not_finite").dump());
-    table.row(std::move(cells));
-  }
-  print_labelled("first batch", table, 0, out, terminal);
-}
-
-}  // namespace
-
-void show_data(const Value& data, std::ostream& out, const report::Terminal& terminal) {
-  print_labelled("data", table_of_sets(data), 0, out, terminal);
-  print_classes(data, out, terminal);
-  print_columns(data, out, terminal);
-  print_arrays(data, out, terminal);
-  print_text(data, out);
-  print_first_batch(data, out, terminal);
-}
-
-namespace {
 
 // Bytes of a rank for an average of the weights: its share; the gathered average, from a validation or save to the next
 // update; and the buffers at the last update, if updates are rarer than steps.
@@ -197,8 +174,8 @@ std::int64_t snapshot_bytes(const launch::Plan& plan, const rank::Probe& probe) 
 }
 
 // Returns the options of the model that can come from the data, whether given or found.
-config::Value sizes_from_data(const config::Experiment& e) {
-  config::Value sizes = config::Value::object();
+Value sizes_from_data(const config::Experiment& e) {
+  Value sizes = Value::object();
   const auto components = e.components();
   const config::Spec* model = components.find("model", e.model.name);
   if (model == nullptr) return sizes;
@@ -219,16 +196,71 @@ std::string readable(std::int64_t bytes) {
   return text;
 }
 
-PlanOfRun output_of(const Prepared& prepared, const config::Value& data, const std::string& folder) {
-  const auto& [plan, w, probe] = std::tie(prepared.plan, prepared.workload, prepared.probe);
-  const auto& e = plan.experiment;
-  PlanOfRun all{.experiment = e,
-                .workload = w,
+// A planned run as `plan --json` prints it.
+struct PlanOfRun {
+  struct Rank {
+    std::int64_t rank = 0;
+    std::vector<std::string> devices;
+
+    void members(config::Members& m) const {
+      m({"rank"}, rank);
+      m({"devices"}, devices);
+    }
+  };
+
+  config::Experiment experiment = {};
+  launch::Workload workload = {};
+  rank::Probe probe = {};
+  std::int64_t world_size = 0;
+  std::vector<Rank> ranks = {};
+  std::int64_t bytes_per_rank = 0;
+  std::int64_t snapshot_bytes = 0;
+  Value sizes = {};
+  Value data = {};
+  std::string results = {};
+  std::vector<std::string> warnings = {};
+
+  void members(config::Members& m) const {
+    const std::int64_t batch = experiment.batch_size.value_or(1);
+    m.version();
+    m({"name"}, experiment.name);
+    m({"world_size"}, world_size);
+    m({"ranks", "ranks of this machine"}, ranks);
+    m({"backend"}, experiment.distributed.backend);
+    m({"threads"}, experiment.threads.value_or(1));
+    m({"batch_size"}, batch);
+    m({"global_batch_size"}, batch * world_size * experiment.accumulate);
+    m({"train_samples", "0: endless"}, workload.train_samples);
+    m({"validation_samples"}, workload.validation_samples);
+    m({"test_samples"}, probe.test_samples);
+    m({"steps_per_epoch"}, workload.length.steps_per_epoch);
+    m({"steps"}, workload.length.steps);
+    m({"epochs"}, workload.length.epochs);
+    m({"parameters"}, probe.parameters);
+    m({"frozen_parameters", "frozen ones of `parameters`"}, probe.frozen_parameters);
+    m({"parameter_bytes"}, probe.parameter_bytes);
+    m({"bytes_per_rank"}, bytes_per_rank);
+    m({"snapshot_bytes", "additional bytes on rank 0 for a checkpoint"}, snapshot_bytes);
+    m.as<std::vector<config::GroupDescription>>({"groups", "the last one has the unmatched parameters; empty: none"},
+                                                probe.groups);
+    m({"model"}, experiment.model.name);
+    m({"sizes", "options of the model that the data can determine: from the file, or found in the data"}, sizes,
+      {{"type", "object"}, {"additionalProperties", {{"type", {"integer", "array"}}}}});
+    m.as<config::DataDescription>({"data"}, data);
+    m({"results", "folder of the experiment's runs"}, results);
+    m({"warnings", "settings without effect, and other warnings, also about the data, as text for people"}, warnings);
+  }
+};
+
+PlanOfRun output_of(const Prepared& prepared, const Value& data, const std::string& folder) {
+  const auto& [plan, probe] = std::tie(prepared.plan, prepared.probe);
+  PlanOfRun all{.experiment = plan.experiment,
+                .workload = prepared.workload,
                 .probe = probe,
                 .world_size = plan.world_size(),
                 .bytes_per_rank = bytes_per_rank(plan, probe),
                 .snapshot_bytes = snapshot_bytes(plan, probe),
-                .sizes = sizes_from_data(e),
+                .sizes = sizes_from_data(plan.experiment),
                 .data = data,
                 .results = folder,
                 .warnings = prepared.warnings};
@@ -238,108 +270,63 @@ PlanOfRun output_of(const Prepared& prepared, const config::Value& data, const s
   return all;
 }
 
-void row(const char* label, const std::string& value) { std::printf("%-12s %s\n", label, value.c_str()); }
-
 // "*.bias, ndim<2: 40 parameters in 2 tensors, lr_scale 0.1, weight_decay 0.0"
-std::string group_line(const config::Value& group) {
-  std::string patterns;
-  for (const config::Value& pattern : group.at("match")) {
-    patterns += (patterns.empty() ? "" : ", ") + config::printable(pattern.get<std::string>());
-  }
-  const auto tensors = group.at("tensors").get<std::int64_t>();
-  std::string line = (patterns.empty() ? "the others" : patterns) + ": " + group.at("parameters").dump() +
-                     " parameters in " + std::to_string(tensors) + (tensors == 1 ? " tensor" : " tensors");
+std::string group_line(const Value& group) {
+  std::vector<std::string> patterns;
+  for (const Value& pattern : group.at("match")) patterns.push_back(shown_text(pattern));
+  std::string line = (patterns.empty() ? "the others" : report::joined(patterns)) + ": " +
+                     group.at("parameters").dump() + " parameters in " +
+                     report::counted(group.at("tensors").get<std::int64_t>(), "tensor");
   if (group.at("lr_scale") != 1) line += ", lr_scale " + group.at("lr_scale").dump();
   for (const auto& [option, value] : group.at("options").items()) line += ", " + option + " " + value.dump();
   return line;
 }
 
-void show_groups(const config::Value& groups) {
-  const char* label = "groups";
-  for (const config::Value& group : groups) row(std::exchange(label, ""), group_line(group));
-}
-
 }  // namespace
 
-void PlanOfRun::Rank::members(config::Members& m) const {
-  m({"rank"}, rank);
-  m({"devices"}, devices);
-}
-
-void PlanOfRun::members(config::Members& m) const {
-  const std::int64_t batch = experiment.batch_size.value_or(1);
-  m.version();
-  m({"name"}, experiment.name);
-  m({"world_size"}, world_size);
-  m({"ranks", "ranks of this machine"}, ranks);
-  m({"backend"}, experiment.distributed.backend);
-  m({"threads"}, experiment.threads.value_or(1));
-  m({"batch_size"}, batch);
-  m({"global_batch_size"}, batch * world_size * experiment.accumulate);
-  m({"train_samples", "0: endless"}, workload.train_samples);
-  m({"validation_samples"}, workload.validation_samples);
-  m({"test_samples"}, probe.test_samples);
-  m({"steps_per_epoch"}, workload.length.steps_per_epoch);
-  m({"steps"}, workload.length.steps);
-  m({"epochs"}, workload.length.epochs);
-  m({"parameters"}, probe.parameters);
-  m({"frozen_parameters", "frozen ones of `parameters`"}, probe.frozen_parameters);
-  m({"parameter_bytes"}, probe.parameter_bytes);
-  m({"bytes_per_rank"}, bytes_per_rank);
-  m({"snapshot_bytes", "additional bytes on rank 0 for a checkpoint"}, snapshot_bytes);
-  m.as<std::vector<config::GroupDescription>>({"groups", "the last one has the unmatched parameters; empty: none"},
-                                              probe.groups);
-  m({"model"}, experiment.model.name);
-  m({"sizes", "options of the model that the data can determine: from the file, or found in the data"}, sizes,
-    {{"type", "object"}, {"additionalProperties", {{"type", {"integer", "array"}}}}});
-  m.as<config::DataDescription>({"data"}, data);
-  m({"results", "folder of the experiment's runs"}, results);
-  m({"warnings", "settings without effect, and other warnings, also about the data, as text for people"}, warnings);
-}
-
-void show_plan(const Prepared& prepared, const config::Value& data, const std::filesystem::path& results, bool json) {
+void show_plan(const Prepared& prepared, const Value& data, const std::filesystem::path& results, bool json) {
   const auto& [plan, w, probe] = std::tie(prepared.plan, prepared.workload, prepared.probe);
   const auto& e = plan.experiment;
   const std::string folder = config::printable((results / e.name).string());
   if (json) {
-    std::cout << config::written(output_of(prepared, data, folder))
-                     .dump(2, ' ', false, config::Value::error_handler_t::replace)
-              << std::endl;
-    return;
+    return report::print_json(config::written(output_of(prepared, data, folder)), std::cout);
   }
   const auto text = [](std::int64_t number) { return std::to_string(number); };
   row("experiment", e.name);
   std::string sizes;
-  const config::Value found = sizes_from_data(e);
+  const Value found = sizes_from_data(e);
   for (const auto& [option, size] : found.items()) sizes += option + " " + size.dump() + ", ";
   row("model", e.model.name + ", " + sizes + text(probe.parameters) + " parameters (" +
                    readable(probe.parameter_bytes) + ")" +
                    (probe.frozen_parameters > 0 ? ", " + text(probe.frozen_parameters) + " of them frozen" : ""));
-  show_groups(probe.groups);
+  const char* label = "groups";
+  for (const Value& group : probe.groups) row(std::exchange(label, ""), group_line(group));
   row("dataset",
       e.dataset.name + (w.train_samples == 0 ? ", endless samples"
                                              : ", " + text(w.train_samples) + " samples to train on, " +
                                                    text(w.validation_samples + probe.test_samples) + " held out"));
   row("batch", text(*e.batch_size) + " per rank x " + text(plan.world_size()) + " ranks x " + text(e.accumulate) +
                    " micro-batches = " + text(*e.batch_size * plan.world_size() * e.accumulate) + " samples per step");
-  row("steps", text(w.length.steps) + " (" + text(w.length.steps_per_epoch) + " per epoch, " + text(w.length.epochs) +
-                   (w.length.epochs == 1 ? " epoch)" : " epochs)"));
+  row("steps", text(w.length.steps) + " (" + text(w.length.steps_per_epoch) + " per epoch, " +
+                   report::counted(w.length.epochs, "epoch") + ")");
   row("memory", readable(bytes_per_rank(plan, probe)) + " per rank for parameters, gradients" +
                     (e.ema.on() ? ", optimizer and average; " : " and optimizer; ") +
                     readable(snapshot_bytes(plan, probe)) + " more on rank 0 for a checkpoint");
   row("ranks", text(plan.world_size()) + ", " + e.parallel +
-                   (!plan.strategy.one_process ? " over " + e.distributed.backend : "") + ", " + text(*e.threads) +
-                   (*e.threads == 1 ? " thread each" : " threads each"));
+                   (!plan.strategy.one_process ? " over " + e.distributed.backend : "") + ", " +
+                   report::counted(*e.threads, "thread") + " each");
   int rank = plan.first_rank;
   for (const auto& devices : plan.device_names()) row("", "rank " + text(rank++) + ": " + devices);
   row("results", folder);
-  std::fflush(stdout);
-  show_data(data, std::cout, report::terminal_of_stdout());
+  print_sets(data);
+  print_classes(data);
+  print_columns(data);
+  print_arrays(data);
+  print_text(data);
+  print_first_batch(data.at("first_batch"));
 }
 
 namespace {
-
-using config::Value;
 
 // Cost of a trial besides its steps: forks, set-up, files.
 constexpr double kTrialSeconds = 0.05;
@@ -355,6 +342,50 @@ double seconds_of(const PreparedSweep& p) {
   for (const PlannedTrial& trial : p.trials) seconds += seconds_of(trial);
   return seconds / p.at_once;
 }
+
+// A planned sweep as `plan --json` prints it.
+struct PlanOfSweep {
+  struct Trial {
+    std::int64_t trial = 0;
+    Value parameters = Value::object();
+    std::int64_t world_size = 0;
+    std::int64_t steps = 0;
+    std::optional<double> seconds = {};
+
+    void members(config::Members& m) const {
+      m({"trial"}, trial);
+      m({.name = "parameters", .doc = "{} while they depend on results of other trials", .type = "object"}, parameters);
+      m({"world_size"}, world_size);
+      m({"steps"}, steps);
+      m({"seconds", "an estimate; null: none"}, seconds);
+    }
+  };
+
+  std::string name = {}, method = {}, metric = {}, goal = {};
+  std::int64_t at_once = 0;
+  std::size_t gpus = 0;
+  std::int64_t cores = 0;
+  std::optional<double> seconds = {};
+  std::string results = {};
+  std::vector<Trial> trials = {};
+  std::vector<std::string> warnings = {};
+
+  void members(config::Members& m) const {
+    m.version();
+    m({.name = "kind", .choices = "sweep"}, "sweep");
+    m({"name"}, name);
+    m({.name = "method", .choices = sweep::kMethods}, method);
+    m({"metric"}, metric);
+    m({.name = "goal", .choices = "min|max"}, goal);
+    m({"at_once"}, at_once);
+    m({"gpus"}, gpus);
+    m({"cores"}, cores);
+    m({"seconds", "an estimate; null: none"}, seconds);
+    m({"results", "folder of the experiment's sweeps"}, results);
+    m({"trials"}, trials);
+    m({"warnings"}, warnings);
+  }
+};
 
 PlanOfSweep output_of(const PreparedSweep& p, const std::string& folder) {
   const auto& sweep = p.loaded->sweep;
@@ -379,38 +410,15 @@ PlanOfSweep output_of(const PreparedSweep& p, const std::string& folder) {
   return all;
 }
 
+const bool plan_schema_registered = register_schema(
+    "plan", [] { return config::output_schema<std::variant<PlanOfRun, PlanOfSweep>>("plan FILE --json"); });
+
 }  // namespace
-
-void PlanOfSweep::Trial::members(config::Members& m) const {
-  m({"trial"}, trial);
-  m({.name = "parameters", .doc = "{} while they depend on results of other trials", .type = "object"}, parameters);
-  m({"world_size"}, world_size);
-  m({"steps"}, steps);
-  m({"seconds", "an estimate; null: none"}, seconds);
-}
-
-void PlanOfSweep::members(config::Members& m) const {
-  m.version();
-  m({.name = "kind", .choices = "sweep"}, "sweep");
-  m({"name"}, name);
-  m({.name = "method", .choices = sweep::kMethods}, method);
-  m({"metric"}, metric);
-  m({.name = "goal", .choices = "min|max"}, goal);
-  m({"at_once"}, at_once);
-  m({"gpus"}, gpus);
-  m({"cores"}, cores);
-  m({"seconds", "an estimate; null: none"}, seconds);
-  m({"results", "folder of the experiment's sweeps"}, results);
-  m({"trials"}, trials);
-  m({"warnings"}, warnings);
-}
 
 void show_sweep(const PreparedSweep& p, const std::filesystem::path& results, bool json) {
   const std::string folder = config::printable((results / p.loaded->name).string());
   if (json) {
-    std::cout << config::written(output_of(p, folder)).dump(2, ' ', false, Value::error_handler_t::replace)
-              << std::endl;
-    return;
+    return report::print_json(config::written(output_of(p, folder)), std::cout);
   }
   const auto& sweep = p.loaded->sweep;
   const auto trials = static_cast<std::size_t>(p.search->trials());
@@ -436,7 +444,7 @@ void show_sweep(const PreparedSweep& p, const std::filesystem::path& results, bo
   facts.row({"results", folder});
   std::size_t shown = 0;
   for (; shown < std::min(trials, kMostShown) && begins_decided(shown); ++shown) {
-    const config::Value parameters = sweep.named(p.search->point(static_cast<int>(shown)));
+    const Value parameters = sweep.named(p.search->point(static_cast<int>(shown)));
     facts.row({"trial " + std::to_string(shown), sweep::in_words(parameters)});
   }
   if (trials > shown) {

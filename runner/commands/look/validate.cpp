@@ -22,6 +22,7 @@
 #include "launch/plan/plan.h"
 #include "launch/process/stop_signals.h"
 #include "rank/probe.h"
+#include "report/text/words.h"
 
 namespace ddp::commands {
 namespace {
@@ -99,12 +100,6 @@ Findings examine(const std::string& file, const ValidateOptions& options, ModelF
   return found;
 }
 
-std::string joined_mistakes(const std::vector<std::string>& mistakes) {
-  std::string text;
-  for (const std::string& mistake : mistakes) text += (text.empty() ? "" : "\n") + mistake;
-  return text;
-}
-
 struct CheckedFile {
   std::string file;
   Findings found;
@@ -116,7 +111,8 @@ struct CheckedFile {
     m({"warnings", "settings without effect, as text for people"}, found.warnings);
     m({"not_checked", "checks that need data and tensors; `plan` makes them"},
       ok ? std::vector<std::string>{kNotChecked} : std::vector<std::string>());
-    m({.name = "error", .doc = "all mistakes, as text for people", .optional = true}, joined_mistakes(found.mistakes));
+    m({.name = "error", .doc = "all mistakes, as text for people", .optional = true},
+      report::joined(found.mistakes, "\n"));
   }
 };
 
@@ -134,7 +130,7 @@ void print_findings(const std::string& file, const Findings& found) {
   if (found.mistakes.empty()) {
     std::cout << file << ": ok (not checked: " << kNotChecked << "; `" << own_command("plan") << "` tries one batch)\n";
   } else {
-    std::cerr << joined_mistakes(found.mistakes) << "\n";
+    std::cerr << report::joined(found.mistakes, "\n") << "\n";
   }
 }
 
@@ -152,9 +148,7 @@ int validate(const ValidateOptions& options) {
       print_findings(file, found);
     }
   }
-  if (options.json) {
-    std::cout << config::written(all).dump(2, ' ', false, config::Value::error_handler_t::replace) << "\n";
-  }
+  if (options.json) report::print_json(config::written(all), std::cout);
   return all_good ? 0 : 2;
 }
 

@@ -11,6 +11,7 @@
 #include "launch/library/plugin.h"
 #include "launch/plan/ineffective.h"
 #include "launch/plan/plan.h"
+#include "launch/start/probe.h"
 
 namespace ddp::commands {
 namespace {
@@ -62,7 +63,8 @@ class Tries {
     if (known == known_.end()) {
       const auto data = read(loaded, plan);
       const launch::Start start{.resume_from = {}, .init_from = launch::weights_of(loaded)};
-      return known_.emplace(name, try_model(library_, loaded, plan, start, *data, timed_)).first->second;
+      const auto probed = with_lines(loaded, [&] { return launch::probe(library_, plan, start, *data, timed_); });
+      return known_.emplace(name, probed).first->second;
     }
     if (!timed_ && shelf_.wants(plan)) read(loaded, plan);
     return known->second;
@@ -71,7 +73,7 @@ class Tries {
  private:
   std::shared_ptr<const launch::HeldData> read(const config::Loaded& loaded, launch::Plan& plan) {
     launch::obtain(plan.libraries);
-    auto data = read_data(library_, loaded, plan, shelf_);
+    auto data = with_lines(loaded, [&] { return shelf_.hold(library_, loaded, plan); });
     shelf_.keep(plan, data);
     return data;
   }

@@ -56,10 +56,6 @@ Policy policy_of(const std::string& key) {
   return found == kPolicies.end() || keeps_samples(key) ? Policy{.key = ""} : *found;
 }
 
-Value changes_of(const config::Experiment& before, const config::Experiment& now) {
-  return config::differences(config::write(before), config::write(now));
-}
-
 // Returns size, number and, of several, name of the files of an option. The same data may lie at another path.
 std::vector<std::tuple<std::string, std::int64_t, std::int64_t>> files_of(const std::string& key,
                                                                           const std::vector<record::DataFile>& all) {
@@ -94,6 +90,10 @@ void require_batch_left(const Prepared& now, const config::Experiment& before, c
 }
 
 }  // namespace
+
+Value changes_of(const config::Experiment& before, const config::Experiment& now) {
+  return config::differences(config::write(before), config::write(now));
+}
 
 bool keeps_samples(const std::string& key) { return key.substr(key.rfind('.') + 1) == "on_bad"; }
 

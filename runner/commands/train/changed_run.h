@@ -14,6 +14,9 @@ namespace ddp::commands {
 // A run that goes on from a checkpoint may change its settings. A table of keys in changed_run.cpp tells which changes
 // are refused and which ones get a warning; all others are free. `before`: the settings that trained the checkpoint.
 
+// Returns config::differences of two experiments.
+config::Value changes_of(const config::Experiment& before, const config::Experiment& now);
+
 // Returns whether this key of a dataset leaves its samples and their order as they are. `on_bad` decides about files
 // that do not decode, and while it was "error" there were none.
 bool keeps_samples(const std::string& key);

@@ -64,41 +64,15 @@ void require_fork_of(const record::RunDirectory& begun, const std::string& origi
   throw usage_error("this run exists, but is not a fork of " + origin, begun.path().string(), "give another --run-id");
 }
 
-// The folder of a new run; it is removed unless the run begins.
-class NewRun {
- public:
-  NewRun(const std::string& results, const std::string& name, const std::string& run_id)
-      : directory_(record::RunDirectory::create(results, name, run_id)), lock_(directory_.lock()) {
-    if (!directory_.begun()) return;
-    throw usage_error("another process has begun this run", directory_.path().string());
-  }
-  ~NewRun() {
-    if (!directory_.begun()) directory_.discard();
-  }
-  NewRun(const NewRun&) = delete;
-  NewRun& operator=(const NewRun&) = delete;
-
-  const record::RunDirectory& directory() const { return directory_; }
-  FileDescriptor take_lock() { return std::move(lock_); }
-
- private:
-  const record::RunDirectory directory_;
-  FileDescriptor lock_;
-};
-
 // The request for a fork and its resolved origin.
 struct NewFork {
   const ForkOptions& options;
   Resumption origin;
   std::string origin_name;
   std::string name;
-
-  ResumePoint find_point(const launch::Launch& launch) const;
-  // Writes the run's first files into the new directory and reports it.
-  launch::OpenRun open(const ResumePoint& point, NewRun& run) const;
 };
 
-ResumePoint NewFork::find_point(const launch::Launch& launch) const {
+ResumePoint find_point(const Resumption& origin, const launch::Launch& launch) {
   const std::string where = origin.directory.path().string();
   if (record::complete_checkpoints(origin.directory.checkpoints()).empty()) {
     if (const auto lost = all_saves_lost(origin.directory)) throw *lost;
@@ -107,33 +81,43 @@ ResumePoint NewFork::find_point(const launch::Launch& launch) const {
         "start a new run with its settings: " + own_command("run " + path_word(origin.directory.config())));
   }
   ResumePoint point = find_resume_point(origin, launch);
-  if (const std::string rule = point.ended_by_rule(); point.nothing_to_do() && !rule.empty()) {
-    throw usage_error(
-        "the run has ended at this checkpoint, of step " + std::to_string(point.position.step) + ", by stop." + rule,
-        where, "continue the fork with " + point.weaker_rule() + ", or use an earlier checkpoint with --from");
-  }
-  if (point.nothing_to_do()) {
-    throw usage_error("all steps are done at this checkpoint, of step " + std::to_string(point.position.step), where,
-                      "train for longer with " + point.longer_run() + "; or use an earlier checkpoint with --from");
-  }
-  return point;
+  if (!point.nothing_to_do()) return point;
+  const std::string rule = point.ended_by_rule();
+  throw usage_error((rule.empty() ? "all steps are done" : "stop." + rule + " has ended the run") +
+                        " at this checkpoint, of step " + std::to_string(point.position.step),
+                    where,
+                    "continue the fork with " + (rule.empty() ? point.longer_run() : point.weaker_rule()) +
+                        "; or use an earlier checkpoint with --from");
 }
 
-launch::OpenRun NewFork::open(const ResumePoint& point, NewRun& run) const {
+// Removes the folder of the new run unless the run has begun.
+struct Folder {
+  std::optional<record::RunDirectory> made = {};
+  ~Folder() {
+    if (made && !made->begun()) made->discard();
+  }
+};
+
+// Creates the folder of the new run and writes its first files.
+launch::OpenRun open_fork(const NewFork& fork, const ResumePoint& point, Folder& folder) {
+  launch::OpenRun run = create_run(fork.options.results, fork.name, fork.options.run_id);
+  folder.made = run.directory;
   const std::string checkpoint = point.checkpoint.filename().string();
   const fs::path copy =
-      launch::write_fork({.origin = {.run = origin_name, .checkpoint = checkpoint, .step = point.position.step},
+      launch::write_fork({.origin = {.run = fork.origin_name, .checkpoint = checkpoint, .step = point.position.step},
                           .checkpoint = point.checkpoint,
                           .position = point.position,
                           .changes = point.changes_as_text()},
-                         point.prepared.plan, run.directory());
+                         point.prepared.plan, run.directory);
+  run.start.resume_from = copy;
   record::accept_data(copy, point.prepared.data.files());
   config::Experiment before = point.before;
-  before.name = name;
+  before.name = fork.name;
   record::write_settings(copy, before);
   point.tell_changes();
-  log::info("a fork of " + origin_name + " after step " + std::to_string(point.position.step) + ", from " + checkpoint);
-  return {.directory = run.directory(), .lock = run.take_lock(), .start = {.resume_from = copy, .init_from = {}}};
+  log::info("a fork of " + fork.origin_name + " after step " + std::to_string(point.position.step) + ", from " +
+            checkpoint);
+  return run;
 }
 
 int begin_fork(const NewFork& fork, const launch::Launch& launch, launch::Nodes* nodes) {
@@ -143,12 +127,12 @@ int begin_fork(const NewFork& fork, const launch::Launch& launch, launch::Nodes*
     return resume_run({.directory = *begun, .results = o.results, .sets = o.sets, .data_changed = o.data_changed},
                       launch, nodes);
   }
-  const ResumePoint point = fork.find_point(launch);
-  std::optional<NewRun> run;
+  const ResumePoint point = find_point(fork.origin, launch);
+  Folder folder;
   return launch::train({.plan = point.prepared.plan,
                         .library = *point.prepared.library,
                         .data = point.prepared.data,
-                        .open = [&] { return fork.open(point, run.emplace(o.results, fork.name, o.run_id)); },
+                        .open = [&] { return open_fork(fork, point, folder); },
                         .experiment_folder = paths::working_folder(),
                         .begun = [](const auto& directory) { print_folder(directory.path()); }},
                        nodes);

@@ -51,37 +51,9 @@ Error at_its_line(const config::Loaded& loaded, const Error& error) {
                       error.remedy());
 }
 
-rank::Probe try_model(const launch::RankLibrary& library, const config::Loaded& loaded, const launch::Plan& plan,
-                      const launch::Start& start, const launch::HeldData& data, bool timed) try {
-  return launch::probe(library, plan, start, data, timed);
-} catch (const Error& error) {
-  throw error.fault() == Fault::usage ? at_its_line(loaded, error) : error;
-}
-
-launch::HeldData read_data(const launch::RankLibrary& library, const config::Loaded& loaded, launch::Plan& plan,
-                           bool one_rank, const launch::DataUse& use) try {
-  return launch::hold_data(library, loaded, plan, one_rank, use);
-} catch (const Error& error) {
-  throw error.fault() == Fault::usage ? at_its_line(loaded, error) : error;
-}
-
-std::shared_ptr<const launch::HeldData> read_data(const launch::RankLibrary& library, const config::Loaded& loaded,
-                                                  launch::Plan& plan, const launch::DataShelf& shelf) try {
-  return shelf.hold(library, loaded, plan);
-} catch (const Error& error) {
-  throw error.fault() == Fault::usage ? at_its_line(loaded, error) : error;
-}
-
 Prepared prepare(config::Loaded loaded, const launch::Launch& launch, const fs::path& resume_from,
                  std::optional<std::int64_t> global_batch_size, const launch::DataUse& use) {
-  Prepared p{.loaded = std::move(loaded),
-             .plan = {},
-             .start = {},
-             .library = nullptr,
-             .data = {},
-             .probe = {},
-             .workload = {},
-             .warnings = {}};
+  Prepared p{.loaded = std::move(loaded)};
   p.plan = launch::make_plan(p.loaded, launch::visible_gpus(), launch, global_batch_size);
   // Only rank 0 reads weights and checkpoints, on its node.
   if (launch.leads()) {
@@ -90,15 +62,15 @@ Prepared prepare(config::Loaded loaded, const launch::Launch& launch, const fs::
   }
   launch::obtain(p.plan.libraries);
   p.library = std::make_unique<launch::RankLibrary>(p.plan.uses_gpus(), p.plan.experiment.components().plugin());
-  p.data = read_data(*p.library, p.loaded, p.plan, launch.one_rank(), use);
-  p.probe = try_model(*p.library, p.loaded, p.plan, p.start, p.data);
+  p.data =
+      with_lines(p.loaded, [&] { return launch::hold_data(*p.library, p.loaded, p.plan, launch.one_rank(), use); });
+  p.probe = with_lines(p.loaded, [&] { return launch::probe(*p.library, p.plan, p.start, p.data, /*timed=*/false); });
   p.workload = launch::workload_of(p.loaded, p.plan, p.probe);
   p.warnings = launch::device_warnings(p.loaded, p.plan, launch);
-  const auto of_data = p.data.facts().value("warnings", std::vector<std::string>());
-  p.warnings.insert(p.warnings.end(), of_data.begin(), of_data.end());
-  p.warnings.insert(p.warnings.end(), p.probe.warnings.begin(), p.probe.warnings.end());
-  const auto ineffective = launch::without_effect(p.loaded, p.plan, p.probe, p.workload);
-  p.warnings.insert(p.warnings.end(), ineffective.begin(), ineffective.end());
+  for (const auto& more : {p.data.facts().value("warnings", std::vector<std::string>()), p.probe.warnings,
+                           launch::without_effect(p.loaded, p.plan, p.probe, p.workload)}) {
+    p.warnings.insert(p.warnings.end(), more.begin(), more.end());
+  }
   if (launch.leads()) {
     for (const auto& warning : p.warnings) log::warn(warning);
   }
@@ -107,14 +79,6 @@ Prepared prepare(config::Loaded loaded, const launch::Launch& launch, const fs::
 
 namespace {
 
-bool sees_sources(const std::string& file) {
-  const auto sources = config::named_sources(file, {});
-  return std::all_of(sources.begin(), sources.end(), [](const config::NamedSource& source) {
-    std::error_code unreadable;
-    return std::filesystem::is_regular_file(source.path, unreadable);
-  });
-}
-
 // Loads the experiment that node 0 resolved. Settings are read from files, so the text goes into a memory file. If this
 // node cannot see node 0's sources, it uses the sources of `sets`.
 config::Loaded load_text(const std::string& toml, std::vector<std::string> sets) {
@@ -122,7 +86,11 @@ config::Loaded load_text(const std::string& toml, std::vector<std::string> sets)
   if (!descriptor) throw training_error("cannot keep the experiment: " + errno_text(errno));
   write_all(descriptor.get(), toml.data(), toml.size(), "node 0's experiment");
   const std::string file = "/proc/self/fd/" + std::to_string(descriptor.get());
-  const bool sees = sees_sources(file);
+  const auto sources = config::named_sources(file, {});
+  const bool sees = std::all_of(sources.begin(), sources.end(), [](const config::NamedSource& source) {
+    std::error_code unreadable;
+    return fs::is_regular_file(source.path, unreadable);
+  });
   std::erase_if(sets, [&](const std::string& set) { return sees || !set.starts_with("sources="); });
   config::Loaded loaded = launch::load_experiment(file, sets);
   launch::require_sources_of(toml, loaded.experiment);

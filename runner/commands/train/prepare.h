@@ -19,13 +19,13 @@ namespace ddp::commands {
 // A checked experiment: it can be trained here.
 struct Prepared {
   config::Loaded loaded;
-  launch::Plan plan;
-  launch::Start start;
-  std::unique_ptr<launch::RankLibrary> library;
-  launch::HeldData data;
-  rank::Probe probe;
-  launch::Workload workload;
-  std::vector<std::string> warnings;  // one per line
+  launch::Plan plan = {};
+  launch::Start start = {};
+  std::unique_ptr<launch::RankLibrary> library = nullptr;
+  launch::HeldData data = {};
+  rank::Probe probe = {};
+  launch::Workload workload = {};
+  std::vector<std::string> warnings = {};  // one per line
 };
 
 // Plans the ranks, loads the rank library, and tries model and data. Prints the warnings in the process of rank 0.
@@ -38,17 +38,13 @@ Prepared prepare(config::Loaded loaded, const launch::Launch& launch, const std:
 // Returns the refusal of a throw-away child with the place of the key that caused it, if a key did.
 Error at_its_line(const config::Loaded& loaded, const Error& error);
 
-// Tries the model and the data of a plan, as launch::probe does. Throws its errors; a refusal names the line of the key
-// that caused it, or the file.
-rank::Probe try_model(const launch::RankLibrary& library, const config::Loaded& loaded, const launch::Plan& plan,
-                      const launch::Start& start, const launch::HeldData& data, bool timed = false);
-
-// Prepares the data of a plan, as launch::hold_data does. A refusal names the line that caused it.
-launch::HeldData read_data(const launch::RankLibrary& library, const config::Loaded& loaded, launch::Plan& plan,
-                           bool one_rank = false, const launch::DataUse& use = {});
-// The same, from the shelf of a sweep if the data are there.
-std::shared_ptr<const launch::HeldData> read_data(const launch::RankLibrary& library, const config::Loaded& loaded,
-                                                  launch::Plan& plan, const launch::DataShelf& shelf);
+// Returns what `ask` returns, which asks a throw-away child. A refusal names the line that caused it.
+template <class Ask>
+auto with_lines(const config::Loaded& loaded, const Ask& ask) try {
+  return ask();
+} catch (const Error& error) {
+  throw error.fault() == Fault::usage ? at_its_line(loaded, error) : error;
+}
 
 // How long nodes wait for each other: distributed.timeout.
 std::chrono::milliseconds patience_of(const config::Experiment& experiment);

@@ -34,15 +34,12 @@ struct ResumeOptions {
 // A sweep's trials are runs of one node each; only a single trial can be launched in another way.
 int go_on_with_sweep(const record::RunDirectory& directory, const ResumeOptions& o, const launch::Launch& launch) {
   if (launch.nodes > 1 || launch.one_rank() || o.from != "latest" || launch.max_restarts > 0) {
-    throw usage_error(
-        "a sweep always resumes from where it stopped", directory.path().string(),
-        "leave out --from, --max-restarts and the launch flags; a single trial accepts them: name it by its folder");
+    throw usage_error("a sweep resumes from where it stopped, without --from, --max-restarts and launch flags",
+                      directory.path().string(), "a single trial accepts them: name it by its folder");
   }
   if (!o.sets.empty()) {
     throw usage_error("a sweep keeps its settings: with others its trials could not be compared",
-                      directory.path().string(),
-                      "begin another one with them: " + own_command("sweep FILE --set …") + ", where FILE may be " +
-                          path_word(directory.sweep()));
+                      directory.path().string(), "begin another one: " + own_command("sweep FILE --set …"));
   }
   return resume_sweep(directory, o.jobs, o.data_changed);
 }
@@ -66,17 +63,6 @@ int resume(const ResumeOptions& o) {
               [&](launch::Nodes* nodes) { return resume_run(resumption, launch, nodes); });
 }
 
-// Returns "this run has done 12 epochs, and epochs is 2 now".
-std::string all_done(const ResumePoint& point) {
-  const config::Experiment& e = point.prepared.plan.experiment;
-  const std::int64_t done = e.steps ? point.position.step : point.position.epoch;
-  const std::int64_t asked = e.steps ? *e.steps : e.epochs.value_or(1);
-  if (done <= asked) return "this run has done its " + std::to_string(point.position.step) + " steps";
-  const std::string unit = e.steps ? "steps" : "epochs";
-  return "this run has done " + std::to_string(done) + " " + unit + ", and " + unit + " is " + std::to_string(asked) +
-         " now";
-}
-
 // Reports that the run has ended, and brings its summary and checkpoints up to date.
 void tell_nothing_to_do(const ResumePoint& point, const record::RunDirectory& directory) {
   const std::string step = std::to_string(point.position.step);
@@ -85,7 +71,7 @@ void tell_nothing_to_do(const ResumePoint& point, const record::RunDirectory& di
     log::info("nothing to do: this run has ended after step " + step + ", by stop." + rule + "; continue it with " +
               point.weaker_rule());
   } else {
-    log::info("nothing to do: " + all_done(point) + "; train for longer with " + point.longer_run());
+    log::info("nothing to do: this run has done its " + step + " steps; train for longer with " + point.longer_run());
   }
   launch::settle(point.prepared.plan, directory, point.position);
   // A kill after the last save may have left checkpoints that should have been removed.
@@ -116,6 +102,13 @@ std::optional<record::RunDirectory> begun_run(const std::string& results, const 
   }
   if (launch.attempt == 0 || launch.id.empty()) return {};
   return launch::find_launched(fs::path(results) / name, launch.id);
+}
+
+launch::OpenRun create_run(const std::string& results, const std::string& name, const std::string& run_id) {
+  launch::OpenRun run{.directory = record::RunDirectory::create(results, name, run_id), .lock = {}, .start = {}};
+  run.lock = run.directory.lock();
+  if (run.directory.begun()) throw usage_error("another process has begun this run", run.directory.path().string());
+  return run;
 }
 
 void add_data_changed(CLI::App& verb, bool& data_changed) {

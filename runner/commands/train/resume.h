@@ -28,11 +28,9 @@ struct ResumePoint {
   Prepared prepared;
   std::filesystem::path checkpoint;  // empty: no checkpoint yet, the run starts over
   record::Position position;
-  config::Experiment before = {};  // the settings that trained the checkpoint
-  config::Value changes = {};      // of `before`: config::differences
-  std::string lr_change = {};      // effect of the changes on lr, as text; "": none
-  std::string split_change = {};   // samples that are held out after they were trained on, as text; "": none
-  std::string best_change = {};    // says that best compares values of different data or losses; "": it does not
+  config::Experiment before = {};          // the settings that trained the checkpoint
+  config::Value changes = {};              // of `before`: config::differences
+  std::vector<std::string> warnings = {};  // effects of the changes on lr, held-out samples and the best value
 
   record::ReturnPoint return_point() const { return {.checkpoint = checkpoint, .position = position}; }
   bool nothing_to_do() const;
@@ -71,6 +69,9 @@ ResumePoint find_resume_point(const Resumption& resumption, const launch::Launch
 // ranks had begun before their launcher restarted them. Nothing: the command begins a run.
 std::optional<record::RunDirectory> begun_run(const std::string& results, const std::string& run_id,
                                               const std::string& name, const launch::Launch& launch);
+
+// Opens the folder of a new run. Throws ddp::Error (usage) if another process has begun a run there.
+launch::OpenRun create_run(const std::string& results, const std::string& name, const std::string& run_id);
 
 // Adds --data-changed to a command that resumes from a checkpoint.
 void add_data_changed(CLI::App& verb, bool& data_changed);

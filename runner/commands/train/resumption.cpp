@@ -25,35 +25,26 @@
 namespace ddp::commands {
 namespace fs = std::filesystem;
 
-namespace {
-
-fs::path whole(const fs::path& checkpoint) {
-  record::require_whole(checkpoint);
-  return checkpoint;
-}
-
-}  // namespace
-
 fs::path choose_checkpoint(const record::RunDirectory& directory, const std::string& from) {
-  const auto newest_first = record::complete_checkpoints(directory.checkpoints());
   if (from == "latest") return record::newest_whole(directory.checkpoints());
-  if (from == "best") {
-    if (const auto best_first = record::by_metric(newest_first); !best_first.empty()) return whole(best_first.front());
-    throw usage_error("no checkpoint has a metric yet", "--from best", "use --from latest, or a step");
-  }
+  auto candidates = record::complete_checkpoints(directory.checkpoints());
   std::string steps;
-  for (const auto& folder : newest_first) {
-    const std::string step = std::to_string(record::position_of(folder).step);
-    if (step == from) return whole(folder);
-    steps = step + (steps.empty() ? "" : ", ") + steps;
+  for (const auto& folder : candidates) {
+    steps = std::to_string(record::step_of(folder)) + (steps.empty() ? "" : ", ") + steps;
   }
-  const std::string folder = fs::path(from).filename().string();
-  if (record::is_checkpoint_name(folder)) {
-    throw usage_error("takes a step, not " + config::in_quotes(folder), "--from",
-                      "give the number: --from " + std::to_string(record::step_of(folder)));
+  if (from == "best") {
+    candidates = record::by_metric(candidates);
+    if (candidates.empty())
+      throw usage_error("no checkpoint has a metric yet", "--from best", "use --from latest, or a step");
+  } else {
+    std::erase_if(candidates, [&](const fs::path& folder) { return std::to_string(record::step_of(folder)) != from; });
+    if (candidates.empty()) {
+      throw usage_error("no complete checkpoint of step " + from, "--from",
+                        "give latest, best, or one of these steps: " + (steps.empty() ? "(none)" : steps));
+    }
   }
-  throw usage_error("no complete checkpoint of step " + from, "--from",
-                    "give latest, best, or one of these steps: " + (steps.empty() ? "(none)" : steps));
+  record::require_whole(candidates.front());
+  return candidates.front();
 }
 
 namespace {
@@ -75,7 +66,8 @@ config::Length whole_length(const config::Experiment& e, int world_size, std::in
 }
 
 // Describes the effect of the changes on lr. A run that starts over has a new schedule from its first step.
-std::string lr_change_of(const ResumePoint& point, const config::Experiment& before) {
+std::string lr_change_of(const ResumePoint& point) {
+  const config::Experiment& before = point.before;
   if (point.changes.empty() || point.checkpoint.empty() || !before.batch_size || point.nothing_to_do()) return "";
   const launch::Plan& plan = point.prepared.plan;
   const std::int64_t samples = point.prepared.workload.train_samples;
@@ -96,7 +88,7 @@ bool sets_batch_size(const std::vector<std::string>& sets) {
 
 // Returns the options that name data files and were set, directly or with their section.
 std::vector<std::string> set_data_keys(const config::Experiment& before, const config::Experiment& now) {
-  const config::Value changes = config::differences(config::write(before), config::write(now));
+  const config::Value changes = changes_of(before, now);
   std::vector<std::string> keys;
   for (const auto& file : config::named_files(now)) {
     const std::string section = file.key.substr(0, file.key.rfind('.'));
@@ -108,42 +100,17 @@ std::vector<std::string> set_data_keys(const config::Experiment& before, const c
   return keys;
 }
 
-// Throws ddp::Error (usage) if the files of model or data have changed and are not accepted. A run that has ended
-// trains no further: its data do not matter.
-void check_data(const Resumption& r, const fs::path& checkpoint, const config::Loaded& loaded,
-                const config::Experiment& before, const record::Position& position) {
-  const config::Experiment& e = loaded.experiment;
-  const std::vector<record::DataFile> now = record::data_files(e);
-  launch::require_fitting_weights(checkpoint, e, now, own_command("run " + path_word(r.directory.config())));
-  if (r.data_changed || launch::has_ended(e, position)) return;
-  record::require_same_data(checkpoint, now, set_data_keys(before, e), "--data-changed");
-}
-
 // Returns the means, categories and classes of a run's first training: a resumed run keeps them, even if its data
 // changed. Null: they are fitted again, because options of the data were set, or because the ranks that other processes
 // start cannot see the checkpoint.
 config::Value kept_fit(const launch::Launch& launch, const fs::path& checkpoint, const config::Experiment& before,
                        const config::Experiment& now) {
   if (checkpoint.empty() || launch.one_rank() || launch.nodes > 1) return nullptr;
-  const config::Value changes = config::differences(config::write(before), config::write(now));
+  const config::Value changes = changes_of(before, now);
   const bool refits = std::any_of(changes.items().begin(), changes.items().end(), [](const auto& change) {
     return (change.key().starts_with("dataset") && !keeps_samples(change.key())) || change.key().starts_with("loss");
   });
   return refits ? config::Value(nullptr) : record::fitted_to_data(checkpoint);
-}
-
-// Lists the checkpoints after this step, oldest first: "step-00000092, step-00000138".
-std::string later_checkpoints(const record::RunDirectory& directory, std::int64_t step) {
-  std::string names;
-  for (const fs::path& folder : record::checkpoint_folders(directory.checkpoints())) {
-    if (record::step_of(folder) <= step) continue;
-    names = folder.filename().string() + (names.empty() ? "" : ", ") + names;
-  }
-  return names;
-}
-
-std::string fork_command(const Resumption& r, std::int64_t step) {
-  return with_sets(own_command("fork " + path_word(r.directory.path()) + " --from " + std::to_string(step)), r.sets);
 }
 
 // Does a path, which may be a pattern, name an existing file or folder?
@@ -155,7 +122,7 @@ bool is_there(const std::string& path) {
 
 // Data may have moved since the training: returns the settings of the paths that the run's config.toml has now.
 std::vector<std::string> moved_files(const config::Experiment& trained, const config::Experiment& now) {
-  const config::Value changes = config::differences(config::write(trained), config::write(now));
+  const config::Value changes = changes_of(trained, now);
   std::vector<std::string> sets;
   for (const config::NamedFile& file : config::named_files(trained)) {
     const auto change = changes.find(file.key);
@@ -204,7 +171,11 @@ void tell_what_goes(const Resumption& r, const ResumePoint& point) {
   report::RunView reached;
   reached.folder = r.directory.path();
   report::add_progress(reached);
-  const std::string checkpoints = later_checkpoints(r.directory, step);
+  std::string checkpoints;  // the later ones, oldest first
+  for (const fs::path& folder : record::checkpoint_folders(r.directory.checkpoints())) {
+    if (record::step_of(folder) <= step) continue;
+    checkpoints = folder.filename().string() + (checkpoints.empty() ? "" : ", ") + checkpoints;
+  }
   std::string what;
   if (reached.steps > step) {
     what = "the lines of steps " + std::to_string(step + 1) + " to " + std::to_string(reached.steps) +
@@ -214,8 +185,9 @@ void tell_what_goes(const Resumption& r, const ResumePoint& point) {
     what += std::string(what.empty() ? "" : "; ") + "the next save removes these checkpoints: " + checkpoints;
   }
   if (what.empty()) return;
-  log::warn("going back to step " + std::to_string(step) + ": " + what +
-            "\n  a fork keeps them: " + fork_command(r, step));
+  log::warn(
+      "going back to step " + std::to_string(step) + ": " + what + "\n  a fork keeps them: " +
+      with_sets(own_command("fork " + path_word(r.directory.path()) + " --from " + std::to_string(step)), r.sets));
 }
 
 namespace {
@@ -249,11 +221,14 @@ Chosen choose(const Resumption& r, const launch::Launch& launch) {
   return c;
 }
 
-// Throws ddp::Error (usage) if the settings or the files have changes that the run cannot take.
-void compare(const Chosen& c, const Resumption& r, const launch::Launch& launch) {
-  if (!c.begun()) return;
-  require_allowed_changes(c.before, c.loaded);
-  if (launch.leads()) check_data(r, c.checkpoint, c.loaded, c.before, c.position);
+// Throws ddp::Error (usage) if the files of model or data have changed and are not accepted. A run that has ended
+// trains no further: its data do not matter.
+void check_data(const Resumption& r, const Chosen& c) {
+  const config::Experiment& e = c.loaded.experiment;
+  const std::vector<record::DataFile> now = record::data_files(e);
+  launch::require_fitting_weights(c.checkpoint, e, now, own_command("run " + path_word(r.directory.config())));
+  if (r.data_changed || launch::has_ended(e, c.position)) return;
+  record::require_same_data(c.checkpoint, now, set_data_keys(c.before, e), "--data-changed");
 }
 
 Prepared prepare_chosen(const Chosen& c, const Resumption& r, const launch::Launch& launch) try {
@@ -272,7 +247,10 @@ Prepared prepare_chosen(const Chosen& c, const Resumption& r, const launch::Laun
 
 ResumePoint find_resume_point(const Resumption& r, const launch::Launch& launch) {
   const Chosen chosen = choose(r, launch);
-  compare(chosen, r, launch);
+  if (chosen.begun()) {
+    require_allowed_changes(chosen.before, chosen.loaded);
+    if (launch.leads()) check_data(r, chosen);
+  }
   ResumePoint point{.prepared = prepare_chosen(chosen, r, launch),
                     .checkpoint = chosen.checkpoint,
                     .position = chosen.position,
@@ -280,30 +258,15 @@ ResumePoint find_resume_point(const Resumption& r, const launch::Launch& launch)
   const auto then = chosen.begun() ? record::files_of_checkpoint(chosen.checkpoint) : std::vector<record::DataFile>();
   if (point.position.inside_epoch()) require_same_order(point.prepared, point.before, point.position, then);
   const config::Experiment& now = point.prepared.plan.experiment;
-  point.changes = config::differences(config::write(point.before), config::write(now));
-  point.lr_change = lr_change_of(point, point.before);
+  point.changes = changes_of(point.before, now);
+  point.warnings = {lr_change_of(point)};
   if (chosen.begun()) {
-    point.split_change = held_out_after_training(point.before, now);
-    point.best_change = best_change(point.before, now, then, point.prepared.data.files());
+    point.warnings.push_back(held_out_after_training(point.before, now));
+    point.warnings.push_back(best_change(point.before, now, then, point.prepared.data.files()));
   }
+  std::erase(point.warnings, "");
   return point;
 }
-
-namespace {
-
-// Describes another number of ranks, and the batch that keeps the samples of a step; empty: the number is the same.
-std::string rank_change(const ResumePoint& point) {
-  const launch::Plan& plan = point.prepared.plan;
-  if (point.checkpoint.empty() || point.position.world_size == plan.world_size()) return "";
-  const std::int64_t batch = *plan.experiment.batch_size;
-  const bool same_step = batch * plan.world_size() * plan.experiment.accumulate == point.position.global_batch_size;
-  return "ranks were " + std::to_string(point.position.world_size) + ", now " + std::to_string(plan.world_size()) +
-         (same_step ? "; batch_size " + std::to_string(batch) + " keeps " +
-                          std::to_string(point.position.global_batch_size) + " samples a step"
-                    : "");
-}
-
-}  // namespace
 
 bool ResumePoint::nothing_to_do() const { return launch::has_ended(prepared.plan.experiment, position); }
 
@@ -325,13 +288,20 @@ std::string ResumePoint::longer_run() const {
 }
 
 void ResumePoint::tell_changes() const {
-  if (const std::string ranks = rank_change(*this); !ranks.empty()) log::info("changed: " + ranks);
+  const launch::Plan& plan = prepared.plan;
+  if (!checkpoint.empty() && position.world_size != plan.world_size()) {
+    const std::int64_t batch = *plan.experiment.batch_size;
+    const std::int64_t samples = batch * plan.world_size() * plan.experiment.accumulate;
+    log::info("changed: ranks were " + std::to_string(position.world_size) + ", now " +
+              std::to_string(plan.world_size()) +
+              (samples == position.global_batch_size
+                   ? "; batch_size " + std::to_string(batch) + " keeps " + std::to_string(samples) + " samples a step"
+                   : ""));
+  }
   for (const auto& [key, values] : changes.items()) {
     log::info("changed: " + config::change_in_words(key, values));
   }
-  if (!lr_change.empty()) log::warn(lr_change);
-  if (!split_change.empty()) log::warn(split_change);
-  if (!best_change.empty()) log::warn(best_change);
+  for (const std::string& warning : warnings) log::warn(warning);
 }
 
 std::string ResumePoint::changes_as_text() const {

@@ -34,15 +34,6 @@ struct RunOptions {
   bool dry_run = false;
 };
 
-launch::OpenRun create_run(const RunOptions& o, const Prepared& prepared) {
-  launch::OpenRun run{.directory = record::RunDirectory::create(o.results, prepared.plan.experiment.name, o.run_id),
-                      .lock = {},
-                      .start = prepared.start};
-  run.lock = run.directory.lock();
-  if (run.directory.begun()) throw usage_error("another process has begun this run", run.directory.path().string());
-  return run;
-}
-
 // A restarted launch goes on: its run must not end in the night because the file was edited for the next run.
 void tell_other_settings(const Error& error, const launch::Launch& launch) {
   if (!launch.restarted()) throw error;
@@ -59,7 +50,12 @@ int begin_run(const RunOptions& o, config::Loaded loaded, const launch::Launch& 
   return launch::train({.plan = prepared.plan,
                         .library = *prepared.library,
                         .data = prepared.data,
-                        .open = [&] { return create_run(o, prepared); },
+                        .open =
+                            [&] {
+                              auto run = create_run(o.results, prepared.plan.experiment.name, o.run_id);
+                              run.start = prepared.start;
+                              return run;
+                            },
                         .experiment_folder = paths::absolute(o.file).parent_path(),
                         .begun = [](const auto& directory) { print_folder(directory.path()); }},
                        nodes);
@@ -68,9 +64,7 @@ int begin_run(const RunOptions& o, config::Loaded loaded, const launch::Launch& 
 // Returns the --set with which this node names the sources by its own paths.
 std::vector<std::string> own_sources(const config::Experiment& experiment) {
   if (experiment.sources.empty()) return {};
-  std::string list;
-  for (const std::string& source : experiment.sources) list += (list.empty() ? "" : ", ") + as_toml(source);
-  return {"sources=[" + list + "]"};
+  return {"sources=" + config::Value(experiment.sources).dump()};
 }
 
 // A [sweep] of the file may stay: the file is for both commands. A --set of it alone asks for another command.

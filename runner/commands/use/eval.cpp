@@ -16,6 +16,7 @@
 #include "record/saves/checkpoint_index.h"
 #include "record/saves/checkpoint_settings.h"
 #include "report/text/run_page.h"
+#include "report/text/words.h"
 
 namespace ddp::commands {
 namespace fs = std::filesystem;
@@ -118,7 +119,7 @@ void print(const config::Value& values, const config::Value& preprocessing) {
   }
 }
 
-int eval(const EvalOptions& o) {
+void eval(const EvalOptions& o) {
   const Trained t = open_trained(o.trained);
   const record::Position position = record::position_of(t.checkpoint);
   const std::string epoch = position.inside_epoch() ? "in epoch " + std::to_string(position.epoch)
@@ -133,24 +134,22 @@ int eval(const EvalOptions& o) {
   warn_of_trained_samples(t, o.trained.sets, whole);
   const config::Value values = measure_trained(t, whole, o.trained.raw);
   if (o.json) {
-    const config::Value json = config::written(EvalOutput{.run = t.directory.path().string(),
-                                                          .checkpoint = t.checkpoint.filename().string(),
-                                                          .step = t.step(),
-                                                          .metrics = values});
-    std::cout << json.dump(2, ' ', false, config::Value::error_handler_t::replace) << "\n";
-    return 0;
+    return report::print_json(config::written(EvalOutput{.run = t.directory.path().string(),
+                                                         .checkpoint = t.checkpoint.filename().string(),
+                                                         .step = t.step(),
+                                                         .metrics = values}),
+                              std::cout);
   }
   print(values, t.preprocessing);
-  return 0;
 }
 
-void add_eval(CLI::App& app, int& exit_code) {
+void add_eval(CLI::App& app, int&) {
   auto o = std::make_shared<EvalOptions>();
   CLI::App* verb =
       app.add_subcommand("eval", "measure a trained model on its validation and test data, or on other data");
   add_trained(*verb, o->trained, {"loss", "metrics", "validation", "test"});
   verb->add_flag("--json", o->json, "print JSON");
-  verb->callback([o, &exit_code] { while_saving(find_run(o->trained), [&] { exit_code = eval(*o); }); });
+  verb->callback([o] { while_saving(find_run(o->trained), [&] { eval(*o); }); });
 }
 
 const bool eval_registered = register_verb(45, add_eval) && register_schema("eval", [] {

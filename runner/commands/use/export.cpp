@@ -39,14 +39,6 @@ void require_written_format(const ExportOptions& o) {
   }
 }
 
-// Throws if a file of the run's model is gone. The weights alone need none.
-void require_file(const std::string& own) {
-  std::error_code none;
-  if (own.empty() || fs::exists(own, none)) return;
-  throw usage_error("there is no such file, and the run's model was read from it", own,
-                    "put it back, or write the weights alone, to a .safetensors file");
-}
-
 // Returns the archive from which the run's model was read. If the model has two, --eval selects the one for evaluation.
 std::string archive_of(const config::Component& model, const ExportOptions& o, const std::string& run) {
   if (model.name != "exported") {
@@ -57,8 +49,11 @@ std::string archive_of(const config::Component& model, const ExportOptions& o, c
   const std::string second = model.options.value("eval", "");
   const std::string archive = o.evaluates && !second.empty() ? second : model.options.value("path", "");
   for (const std::string& own : {model.options.value("path", ""), second}) {
-    require_file(own);
     std::error_code none;
+    if (!own.empty() && !fs::exists(own, none)) {
+      throw usage_error("there is no such file, and the run's model was read from it", own,
+                        "put it back, or write the weights alone, to a .safetensors file");
+    }
     if (fs::equivalent(own, o.output, none))
       throw usage_error("is the model's own file", o.output, "give another name");
   }
@@ -86,7 +81,7 @@ void write_archive(const fs::path& weights, const UnnamedOutput& output, const s
   }
 }
 
-int export_model(const ExportOptions& o) {
+void export_model(const ExportOptions& o) {
   const record::RunDirectory directory = find_run(o.trained);
   const ChosenCheckpoint chosen = choose_trained(directory, o.trained);
   const config::Experiment& experiment = chosen.loaded.experiment;
@@ -112,18 +107,17 @@ int export_model(const ExportOptions& o) {
     copy_into(output.descriptor(), weights, o.output);
   }
   output.put_in_place();
-  return 0;
 }
 
-void add_export(CLI::App& app, int& exit_code) {
+void add_export(CLI::App& app, int&) {
   auto o = std::make_shared<ExportOptions>();
   CLI::App* verb = app.add_subcommand("export", "write the weights of a trained model to a file for Python");
   add_trained_run(*verb, o->trained);
   verb->add_option("OUT", o->output, "a .safetensors file; or a .pt2 file for a model written in Python")->required();
   verb->add_flag("--eval", o->evaluates, "for a .pt2 file: write the graph for evaluation, without dropout");
-  verb->callback([o, &exit_code] {
+  verb->callback([o] {
     require_written_format(*o);
-    while_saving(find_run(o->trained), [&] { exit_code = export_model(*o); });
+    while_saving(find_run(o->trained), [&] { export_model(*o); });
   });
 }
 

@@ -9,6 +9,7 @@
 #include "launch/process/stop_signals.h"
 #include "launch/run/asking.h"
 #include "rank/generate.h"
+#include "report/text/words.h"
 
 namespace ddp::commands {
 namespace {
@@ -19,24 +20,6 @@ struct GenerateOptions {
   bool json = false;
 };
 
-void require_sensible(const rank::GenerateRequest& r) {
-  if (r.prompt.empty()) {
-    throw usage_error("is empty", "--prompt", "give at least one character; nanoGPT begins with a line break: $'\\n'");
-  }
-  // A number too large for the option's type arrives as the largest value.
-  if (r.tokens == INT64_MAX) throw usage_error("is too large", "--tokens");
-  if (r.seed == INT64_MAX) throw usage_error("is too large", "--seed");
-  if (r.tokens < 0) throw usage_error(std::to_string(r.tokens) + " is below 0", "--tokens");
-  if (!std::isfinite(r.temperature) || r.temperature < 0) {
-    throw usage_error("is not a number of at least 0", "--temperature", "0 takes the most likely token");
-  }
-  if (r.top_k < 1) {
-    throw usage_error(std::to_string(r.top_k) + " is below 1", "--top-k",
-                      "the size of the vocabulary allows every token");
-  }
-  if (r.seed < 0) throw usage_error(std::to_string(r.seed) + " is below 0", "--seed");
-}
-
 void require_text(const Trained& t) {
   const std::string run = t.directory.path().string();
   if (t.preprocessing.is_object() && t.preprocessing.contains("tokenizer")) return;
@@ -46,6 +29,9 @@ void require_text(const Trained& t) {
   }
   throw usage_error("was not trained on text", run, "generate continues texts: train on the dataset text");
 }
+
+// A number too large for its type arrives as the largest one of the type.
+const CLI::Range kNotNegative(std::int64_t{0}, INT64_MAX - 1, "NONNEGATIVE");
 
 // Uses one process with the whole model, on the device or devices of the first rank. It needs no network: nothing
 // listens.
@@ -109,7 +95,7 @@ config::Value generated_json(const Trained& t, const rank::GenerateRequest& r,
   return config::written(out);
 }
 
-int generate(const GenerateOptions& o) {
+void generate(const GenerateOptions& o) {
   Trained t = open_trained(o.trained);
   require_text(t);
   use_one_rank(t.plan);
@@ -119,9 +105,7 @@ int generate(const GenerateOptions& o) {
   if (o.json) {
     std::vector<rank::Continuation> parts;
     ranks.ask(o.request, [&](const auto& part) { parts.push_back(part); });
-    const config::Value json = generated_json(t, o.request, parts);
-    std::cout << json.dump(2, ' ', false, config::Value::error_handler_t::replace) << "\n";
-    return 0;
+    return report::print_json(generated_json(t, o.request, parts), std::cout);
   }
   ShownText shown;
   try {
@@ -131,26 +115,32 @@ int generate(const GenerateOptions& o) {
     throw;
   }
   shown.end();
-  return 0;
 }
 
-void add_generate(CLI::App& app, int& exit_code) {
+void add_generate(CLI::App& app, int&) {
   auto o = std::make_shared<GenerateOptions>();
   CLI::App* verb = app.add_subcommand("generate", "continue a text with a trained model");
   add_trained(*verb, o->trained);
   rank::GenerateRequest& r = o->request;
   verb->add_option("--prompt", r.prompt, "text to continue")->required();
-  verb->add_option("--tokens", r.tokens, "number of tokens to add")->required();
+  verb->add_option("--tokens", r.tokens, "number of tokens to add")->required()->check(kNotNegative);
   verb->add_option("--temperature", r.temperature, "divisor of the scores; 0: always the most likely token")
       ->capture_default_str();
-  verb->add_option("--top-k", r.top_k, "draw only among this many of the most likely tokens")->capture_default_str();
-  verb->add_option("--seed", r.seed, "seed of the draws")->capture_default_str();
+  verb->add_option("--top-k", r.top_k, "draw only among this many of the most likely tokens")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  verb->add_option("--seed", r.seed, "seed of the draws")->check(kNotNegative)->capture_default_str();
   verb->add_flag("--json", o->json, "print JSON, once all tokens are generated");
-  verb->callback([o, &exit_code] {
+  verb->callback([o] {
     o->request.raw = o->trained.raw;
-    require_sensible(o->request);
+    if (o->request.prompt.empty()) {
+      throw usage_error("is empty", "--prompt", "give a character; nanoGPT begins with a line break: $'\\n'");
+    }
+    if (!std::isfinite(o->request.temperature) || o->request.temperature < 0) {
+      throw usage_error("is not a number of at least 0", "--temperature", "0 takes the most likely token");
+    }
     // A lost checkpoint is noticed before the first text is printed.
-    while_saving(find_run(o->trained), [&] { exit_code = generate(*o); });
+    while_saving(find_run(o->trained), [&] { generate(*o); });
   });
 }
 

@@ -12,6 +12,7 @@
 #include "config/check/files.h"
 #include "launch/run/predicting.h"
 #include "record/run_directory.h"
+#include "report/text/words.h"
 
 namespace ddp::commands {
 namespace fs = std::filesystem;
@@ -35,8 +36,8 @@ std::string form_of(const std::string& output) {
 
 // The input files, in the form that the run's dataset takes.
 struct Inputs {
-  std::vector<std::string> files;
-  std::vector<std::string> shown;  // each file as the user gave it
+  std::vector<std::string> files = {};
+  std::vector<std::string> shown = {};  // each file as the user gave it
   std::int64_t files_of_row = 1;
 };
 
@@ -59,13 +60,6 @@ Inputs input_files(const std::vector<std::string>& inputs) {
   return found;
 }
 
-// Throws ddp::Error (usage) if the run's dataset does not read rows from files that others could replace.
-void refuse_unreadable(const Trained& t, const std::string& option) {
-  if (!option.empty()) return;
-  throw usage_error("was trained on \"" + t.plan.experiment.dataset.name + "\"", t.directory.path().string(),
-                    "predict reads tables, arrays, images and digits; generate and eval use a text");
-}
-
 // An option that is not a path lists one file for each input of the model.
 Inputs inputs_for(const Trained& t, const std::vector<std::string>& given) {
   const config::Component& dataset = t.plan.experiment.dataset;
@@ -73,19 +67,21 @@ Inputs inputs_for(const Trained& t, const std::vector<std::string>& given) {
   const config::Spec* spec = components.find("dataset", dataset.name);
   const bool table = spec != nullptr && spec->traits.value("library", "") == "tables";
   const std::string option = table ? "path" : spec == nullptr ? "" : spec->traits.value("predicts_from", "");
-  refuse_unreadable(t, option);
+  if (option.empty()) {
+    throw usage_error("was trained on \"" + dataset.name + "\"", t.directory.path().string(),
+                      "predict reads tables, arrays, images and digits; generate and eval use a text");
+  }
   const config::Value trained = dataset.options.value(option, config::Value());
   if (option == "path" || !trained.is_array() || trained.size() == 1) return input_files(given);
-  Inputs inputs{.files = {}, .shown = {}, .files_of_row = static_cast<std::int64_t>(trained.size())};
   if (given.size() != trained.size()) {
-    std::string names;
-    for (const config::Value& one : trained) {
-      names += (names.empty() ? "" : ", ") + fs::path(one.get<std::string>()).filename().string();
-    }
+    std::vector<std::string> names;
+    for (const config::Value& one : trained) names.push_back(fs::path(one.get<std::string>()).filename().string());
     throw usage_error("was trained on " + std::to_string(trained.size()) + " inputs, but " +
                           std::to_string(given.size()) + " files are given",
-                      t.directory.path().string(), "give one for each of these, in this order: " + names);
+                      t.directory.path().string(),
+                      "give one for each of these, in this order: " + report::joined(names));
   }
+  Inputs inputs{.files_of_row = static_cast<std::int64_t>(trained.size())};
   for (const std::string& one : given) {
     input_files({one});
     inputs.files.push_back(paths::absolute(one).string());
@@ -124,21 +120,20 @@ void predict_rows(const PredictOptions& o, const std::string& form) {
   if (output) output->put_in_place();
 }
 
-int predict(const PredictOptions& o) {
+void predict(const PredictOptions& o) {
   const std::string form = form_of(o.output);
   require_no_input(o.output, input_files(o.inputs).files);
   // A lost checkpoint is noticed before the first row is written (rank/collect).
   while_saving(find_run(o.trained), [&] { predict_rows(o, form); });
-  return 0;
 }
 
-void add_predict(CLI::App& app, int& exit_code) {
+void add_predict(CLI::App& app, int&) {
   auto o = std::make_shared<PredictOptions>();
   CLI::App* verb = app.add_subcommand("predict", "predict the rows of files with a trained model");
   add_trained(*verb, o->trained, {"validation"});
   verb->add_option("INPUT", o->inputs, "files with samples like the training data: rows, images or arrays")->required();
   verb->add_option("-o,--output", o->output, "a .csv, .parquet or .npy file; default: CSV on stdout");
-  verb->callback([o, &exit_code] { exit_code = predict(*o); });
+  verb->callback([o] { predict(*o); });
 }
 
 const bool predict_registered = register_verb(46, add_predict);

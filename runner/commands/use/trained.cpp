@@ -18,6 +18,7 @@
 #include "record/saves/checkpoint_index.h"
 #include "record/saves/checkpoint_settings.h"
 #include "record/saves/data_files.h"
+#include "report/text/words.h"
 
 namespace ddp::commands {
 namespace fs = std::filesystem;
@@ -27,17 +28,8 @@ namespace {
 constexpr std::array kFitted = {"target",  "features",       "drop",      "categories",       "classes",
                                 "missing", "missing_values", "normalise", "normalise_targets"};
 
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
 // The key of an assignment: "dataset.path" of "dataset.path = …".
-std::string key_of(const std::string& set) {
-  const std::size_t end = set.find_first_of("= ");
-  return set.substr(0, end);
-}
+std::string key_of(const std::string& set) { return set.substr(0, set.find_first_of("= ")); }
 
 }  // namespace
 
@@ -60,7 +52,7 @@ void add_trained(CLI::App& verb, TrainedOptions& o, const std::vector<std::strin
               "loader",     "seed",          "grace",          "sources",          "model.path", "model.eval"};
   o.usable.insert(o.usable.end(), usable.begin(), usable.end());
   verb.get_option("--set")->description("key=value that overrides the run's setting, as in TOML; repeatable; keys: " +
-                                        joined(o.usable));
+                                        report::joined(o.usable));
 }
 
 record::RunDirectory find_run(const TrainedOptions& o) {
@@ -107,7 +99,7 @@ void refuse_unusable(const TrainedOptions& o) {
     const auto accepts = [&](const std::string& usable) { return usable == key || usable == first; };
     if (std::any_of(o.usable.begin(), o.usable.end(), accepts)) continue;
     throw usage_error("cannot change a trained model, or changes nothing here", "--set " + set,
-                      "leave it out; this command takes these keys: " + joined(o.usable));
+                      "leave it out; this command takes these keys: " + report::joined(o.usable));
   }
 }
 

@@ -39,21 +39,8 @@ void note(Problems& problems, const fs::path& where, const std::string& what) {
   problems.push_back(config::printable(where.string() + ": " + what));
 }
 
-void flatten(const std::string& prefix, const Value& table, Value& flat) {
-  for (const auto& [name, value] : table.items()) {
-    const std::string key = prefix.empty() ? name : prefix + "." + name;
-    if (value.is_object()) {
-      flatten(key, value, flat);
-    } else {
-      flat[key] = value;
-    }
-  }
-}
-
 Value flat_config(Problems& problems, const fs::path& file) try {
-  Value flat = Value::object();
-  flatten("", read_config(file), flat);
-  return flat;
+  return flat(read_config(file));
 } catch (const Error& error) {
   note(problems, file, error.summary());
   return Value::object();
@@ -275,41 +262,18 @@ std::string_view page_file(std::string_view name) {
   return std::find_if(kPageFiles.begin(), kPageFiles.end(), is_it)->text;
 }
 
-// All scripts contain only definitions, except main.js, which comes last.
-std::string all_scripts() {
-  std::string script;
-  for (const EmbeddedFile& file : kPageFiles) {
-    if (file.name.ends_with(".js") && file.name != "main.js") script.append(file.text) += '\n';
-  }
-  return script.append(page_file("main.js"));
-}
-
-// Escapes JSON for <script type="application/json">: "<" could begin "</script>" or "<!--" there; older JavaScript
-// takes U+2028 and U+2029 for line ends.
-std::string escaped(const config::Value& data) {
-  const std::string json = data.dump(-1, ' ', false, config::Value::error_handler_t::replace);
+std::string page_files(std::string_view ending) {
   std::string text;
-  text.reserve(json.size() + json.size() / 64);
-  for (std::size_t i = 0; i < json.size(); ++i) {
-    const std::string_view rest(json.data() + i, json.size() - i);
-    if (json[i] == '<') {
-      text += "\\u003c";
-    } else if (rest.starts_with("\u2028") || rest.starts_with("\u2029")) {
-      text += rest.starts_with("\u2028") ? "\\u2028" : "\\u2029";
-      i += 2;
-    } else {
-      text += json[i];
-    }
+  for (const EmbeddedFile& file : kPageFiles) {
+    if (file.name.ends_with(ending)) text.append(file.text) += '\n';
   }
   return text;
 }
 
-std::string all_styles() {
-  std::string style;
-  for (const EmbeddedFile& file : kPageFiles) {
-    if (file.name.ends_with(".css")) style.append(file.text) += '\n';
+void replace(std::string& text, std::string_view from, std::string_view to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
+    text.replace(at, from.size(), to);
   }
-  return style;
 }
 
 // Returns a random nonce: the page runs only the style and script that carry it, and the data's author cannot know it.
@@ -324,21 +288,17 @@ std::string new_nonce() {
 }  // namespace
 
 std::string page(const config::Value& data) {
-  const std::string json = escaped(data);
-  const std::string nonce = new_nonce();
-  const std::string script = all_scripts();
-  const std::string style = all_styles();
-  const std::array<std::pair<std::string_view, std::string_view>, 4> parts = {
-      {{"@nonce@", nonce}, {"@style@", style}, {"@data@", json}, {"@script@", script}}};
-  std::string text;
-  text.reserve(json.size() + style.size() + script.size() + 4096);
-  // One pass over the page: inserted text is not scanned again.
-  for (std::string_view rest = page_file("report.html"); !rest.empty();) {
-    const auto* part = parts.begin();
-    while (part != parts.end() && !rest.starts_with(part->first)) ++part;
-    text += part != parts.end() ? part->second : rest.substr(0, 1);
-    rest.remove_prefix(part != parts.end() ? part->first.size() : 1);
+  // "<" could begin "</script>" or "<!--" in <script type="application/json">; with ASCII alone, older JavaScript finds
+  // no other line ends.
+  std::string json;
+  for (const char c : data.dump(-1, ' ', /*ensure_ascii=*/true, config::Value::error_handler_t::replace)) {
+    c == '<' ? json += "\\u003c" : json += c;
   }
+  std::string text(page_file("report.html"));
+  replace(text, "@nonce@", new_nonce());
+  replace(text, "@style@", page_files(".css"));
+  replace(text, "@script@", page_files(".js"));
+  replace(text, "@data@", json);
   return text;
 }
 

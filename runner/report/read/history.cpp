@@ -133,10 +133,6 @@ using config::Value;
 using record::Event;
 using record::EventKind;
 
-CurvePosition curve_position(const Event& event) {
-  return {.epoch = event.epoch, .step = event.step, .seconds = event.seconds};
-}
-
 // An event, with those members of its line that have the expected types.
 struct HistoryEvent {
   std::int64_t epoch = 0;
@@ -169,44 +165,26 @@ Value event_to_json(const Event& event) {
       HistoryEvent{.epoch = event.epoch, .step = event.step, .seconds = event.seconds, .line = event.members});
 }
 
-// Collects events in the order of the file.
-class Collector {
- public:
-  explicit Collector(History& history) : history_(history) {}
-
-  // Returns false if the event does not belong to this run.
-  bool take(const Event& event) {
-    switch (event.kind) {
-      case EventKind::step:
-        return is_next(history_.steps, event) && take_numbers(event, history_.steps);
-      case EventKind::validation:
-        return is_next(history_.epochs, event) && take_numbers(event, history_.epochs);
-      case EventKind::epoch:
-        return event.epoch > std::exchange(last_epoch_, std::max(last_epoch_, event.epoch)) &&
-               take_numbers(event, history_.epochs);
-      case EventKind::checkpoint:
-        history_.checkpoints.add(event_to_json(event));
-        return true;
-      default:
-        history_.events.add(event_to_json(event));
-        return true;
-    }
+// Takes the next event of the file. Returns false if it does not belong to this run: each step and each epoch occurs
+// once, in order.
+bool take(History& history, const Event& event, std::int64_t& last_epoch) {
+  const auto add = [&event](Curves& curves, bool is_next) {
+    if (is_next) curves.add({.epoch = event.epoch, .step = event.step, .seconds = event.seconds}, event.numbers);
+    return is_next;
+  };
+  const auto is_next = [&event](const Curves& curves) { return curves.rows() == 0 || event.step > curves.last().step; };
+  switch (event.kind) {
+    case EventKind::step:
+      return add(history.steps, is_next(history.steps));
+    case EventKind::validation:
+      return add(history.epochs, is_next(history.epochs));
+    case EventKind::epoch:
+      return add(history.epochs, event.epoch > std::exchange(last_epoch, std::max(last_epoch, event.epoch)));
+    default:
+      (event.kind == EventKind::checkpoint ? history.checkpoints : history.events).add(event_to_json(event));
+      return true;
   }
-
- private:
-  // Each step and each epoch occurs once, in order; any other line is foreign.
-  static bool is_next(const Curves& curves, const Event& event) {
-    return curves.rows() == 0 || event.step > curves.last().step;
-  }
-
-  static bool take_numbers(const Event& event, Curves& curves) {
-    curves.add(curve_position(event), event.numbers);
-    return true;
-  }
-
-  History& history_;
-  std::int64_t last_epoch_ = -1;
-};
+}
 
 }  // namespace
 
@@ -233,9 +211,9 @@ History read_history(const std::filesystem::path& metrics, std::size_t most_poin
   std::error_code none;
   if (!std::filesystem::exists(metrics, none)) return history;
   record::EventReader events(metrics);
-  Collector collector(history);
+  std::int64_t last_epoch = -1;
   while (const Event* event = events.next()) {
-    if (!collector.take(*event)) ++history.passed_over;
+    if (!take(history, *event, last_epoch)) ++history.passed_over;
   }
   history.passed_over += events.damaged();
   return history;

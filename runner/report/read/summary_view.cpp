@@ -405,19 +405,17 @@ config::Value read_config(const std::filesystem::path& file) {
   }
 }
 
-const config::Value* value_at(const config::Value& config, const std::string& key) {
-  const config::Value* value = &config;
-  for (std::size_t begin = 0; begin <= key.size();) {
-    const std::size_t end = std::min(key.find('.', begin), key.size());
-    if (!value->is_object()) return nullptr;
-    const auto found = value->find(key.substr(begin, end - begin));
-    if (found == value->end()) return nullptr;
-    value = &*found;
-    begin = end + 1;
+config::Value flat(const config::Value& table) {
+  config::Value all = config::Value::object();
+  for (const auto& [name, value] : table.items()) {
+    if (!value.is_object()) {
+      all[name] = value;
+      continue;
+    }
+    const config::Value inside = flat(value);
+    for (const auto& [key, one] : inside.items()) all[name + "." + key] = one;
   }
-  if (!value->is_object()) return value;
-  const auto name = value->find("name");
-  return name == value->end() ? nullptr : &*name;
+  return all;
 }
 
 }  // namespace ddp::report

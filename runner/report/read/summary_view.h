@@ -117,7 +117,7 @@ void add_progress(RunView& run);
 // cannot be read.
 config::Value read_config(const std::filesystem::path& file);
 
-// Returns the value of a key, "optimizer.lr"; for a component, "optimizer", its name; null if the key is missing.
-const config::Value* value_at(const config::Value& config, const std::string& key);
+// Returns the keys of nested tables with their values: {"optimizer.name": "sgd", "optimizer.lr": 0.1}.
+config::Value flat(const config::Value& table);
 
 }  // namespace ddp::report

@@ -135,9 +135,7 @@ void Comparison::members(config::Members& m) const {
   list("metrics", metrics);
 }
 
-void print_comparison_as_json(const Comparison& c, std::ostream& out) {
-  out << config::written(c).dump(2, ' ', false, Value::error_handler_t::replace) << "\n";
-}
+void print_comparison_as_json(const Comparison& c, std::ostream& out) { print_json(config::written(c), out); }
 
 void print_difference(const Comparison& c, std::ostream& out, const Terminal& terminal) {
   print_names(c, out, terminal);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <functional>
 #include <optional>
 #include <ostream>
 #include <sstream>
@@ -41,10 +42,9 @@ std::vector<std::string> labels_of(std::size_t classes, const std::vector<std::s
 }  // namespace
 
 std::string in_lines(const std::vector<std::vector<std::int64_t>>& matrix, const std::vector<std::string>& names) {
-  std::size_t width = 0;
-  for (const auto& row : matrix) {
-    for (const std::int64_t count : row) width = std::max(width, std::to_string(count).size());
-  }
+  std::int64_t greatest = 0;
+  for (const auto& row : matrix) greatest = std::max(greatest, *std::max_element(row.begin(), row.end()));
+  const std::size_t width = std::to_string(greatest).size();
   const auto cell = [width](std::int64_t number) {
     const std::string digits = std::to_string(number);
     return std::string(width + 2 - std::min(width, digits.size()), ' ') + digits;
@@ -61,14 +61,63 @@ std::string in_lines(const std::vector<std::vector<std::int64_t>>& matrix, const
 
 namespace {
 
-constexpr std::size_t kTrialCurve = 12;
-constexpr std::size_t kTrialsWithCurve = 200;
+constexpr std::size_t kNarrowCurve = 12;
+// Each curve reads a file; longer lists show none.
+constexpr std::size_t kRowsWithCurve = 200;
+
+std::string curve_of(const fs::path& folder, std::size_t columns) {
+  return sparkline(loss_curve(record::RunDirectory(folder).metrics(), columns));
+}
+
+// A column and its cell in the row of one T.
+template <class T>
+struct Field {
+  Column column;
+  std::function<std::string(const T&)> cell;
+};
+
+template <class T>
+void print_table(const std::vector<T>& rows, const std::vector<Field<T>>& fields, std::ostream& out,
+                 const Terminal& terminal) {
+  std::vector<Column> columns;
+  for (const Field<T>& field : fields) columns.push_back(field.column);
+  Table table(std::move(columns));
+  for (const T& row : rows) {
+    std::vector<std::string> cells;
+    for (const Field<T>& field : fields) cells.push_back(field.cell(row));
+    table.row(std::move(cells));
+  }
+  table.print(out, terminal);
+}
+
+// The labelled facts of a page; further lines of a fact stand under its first line.
+class Facts {
+ public:
+  void add(const std::string& name, const std::string& text) {
+    std::istringstream in(text);
+    bool first = true;
+    for (std::string line; std::getline(in, line); first = false) table_.row({first ? name : "", line});
+  }
+  // Lines are not cut: a person copies a folder's name as a whole.
+  void print(std::ostream& out) const { table_.print(out, {}); }
+
+ private:
+  Table table_;
+};
+
+std::string since(const View& view) {
+  return local_time(view.started) + ", " + age(view.started, std::time(nullptr)) + " ago";
+}
+
+std::string resume_command(const View& view) {
+  return own_command("resume " + path_word(config::printable(view.folder.string())));
+}
 
 // "12: 9 completed, 2 at a rung, 1 failed".
 std::string trials_in_words(const SweepView& sweep) {
-  std::string text;
-  const auto add = [&text](std::int64_t number, const char* what) {
-    if (number > 0) text += (text.empty() ? ": " : ", ") + std::to_string(number) + " " + what;
+  std::vector<std::string> parts;
+  const auto add = [&parts](std::int64_t number, const std::string& what) {
+    if (number > 0) parts.push_back(std::to_string(number) + " " + what);
   };
   add(sweep.completed, "completed");
   add(sweep.stopped, "at a rung");
@@ -76,63 +125,49 @@ std::string trials_in_words(const SweepView& sweep) {
   add(sweep.trials - sweep.completed - sweep.stopped - sweep.failed - sweep.waiting,
       sweep.status == "running" ? "running" : "interrupted");
   add(sweep.waiting, "waiting");
-  return std::to_string(sweep.trials) + text;
+  return std::to_string(sweep.trials) + (parts.empty() ? "" : ": ") + joined(parts);
 }
-
-std::string joined(const std::vector<std::string>& parts) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
-  return text;
-}
-
-// Returns the first line of `text`.
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 // `name`: the sweep's name, as commands take it.
 void print_ranking(const std::string& name, const SweepView& sweep, std::ostream& out, const Terminal& terminal) {
-  std::vector<Column> columns{{.header = "place", .right = true},
-                              {.header = "trial"},
-                              {.header = sweep.metric.empty() ? "metric" : sweep.metric, .right = true}};
-  for (const std::string& parameter : sweep.parameters) columns.push_back({.header = parameter, .right = true});
-  columns.push_back({.header = "status", .colour = colour_of_status});
-  columns.push_back({.header = "epochs", .right = true, .spare = 1});
-  columns.push_back({.header = "time", .right = true, .spare = 2});
-  columns.push_back({.header = "loss", .spare = 4});
-  columns.push_back({.header = "error", .spare = 3});
-  Table table(columns);
-  const bool with_curves = terminal.utf8 && sweep.ranking.size() <= kTrialsWithCurve;
-  for (const TrialView& trial : sweep.ranking) {
-    std::vector<std::string> cells{trial.place ? std::to_string(*trial.place) : "",
-                                   name + "/" + trial.folder.filename().string(), in_words(trial.metric)};
-    for (const std::string& parameter : sweep.parameters) {
-      const auto value = trial.parameters.find(parameter);
-      cells.push_back(value == trial.parameters.end() ? "" : in_words(*value));
-    }
-    cells.push_back(status_in_words(trial));
-    cells.push_back(trial.epochs > 0 ? std::to_string(trial.epochs) : "");
-    cells.push_back(trial.seconds > 0 ? duration(trial.seconds) : "");
-    cells.push_back(with_curves ? sparkline(loss_curve(record::RunDirectory(trial.folder).metrics(), kTrialCurve))
-                                : "");
-    cells.push_back(first_line(trial.error));
-    table.row(std::move(cells));
+  const bool with_curves = terminal.utf8 && sweep.ranking.size() <= kRowsWithCurve;
+  std::vector<Field<TrialView>> fields = {
+      {{.header = "place", .right = true}, [](auto& trial) { return trial.place ? std::to_string(*trial.place) : ""; }},
+      {{.header = "trial"}, [&](auto& trial) { return name + "/" + trial.folder.filename().string(); }},
+      {{.header = sweep.metric.empty() ? "metric" : sweep.metric, .right = true},
+       [](auto& trial) { return in_words(trial.metric); }}};
+  for (const std::string& parameter : sweep.parameters) {
+    fields.push_back({{.header = parameter, .right = true}, [&parameter](const TrialView& trial) {
+                        const auto value = trial.parameters.find(parameter);
+                        return value == trial.parameters.end() ? "" : in_words(*value);
+                      }});
   }
-  table.print(out, terminal);
+  const std::vector<Field<TrialView>> more = {
+      {{.header = "status", .colour = colour_of_status}, [](auto& trial) { return status_in_words(trial); }},
+      {{.header = "epochs", .right = true, .spare = 1},
+       [](auto& trial) { return trial.epochs > 0 ? std::to_string(trial.epochs) : ""; }},
+      {{.header = "time", .right = true, .spare = 2},
+       [](auto& trial) { return trial.seconds > 0 ? duration(trial.seconds) : ""; }},
+      {{.header = "loss", .spare = 4},
+       [&](auto& trial) { return with_curves ? curve_of(trial.folder, kNarrowCurve) : ""; }},
+      {{.header = "error", .spare = 3}, [](auto& trial) { return trial.error.substr(0, trial.error.find('\n')); }}};
+  fields.insert(fields.end(), more.begin(), more.end());
+  print_table(sweep.ranking, fields, out, terminal);
 }
 
 void print_sweep(const std::string& name, const SweepView& sweep, std::ostream& out, const Terminal& terminal) {
-  Table facts;
-  facts.row({"sweep", name});
-  facts.row({"status", sweep.status});
-  facts.row({"method", sweep.method + " over " + joined(sweep.parameters)});
-  facts.row({"metric", sweep.metric + (sweep.goal == "max" ? ", greatest is best" : ", least is best")});
-  facts.row({"started", local_time(sweep.started) + ", " + age(sweep.started, std::time(nullptr)) + " ago"});
-  facts.row({"time", duration(sweep.seconds)});
-  facts.row({"trials", trials_in_words(sweep)});
-  if (!sweep.repeat.empty()) facts.row({"train best", sweep.repeat});
-  facts.row({"folder", config::printable(sweep.folder.string())});
-  if (sweep.status == "interrupted")
-    facts.row({"resume", own_command("resume " + path_word(config::printable(sweep.folder.string())))});
-  facts.print(out, {});
+  Facts facts;
+  facts.add("sweep", name);
+  facts.add("status", sweep.status);
+  facts.add("method", sweep.method + " over " + joined(sweep.parameters));
+  facts.add("metric", sweep.metric + (sweep.goal == "max" ? ", greatest is best" : ", least is best"));
+  facts.add("started", since(sweep));
+  facts.add("time", duration(sweep.seconds));
+  facts.add("trials", trials_in_words(sweep));
+  facts.add("train best", sweep.repeat);
+  facts.add("folder", config::printable(sweep.folder.string()));
+  if (sweep.status == "interrupted") facts.add("resume", resume_command(sweep));
+  facts.print(out);
   if (sweep.ranking.empty()) return;
   out << "\n";
   print_ranking(name, sweep, out, terminal);
@@ -191,27 +226,6 @@ std::vector<fs::path> logs_of(const record::RunDirectory& directory) {
   return logs;
 }
 
-// The labelled facts of a page; further lines of a fact stand under its first line.
-class Facts {
- public:
-  void add(const std::string& name, const std::string& text) {
-    std::istringstream in(text);
-    bool first = true;
-    for (std::string line; std::getline(in, line); first = false) table_.row({first ? name : "", line});
-  }
-  // Lines are not cut: a person copies a folder's name as a whole.
-  void print(std::ostream& out) const { table_.print(out, {}); }
-
- private:
-  Table table_;
-};
-
-std::string when(const View& view) {
-  std::string text = local_time(view.started) + ", " + age(view.started, std::time(nullptr)) + " ago";
-  if (view.ended) text += "; ended " + local_time(*view.ended);
-  return text;
-}
-
 std::string trained(const RunView& run) {
   std::string text = counted(run.epochs, "epoch") + ", " + counted(run.steps, "step") + " in " + duration(run.seconds);
   const double rate = run.seconds > 0 ? static_cast<double>(run.steps) / run.seconds : 0;
@@ -219,14 +233,14 @@ std::string trained(const RunView& run) {
 }
 
 std::string ranks(const RunView& run) {
-  std::string devices;
+  std::vector<std::string> devices;
   for (std::size_t i = 0, next = 0; i < run.devices.size(); i = next) {
     const std::string& device = run.devices[i];
     while (next < run.devices.size() && run.devices[next] == device) ++next;
-    devices += (devices.empty() ? "" : ", ") + device + (next - i > 1 ? " x " + std::to_string(next - i) : "");
+    devices.push_back(device + (next - i > 1 ? " x " + std::to_string(next - i) : ""));
   }
   return std::to_string(run.world_size) + (run.backend.empty() || run.backend == "none" ? "" : " over " + run.backend) +
-         (devices.empty() ? "" : ": " + devices);
+         (devices.empty() ? "" : ": ") + joined(devices);
 }
 
 std::string parameters(const RunView& run) {
@@ -235,9 +249,9 @@ std::string parameters(const RunView& run) {
 }
 
 std::string versions(const RunView& run) {
-  std::string text;
-  for (const auto& [name, version] : run.versions) text += (text.empty() ? "" : ", ") + name + " " + version;
-  return text;
+  std::vector<std::string> all;
+  for (const auto& [name, version] : run.versions) all.push_back(name + " " + version);
+  return joined(all);
 }
 
 // "best 0.0459 after step 414". Without validation, or with keep_best = 0, the best step may not have been saved.
@@ -245,13 +259,6 @@ std::string best_in_words(const record::Best& best, const std::vector<Saved>& ch
   const bool saved = std::any_of(checkpoints.begin(), checkpoints.end(),
                                  [&](const Saved& c) { return c.whole && c.step == best.step; });
   return "best " + in_words(best.value) + " after step " + std::to_string(best.step) + (saved ? "" : " (not saved)");
-}
-
-void add_metrics(Facts& facts, const RunView& run, const std::vector<Saved>& checkpoints) {
-  for (const auto& [name, value] : run.final_metrics) {
-    const bool is_best = run.best && run.best->metric == name;
-    facts.add(name, in_words(value) + (is_best ? ", " + best_in_words(*run.best, checkpoints) : ""));
-  }
 }
 
 // Returns the names of the classes that the run learns; empty if its data name none.
@@ -264,7 +271,11 @@ std::vector<std::string> class_names(const std::vector<Saved>& checkpoints) try 
   return {};
 }
 
-void add_test_and_matrices(Facts& facts, const RunView& run, const std::vector<Saved>& checkpoints) {
+void add_metrics(Facts& facts, const RunView& run, const std::vector<Saved>& checkpoints) {
+  for (const auto& [name, value] : run.final_metrics) {
+    const bool is_best = run.best && run.best->metric == name;
+    facts.add(name, in_words(value) + (is_best ? ", " + best_in_words(*run.best, checkpoints) : ""));
+  }
   for (const auto& [name, value] : run.test_metrics) facts.add(name, in_words(value));
   for (const auto& [name, matrix] : run.matrices) {
     if (matrix.size() <= kShownClasses) facts.add(name, in_lines(matrix, class_names(checkpoints)));
@@ -285,21 +296,12 @@ void add_history(Facts& facts, const RunView& run, const fs::path& metrics) {
 // "latest, best": the checkpoint's rank among the others, and the reason for it.
 std::string notes_on(const Saved& saved) {
   if (!saved.whole) return saved.latest ? "latest, not complete" : "not complete";
-  std::string notes;
-  const auto note = [&notes](bool is, const char* text) {
-    if (is) notes += (notes.empty() ? "" : ", ") + std::string(text);
-  };
-  note(saved.latest, "latest");
-  note(saved.best, "best");
-  note(saved.reason == record::SaveReason::best && !saved.best, "best until then");
-  note(saved.reason == record::SaveReason::time, "time");
-  return notes.empty() ? "regular" : notes;
-}
-
-void add_checkpoints(Facts& facts, const std::vector<Saved>& checkpoints) {
-  for (const Saved& saved : checkpoints) {
-    facts.add("checkpoint", config::printable(saved.folder.string()) + "  (" + notes_on(saved) + ")");
-  }
+  std::vector<std::string> notes;
+  if (saved.latest) notes.push_back("latest");
+  if (saved.best) notes.push_back("best");
+  if (saved.reason == record::SaveReason::best && !saved.best) notes.push_back("best until then");
+  if (saved.reason == record::SaveReason::time) notes.push_back("time");
+  return notes.empty() ? "regular" : joined(notes);
 }
 
 // Returns the options that a resume needs so that the run does not fail again.
@@ -313,13 +315,6 @@ std::string needed_change(const RunView& run) {
              : "";
 }
 
-void add_way_on(Facts& facts, const RunView& run, const std::vector<Saved>& checkpoints) {
-  if (run.status != "interrupted" && run.status != "failed") return;
-  const bool any = std::any_of(checkpoints.begin(), checkpoints.end(), [](const Saved& c) { return c.whole; });
-  facts.add("resume", own_command("resume " + path_word(config::printable(run.folder.string()))) + needed_change(run) +
-                          (any ? "" : "\nno checkpoint yet: resume starts over"));
-}
-
 void print_run(const std::string& name, const RunView& run, std::ostream& out, const Terminal& terminal) {
   const record::RunDirectory directory(run.folder);
   Facts facts;
@@ -329,21 +324,26 @@ void print_run(const std::string& name, const RunView& run, std::ostream& out, c
     facts.add("error",
               (run.error->rank >= 0 ? "rank " + std::to_string(run.error->rank) + ": " : "") + run.error->what);
   }
-  facts.add("started", when(run));
+  facts.add("started", since(run) + (run.ended ? "; ended " + local_time(*run.ended) : ""));
   facts.add("trained", trained(run));
-  if (terminal.utf8) facts.add("loss", sparkline(loss_curve(directory.metrics(), kWideCurve)));
+  if (terminal.utf8) facts.add("loss", curve_of(run.folder, kWideCurve));
   const std::vector<Saved> checkpoints = checkpoints_of(directory);
   add_metrics(facts, run, checkpoints);
-  add_test_and_matrices(facts, run, checkpoints);
   if (run.parameters > 0) facts.add("weights", parameters(run));
   facts.add("ranks", ranks(run));
   facts.add("versions", versions(run));
   facts.add("git", run.commit + (run.dirty ? ", with changes" : ""));
   add_history(facts, run, directory.metrics());
   facts.add("folder", config::printable(run.folder.string()));
-  add_checkpoints(facts, checkpoints);
+  for (const Saved& saved : checkpoints) {
+    facts.add("checkpoint", config::printable(saved.folder.string()) + "  (" + notes_on(saved) + ")");
+  }
   for (const fs::path& log : logs_of(directory)) facts.add("log", config::printable(log.string()));
-  add_way_on(facts, run, checkpoints);
+  if (run.status == "interrupted" || run.status == "failed") {
+    const bool any = std::any_of(checkpoints.begin(), checkpoints.end(), [](const Saved& c) { return c.whole; });
+    facts.add("resume",
+              resume_command(run) + needed_change(run) + (any ? "" : "\nno checkpoint yet: resume starts over"));
+  }
   facts.print(out);
 }
 
@@ -403,21 +403,11 @@ config::Value run_page(const Row& row) {
 config::Value show_schema() { return config::output_schema<std::variant<PageOfRun, PageOfSweep>>("show RUN --json"); }
 
 void print_page_as_json(const Row& row, std::ostream& out) {
-  const config::Value json =
-      row.as_run() ? run_page(row) : config::written(PageOfSweep{{.run = row.run, .view = *row.as_sweep()}});
-  out << json.dump(2, ' ', false, config::Value::error_handler_t::replace) << "\n";
+  print_json(row.as_run() ? run_page(row) : config::written(PageOfSweep{{.run = row.run, .view = *row.as_sweep()}}),
+             out);
 }
 
 namespace {
-
-constexpr std::size_t kNarrowCurve = 12;
-// Each curve reads a file; longer lists show none.
-constexpr std::size_t kRowsWithCurve = 200;
-
-std::string curve_of(const Row& row) {
-  if (!row.as_run()) return "";
-  return sparkline(loss_curve(record::RunDirectory(row.view().folder).metrics(), kNarrowCurve));
-}
 
 // Returns the progress: finished epochs, or finished trials.
 std::string progress_of(const Row& row) {
@@ -439,39 +429,30 @@ std::string sweep_of(const std::vector<Row>& rows) {
   return std::any_of(rows.begin(), rows.end(), is_other) ? "" : begin.substr(0, end);
 }
 
-// Returns "completed (patience)" for a run that a rule ended.
-std::string status_of(const Row& row) {
-  const RunView* run = row.as_run();
-  return run ? status_in_words(*run) : row.view().status;
-}
-
 }  // namespace
 
 void print_list(const std::vector<Row>& rows, std::ostream& out, const Terminal& terminal) {
   const std::string sweep = sweep_of(rows);
-  const std::vector<std::string> metrics = metrics_of(rows);
-  std::vector<Column> columns{{.header = sweep.empty() ? "run" : "trial"},
-                              {.header = "status", .colour = colour_of_status},
-                              {.header = "epochs", .right = true}};
-  for (const std::string& name : metrics) {
-    columns.push_back({.header = name, .right = true, .spare = name == "val_loss" ? 0 : name == "train_loss" ? 1 : 3});
-  }
-  columns.push_back({.header = "time", .right = true, .spare = 4});
-  columns.push_back({.header = "age", .right = true, .spare = 2});
-  columns.push_back({.header = "loss", .spare = 5});
-  Table table(std::move(columns));
+  const bool with_curves = terminal.utf8 && rows.size() <= kRowsWithCurve;
   const std::time_t now = std::time(nullptr);
-  for (const Row& row : rows) {
-    const bool with_curve = terminal.utf8 && rows.size() <= kRowsWithCurve;
-    std::vector<std::string> cells{sweep.empty() ? row.run : sweep + row.run.substr(row.run.rfind('/')), status_of(row),
-                                   progress_of(row)};
-    for (const std::string& name : metrics) cells.push_back(in_words(metric_of(row, name)));
-    cells.push_back(duration(row.view().seconds));
-    cells.push_back(age(row.view().started, now));
-    cells.push_back(with_curve ? curve_of(row) : "");
-    table.row(std::move(cells));
+  std::vector<Field<Row>> fields = {
+      {{.header = sweep.empty() ? "run" : "trial"},
+       [&](auto& row) { return sweep.empty() ? row.run : sweep + row.run.substr(row.run.rfind('/')); }},
+      {{.header = "status", .colour = colour_of_status},
+       [](auto& row) { return row.as_run() ? status_in_words(*row.as_run()) : row.view().status; }},
+      {{.header = "epochs", .right = true}, progress_of}};
+  for (const std::string& name : metrics_of(rows)) {
+    const int spare = name == "val_loss" ? 0 : name == "train_loss" ? 1 : 3;
+    fields.push_back({{.header = name, .right = true, .spare = spare},
+                      [name](const Row& row) { return in_words(metric_of(row, name)); }});
   }
-  table.print(out, terminal);
+  const std::vector<Field<Row>> more = {
+      {{.header = "time", .right = true, .spare = 4}, [](auto& row) { return duration(row.view().seconds); }},
+      {{.header = "age", .right = true, .spare = 2}, [&](auto& row) { return age(row.view().started, now); }},
+      {{.header = "loss", .spare = 5},
+       [&](auto& row) { return with_curves && row.as_run() ? curve_of(row.view().folder, kNarrowCurve) : ""; }}};
+  fields.insert(fields.end(), more.begin(), more.end());
+  print_table(rows, fields, out, terminal);
 }
 
 namespace {
@@ -492,7 +473,7 @@ config::Value list_schema() { return config::output_schema<ListOutput>("list --j
 void print_list_as_json(const std::vector<Row>& rows, std::ostream& out) {
   ListOutput all;
   for (const Row& row : rows) all.runs.push_back(listed(row));
-  out << config::written(all).dump(2, ' ', false, config::Value::error_handler_t::replace) << "\n";
+  print_json(config::written(all), out);
 }
 
 }  // namespace ddp::report

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <ostream>
 
 #include "config/text/source.h"
 
@@ -54,6 +55,16 @@ std::string local_time(std::time_t moment) {
 
 std::string counted(std::int64_t number, const std::string& noun) {
   return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
+}
+
+std::string joined(const std::vector<std::string>& texts, const char* between) {
+  std::string all;
+  for (const std::string& text : texts) all += (all.empty() ? "" : between) + text;
+  return all;
+}
+
+void print_json(const config::Value& value, std::ostream& out) {
+  out << value.dump(2, ' ', false, config::Value::error_handler_t::replace) << std::endl;
 }
 
 const char* colour_of_status(const std::string& status) {

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <ctime>
+#include <iosfwd>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "config/value.h"
 
@@ -25,6 +27,12 @@ std::string local_time(std::time_t moment);
 
 // "1 epoch", "3 epochs".
 std::string counted(std::int64_t number, const std::string& noun);
+
+// "a, b, c".
+std::string joined(const std::vector<std::string>& texts, const char* between = ", ");
+
+// Prints JSON as the commands do, with an indent of 2. Bytes that are not UTF-8 become U+FFFD.
+void print_json(const config::Value& value, std::ostream& out);
 
 // SGR code for a status: failed red, running green, interrupted yellow.
 const char* colour_of_status(const std::string& status);

@@ -42,5 +42,3 @@ function start() {
   page.append(themeButton(), ...[kinds[data.kind](data)].flat(3).filter(Boolean),
     problemsBox(data.problems) ?? "", el("footer", {}, `written ${moment(data.written)} by ${data.program}`));
 }
-
-start();
