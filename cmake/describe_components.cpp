@@ -5,8 +5,8 @@
 #include <iostream>
 
 #include "config/components.h"
-#include "rank/describe.h"
 #include "rank/request.h"
+#include "rank/verbs.h"
 #include "search/search.h"
 
 int main(int argc, char** argv) {

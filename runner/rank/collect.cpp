@@ -13,52 +13,46 @@
 #include "format/table.h"
 #include "rank/predict.h"
 #include "rank/predictions.h"
-#include "rank/verb.h"
+#include "rank/verbs.h"
 
 namespace ddp::rank {
 namespace {
 
-// Writes the blocks of the ranks in order.
+// Writes the blocks of the ranks in order, as they are: the lines of a CSV file.
 class Sink {
  public:
+  explicit Sink(const CollectRequest& request) : r_(request) {}
   virtual ~Sink() = default;
-  virtual void begin(const std::string& head) = 0;
-  virtual void put(const std::string& block) = 0;
+  virtual void begin(const std::string& head) { write(head); }
+  virtual void put(const std::string& block) { write(block); }
   virtual void end() {}
-};
 
-class CsvSink final : public Sink {
- public:
-  explicit CsvSink(const CollectRequest& request) : r_(request) {}
-  void begin(const std::string& head) override { put(head); }
-  void put(const std::string& block) override {
-    write_all(static_cast<int>(r_.out), block.data(), block.size(), r_.name);
-  }
+ protected:
+  int out() const { return static_cast<int>(r_.out); }
+  void write(const std::string& bytes) const { write_all(out(), bytes.data(), bytes.size(), r_.name); }
 
- private:
   const CollectRequest& r_;
 };
 
 // The header contains the number of rows, so end() writes it again, with the same length.
 class NpySink final : public Sink {
  public:
-  explicit NpySink(const CollectRequest& request) : r_(request) {}
+  using Sink::Sink;
 
   void begin(const std::string& head) override {
     shape_ = config::Value::parse(head).get<std::vector<std::int64_t>>();
     length_ = (kStart + text_with(INT64_MAX).size() + 1 + 63) / 64 * 64;
-    const std::string unfinished = head_with(0);
-    write_all(static_cast<int>(r_.out), unfinished.data(), unfinished.size(), r_.name);
+    write(head_with(0));
   }
   void put(const std::string& block) override {
-    write_all(static_cast<int>(r_.out), block.data(), block.size(), r_.name);
+    write(block);
     bytes_ += static_cast<std::int64_t>(block.size());
   }
   void end() override {
     std::int64_t row_bytes = sizeof(float);
     for (const std::int64_t extent : shape_) row_bytes *= extent;
     const std::string head = head_with(row_bytes == 0 ? 0 : bytes_ / row_bytes);
-    if (pwrite(static_cast<int>(r_.out), head.data(), head.size(), 0) != static_cast<ssize_t>(head.size())) {
+    if (pwrite(out(), head.data(), head.size(), 0) != static_cast<ssize_t>(head.size())) {
       throw training_error("cannot write: " + errno_text(errno), r_.name);
     }
   }
@@ -82,7 +76,6 @@ class NpySink final : public Sink {
     return head + text;
   }
 
-  const CollectRequest& r_;
   std::vector<std::int64_t> shape_;  // of a row
   std::size_t length_ = 0;           // of the head
   std::int64_t bytes_ = 0;
@@ -97,11 +90,11 @@ std::size_t bytes_of_texts(const std::string& block, std::size_t begin, std::int
 
 class ParquetSink final : public Sink {
  public:
-  explicit ParquetSink(const CollectRequest& request) : r_(request) {}
+  using Sink::Sink;
 
   void begin(const std::string& head) override {
     columns_ = columns_from_text(head);
-    writer_ = format::open_table_writer(static_cast<int>(r_.out), columns_, r_.name);
+    writer_ = format::open_table_writer(out(), columns_, r_.name);
   }
   void put(const std::string& block) override {
     std::int64_t rows = 0;
@@ -120,21 +113,15 @@ class ParquetSink final : public Sink {
   void end() override { writer_->close(); }
 
  private:
-  const CollectRequest& r_;
   std::vector<format::OutputColumn> columns_;
   std::unique_ptr<format::TableWriter> writer_;
 };
 
 std::unique_ptr<Sink> make_sink(const CollectRequest& request) {
-  switch (form_named(request.form)) {
-    case Form::npy:
-      return std::make_unique<NpySink>(request);
-    case Form::parquet:
-      return std::make_unique<ParquetSink>(request);
-    case Form::csv:
-      break;
-  }
-  return std::make_unique<CsvSink>(request);
+  const Form form = form_named(request.form);
+  if (form == Form::npy) return std::make_unique<NpySink>(request);
+  if (form == Form::parquet) return std::make_unique<ParquetSink>(request);
+  return std::make_unique<Sink>(request);
 }
 
 // The blocks of one rank. The first of them can be read before its turn.

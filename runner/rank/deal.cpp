@@ -24,7 +24,7 @@
 #include "datasets/table/encoder.h"
 #include "datasets/table/options.h"
 #include "rank/predict.h"
-#include "rank/verb.h"
+#include "rank/verbs.h"
 
 namespace ddp::rank {
 namespace {
@@ -201,31 +201,18 @@ std::string without_end(std::string path) {
   return path;
 }
 
-// Converts the paths of predicted rows to the form that the user gave.
-class GivenPaths {
- public:
-  // `absolute`: the inputs; `shown`: the text that the user wrote for each input, or empty.
-  GivenPaths(const std::vector<std::string>& absolute, const std::vector<std::string>& shown);
+// The text that the user wrote for each input, by the input's absolute path.
+using GivenPaths = std::map<std::string, std::string>;
 
-  // Returns a row's path with its given part as the user wrote it. The given part is the file, a folder above it, or
-  // the archive of "ARCHIVE, MEMBER".
-  std::string operator()(const std::string& path) const;
-
- private:
-  std::map<std::string, std::string> given_;
-};
-
-GivenPaths::GivenPaths(const std::vector<std::string>& absolute, const std::vector<std::string>& shown) {
-  for (std::size_t i = 0; i < shown.size(); ++i) given_.emplace(without_end(absolute[i]), without_end(shown[i]));
-}
-
-std::string GivenPaths::operator()(const std::string& path) const {
+// Returns a row's path with its given part as the user wrote it. The given part is the file, a folder above it, or the
+// archive of "ARCHIVE, MEMBER".
+std::string as_given(const std::string& path, const GivenPaths& given) {
   const std::size_t comma = path.find(", ");
-  const auto archive = comma == std::string::npos ? given_.end() : given_.find(path.substr(0, comma));
-  if (archive != given_.end()) return archive->second + path.substr(comma);
+  const auto archive = comma == std::string::npos ? given.end() : given.find(path.substr(0, comma));
+  if (archive != given.end()) return archive->second + path.substr(comma);
   for (std::size_t end = path.size(); end != std::string::npos && end > 0; end = path.rfind('/', end - 1)) {
-    const auto found = given_.find(path.substr(0, end));
-    if (found != given_.end()) return found->second + path.substr(end);
+    const auto found = given.find(path.substr(0, end));
+    if (found != given.end()) return found->second + path.substr(end);
   }
   return path;
 }
@@ -252,7 +239,7 @@ std::int64_t deal_samples(const datasets::MapDataset& samples, const std::string
     const NamedTensors inputs = (ahead ? ahead->next() : block_of(block)).inputs;
     std::vector<std::string> paths;
     for (std::int64_t i = 0; has_paths && i < inputs.front().second.size(0); ++i) {
-      paths.push_back(given(samples.sample_path(block * rows + i)));
+      paths.push_back(as_given(samples.sample_path(block * rows + i), given));
     }
     not_finite += count_not_finite(inputs);
     dealer.add(inputs, paths);
@@ -265,7 +252,10 @@ void deal_files(const DealRequest& request, const Task& t, Dealer& dealer) {
   // For images, a file is a row, so one dataset takes all files.
   const bool images = datasets::registry().traits(t.experiment->dataset.name).value("library", "") == "images";
   const auto together = images ? std::ssize(request.inputs) : request.files_of_row;
-  const GivenPaths given(request.inputs, request.shown);
+  GivenPaths given;
+  for (std::size_t i = 0; i < request.shown.size(); ++i) {
+    given.emplace(without_end(request.inputs[i]), without_end(request.shown[i]));
+  }
   std::int64_t not_finite = 0;
   for (auto next = request.inputs.begin(); next != request.inputs.end(); next += together) {
     const auto dataset = dataset_over({next, next + together}, t);
@@ -304,7 +294,7 @@ std::string to_text(const DealtRows& rows) {
                                {"block_rows", rows.block_rows},
                                {"has_paths", rows.has_paths},
                                {"inputs", std::move(inputs)}};
-  return value.dump(-1, ' ', false, config::Value::error_handler_t::replace);
+  return json_line(value);
 }
 
 DealtRows dealt_rows_of(const std::string& text) {

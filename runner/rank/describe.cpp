@@ -1,4 +1,4 @@
-#include "rank/describe.h"
+#include "rank/verbs.h"
 
 #include <algorithm>
 #include <utility>
@@ -15,7 +15,6 @@
 #include "format/safetensors.h"
 #include "models/model.h"
 #include "rank/process.h"
-#include "rank/verb.h"
 #include "schedule/scheduler.h"
 #include "train/loss/loss.h"
 #include "train/metrics/metric.h"
@@ -38,11 +37,11 @@ void describe_data(const DescribeRequest&, const Task& task, const TakeReply& re
   const auto batches = data::make_batches(*sets.train.dataset, sets.train.samples,
                                           {.world_size = task.world_size, .batch_size = *e.batch_size}, loader);
   batches->start_epoch(/*epoch=*/0, /*position=*/0, /*done=*/0, /*last=*/true);
-  reply(config::write(DataView{.value = data::describe(sets, batches->next())}));
+  reply(data::describe(sets, batches->next()));
 }
 
 void preview_data(const PreviewRequest&, const Task& task, const TakeReply& reply) {
-  reply(config::write(DataView{.value = data::preview(sets_of_run(task))}));
+  reply(data::preview(sets_of_run(task)));
 }
 
 void tell_draws(const DrawsRequest& request, const Task& task, const TakeReply& reply) {
@@ -59,7 +58,7 @@ void tell_draws(const DrawsRequest& request, const Task& task, const TakeReply& 
     throw usage_error("makes no random draws for its samples", "dataset \"" + task.experiment->dataset.name + "\"",
                       "--draws is for datasets of images, which have transforms");
   }
-  reply(config::write(DataView{.value = config::written(drawn)}));
+  reply(config::written(drawn));
 }
 
 const bool describe_registered =
@@ -72,7 +71,7 @@ const bool draws_registered = verbs().add<DrawsRequest>(DrawsRequest::kVerb, "li
 void hold(const HoldRequest& request, const Task& task, const TakeReply& reply) {
   const data::Sets sets = build_sets(task, request.whole);
   if (!request.file.empty()) format::write_safetensors(request.file, data::hold(sets));
-  reply(config::write(DataFacts{.facts = data::facts_of(sets)}));
+  reply(data::facts_of(sets));
 }
 
 const bool hold_registered =

@@ -20,7 +20,7 @@
 #include "base/log.h"
 #include "base/paths.h"
 #include "dist/waiting.h"
-#include "rank/verb.h"
+#include "rank/verbs.h"
 
 namespace ddp::rank {
 namespace {

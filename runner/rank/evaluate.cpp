@@ -1,4 +1,4 @@
-#include "rank/evaluate.h"
+#include "rank/verbs.h"
 
 #include <ATen/core/grad_mode.h>
 #include <c10/util/StringUtil.h>
@@ -9,7 +9,6 @@
 #include "model/batch_sizes.h"
 #include "model/call.h"
 #include "rank/process.h"
-#include "rank/verb.h"
 #include "train/evaluate.h"
 
 namespace ddp::rank {
@@ -21,7 +20,7 @@ class Evaluation {
       : t_(t),
         groups_(groups),
         saved_(checkpoint::load(t.resume_from)),
-        model_(build_parallel(t, groups.main, &saved_, raw ? SavedWeights::own : SavedWeights::averaged)),
+        model_(build_parallel(t, groups.main, &saved_, raw)),
         loss_(train::losses().build(t.experiment->loss.name, t.experiment->loss.options)),
         measures_(*t.experiment) {}
 

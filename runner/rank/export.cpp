@@ -1,4 +1,4 @@
-#include "rank/export.h"
+#include "rank/verbs.h"
 
 #include <unistd.h>
 #include <cerrno>
@@ -6,7 +6,6 @@
 #include "checkpoint/store.h"
 #include "format/safetensors.h"
 #include "graph/trained_archive.h"
-#include "rank/verb.h"
 
 namespace ddp::rank {
 namespace {

@@ -1,4 +1,4 @@
-#include "rank/generate.h"
+#include "rank/verbs.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,7 +17,6 @@
 #include "model/next_token.h"
 #include "model/numerics.h"
 #include "rank/process.h"
-#include "rank/verb.h"
 #include "tokenize/tokenizer.h"
 #include "tokenize/utf8.h"
 
@@ -53,7 +52,7 @@ class Generator {
   Generator(const Task& t, bool raw)
       : task_(t),
         tokenizer_(tokenize::tokenizer_from_json(t.preprocessing.at("tokenizer")).tokenizer),
-        model_(build_parallel(t, nullptr, &saved_, raw ? SavedWeights::own : SavedWeights::averaged)) {
+        model_(build_parallel(t, nullptr, &saved_, raw)) {
     model_->module().ptr()->eval();
   }
 

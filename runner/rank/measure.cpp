@@ -11,9 +11,8 @@
 #include "dist/collective_op.h"
 #include "dist/process_group.h"
 #include "dist/shm/arena.h"
-#include "rank/comm.h"
 #include "rank/process.h"
-#include "rank/verb.h"
+#include "rank/verbs.h"
 
 namespace ddp::rank {
 namespace {

@@ -15,7 +15,7 @@
 #include "model/numerics.h"
 #include "rank/predictions.h"
 #include "rank/process.h"
-#include "rank/verb.h"
+#include "rank/verbs.h"
 
 namespace ddp::rank {
 namespace {
@@ -34,7 +34,7 @@ class Answering {
         t_(t),
         device_(first_device(t)),
         saved_(checkpoint::load(t.resume_from)),
-        model_(build_parallel(t, nullptr, &saved_, request.raw ? SavedWeights::own : SavedWeights::averaged)) {
+        model_(build_parallel(t, nullptr, &saved_, request.raw)) {
     model_->module().ptr()->eval();
     std::string text;
     read_block(static_cast<int>(r_.from), text);

@@ -57,9 +57,9 @@ struct PredictRequest {
   std::int64_t from = -1;  // pipes
   std::int64_t to = -1;
   std::int64_t ranks = 1;
-  std::int64_t batch_size = 0;
-  std::string form = "csv";  // "csv", "npy" or "parquet"
-  bool raw = false;          // the trained weights, not their average
+  std::int64_t batch_size = 0;  // of a forward pass; it affects the last bits
+  std::string form = "csv";     // "csv", "npy" or "parquet"
+  bool raw = false;             // the trained weights, not their average
 
   void fields(config::Fields& f) {
     f({.name = "from"}, from);

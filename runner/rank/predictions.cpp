@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "base/text_number.h"
+#include "rank/request.h"
 
 namespace ddp::rank {
 namespace {
@@ -190,7 +191,7 @@ std::string Predictions::head() const {
   for (const OutputColumn& c : columns_) {
     columns.push_back({{"name", c.name}, {"type", static_cast<int>(c.type)}, {"values", c.values}});
   }
-  return columns.dump(-1, ' ', false, config::Value::error_handler_t::replace);
+  return json_line(columns);
 }
 
 std::vector<OutputColumn> columns_from_text(const std::string& head) {

@@ -28,7 +28,7 @@
 #include "model/weights.h"
 #include "models/model.h"
 #include "rank/process.h"
-#include "rank/verb.h"
+#include "rank/verbs.h"
 #include "record/saves/data_files.h"
 #include "train/checkpointer.h"
 #include "train/loss/classes.h"
@@ -303,19 +303,16 @@ datasets::Batch first_batch(const data::Set& train, const config::Experiment& e,
   return data::first_samples(train, most);
 }
 
-// Throws an error with the path of optimizer_file() if the saved state does not fit this optimizer.
-void try_optimizer(const Task& t, const NamedTensors& saved, train::GroupedOptimizer& optimizer) try {
-  optimizer.load(saved);
-} catch (const Error& error) {
-  throw usage_error(error.summary(), optimizer_file(t.resume_from).string(), error.remedy());
-}
-
 // Throws if the saved state is incomplete or does not fit this model and optimizer.
 void try_saved(const Task& t, torch::nn::Module& model, train::GroupedOptimizer& optimizer) {
   if (!t.resume_from.empty()) {
     const checkpoint::Checkpoint saved = checkpoint::load(t.resume_from);
     model::load_weights(saved.of(checkpoint::kModel), model, t.resume_from.string());
-    try_optimizer(t, saved.of(checkpoint::kOptimizer), optimizer);
+    try {
+      optimizer.load(saved.of(checkpoint::kOptimizer));
+    } catch (const Error& error) {
+      throw usage_error(error.summary(), optimizer_file(t.resume_from).string(), error.remedy());
+    }
   } else if (!t.init_from.empty()) {
     model::load_weights(given_weights(t, model), model, t.init_from.string());
   }
@@ -340,12 +337,6 @@ torch::nn::AnyModule build_model(const Task& t, bool copied) {
   return model;
 }
 
-void measure_sets(const data::Sets& sets, Probe& probe) {
-  probe.train_samples = sets.train.size();
-  probe.validation_samples = sets.validation.size();
-  probe.test_samples = sets.test.size();
-}
-
 void measure_weights(const torch::nn::Module& model, const NamedTensors& parameters,
                      const train::GroupedOptimizer& optimizer, Probe& probe) {
   const NamedTensors trained = trained_of(parameters);
@@ -363,20 +354,14 @@ void measure_weights(const torch::nn::Module& model, const NamedTensors& paramet
   }
 }
 
-void try_measures(const Task& t, const at::Tensor& output, const datasets::Batch& batch) {
-  const config::Experiment& e = *t.experiment;
-  // Mixed training targets are class probabilities; validation targets, which metrics measure, are not mixed.
-  const auto mix = e.dataset.options.find("mix");
-  if (mix == e.dataset.options.end() || mix->empty())
-    train::Measures(e).require(output, train::only_target(batch.targets));
-}
-
 void measure_model(const Task& t, bool timed, Probe& probe) {
   const auto& e = *t.experiment;
   at::manual_seed(static_cast<std::uint64_t>(e.seed));
   const data::Sets sets = build_sets(t);
   require_trained_meanings(t, sets);
-  measure_sets(sets, probe);
+  probe.train_samples = sets.train.size();
+  probe.validation_samples = sets.validation.size();
+  probe.test_samples = sets.test.size();
   torch::nn::AnyModule model = build_model(t, dist::copies_model(e.parallel) && t.devices.size() > 1);
   const NamedTensors all_names = named(model.ptr()->named_parameters());
   train::GroupedOptimizer optimizer(e, all_names);
@@ -400,7 +385,10 @@ void measure_model(const Task& t, bool timed, Probe& probe) {
   tried.require_gradients(tried.loss_of(output, batch), [&] { return batch_of(/*whole=*/true); });
   output = output.detach();
   const at::NoGradGuard no_grad;
-  try_measures(t, output, batch);
+  // Mixed training targets are class probabilities; validation targets, which metrics measure, are not mixed.
+  const auto mix = e.dataset.options.find("mix");
+  const bool is_mixed = mix != e.dataset.options.end() && !mix->empty();
+  if (!is_mixed) train::Measures(e).require(output, train::only_target(batch.targets));
   for (std::string& warning : tried.warnings(output, batch)) probe.warnings.push_back(std::move(warning));
   tried.require_targets(output, batch, sets);
   model.ptr()->eval();

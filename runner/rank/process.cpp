@@ -213,13 +213,13 @@ NamedTensors given_weights(const Task& t, const torch::nn::Module& module) {
 }
 
 std::unique_ptr<dist::Parallel> build_parallel(const Task& t, const dist::Group& group,
-                                               const checkpoint::Checkpoint* saved, SavedWeights which) {
+                                               const checkpoint::Checkpoint* saved, bool raw) {
   const auto& e = *t.experiment;
   auto parallel = dist::parallels().build(
       e.parallel, config::Value::object(),
       {.module = build_model(t), .group = group, .devices = devices_of(t), .options = e.distributed});
   if (saved != nullptr) {
-    parallel->load(saved->weights(/*raw=*/which == SavedWeights::own), t.resume_from.string());
+    parallel->load(saved->weights(raw), t.resume_from.string());
   } else if (!t.init_from.empty() && (t.together || t.rank == 0)) {
     // A rank that does not see the file receives rank 0's weights when the strategy starts.
     parallel->load(given_weights(t, *parallel->module().ptr()), t.init_from.string());

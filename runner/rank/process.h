@@ -57,14 +57,11 @@ struct Data {
 
 Data build_data(const Task& task);
 
-// The weights of a checkpoint to load: the trained ones, or the averaged ones if the checkpoint has them.
-enum class SavedWeights { own, averaged };
-
 // Builds the model of a task for the ranks of a group. The weights come from the checkpoint `saved`, if not null; else
-// from the task's weights file, if any; else they are initialized. Throws ddp::Error if weights do not fit.
+// from the task's weights file, if any; else they are initialized. `raw`: takes the trained weights, even if the
+// checkpoint has their average. Throws ddp::Error if weights do not fit.
 std::unique_ptr<dist::Parallel> build_parallel(const Task& task, const dist::Group& group,
-                                               const checkpoint::Checkpoint* saved,
-                                               SavedWeights which = SavedWeights::own);
+                                               const checkpoint::Checkpoint* saved, bool raw);
 
 // Returns the initial weights from the task's file, for an initialized module. Throws ddp::Error (usage) if the file
 // cannot be read or does not fit.

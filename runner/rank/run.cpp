@@ -17,8 +17,7 @@
 #include "model/weights.h"
 #include "models/model.h"
 #include "rank/process.h"
-#include "rank/train.h"
-#include "rank/verb.h"
+#include "rank/verbs.h"
 #include "record/file/input_file.h"
 #include "record/run_directory.h"
 #include "record/saves/checkpoint_settings.h"
@@ -215,7 +214,7 @@ void start(Parts& p) {
   if (!t.watched) tell_begin(t);
   std::optional<checkpoint::Checkpoint> saved;
   if (!from.empty()) saved = checkpoint::load_everywhere(from, t.rank, p.groups.control);
-  p.model = build_parallel(t, p.groups.main, saved ? &*saved : nullptr);
+  p.model = build_parallel(t, p.groups.main, saved ? &*saved : nullptr, /*raw=*/true);
   p.optimizer = std::make_unique<train::GroupedOptimizer>(e, p.model->parameters_by_all_names());
   if (e.ema.on()) p.ema.emplace(e.ema, *p.model, p.groups.main);
   if (saved) p.state = saved->state;

@@ -170,19 +170,17 @@ TEST_CASE("steps of an epoch follow from samples, ranks, batch and accumulation"
   rank::Probe probe;
   probe.train_samples = 91;
   probe.validation_samples = 10;
-  Workload w = workload_of(loaded, make_plan(loaded, {}), probe);
-  CHECK(w.validation_samples == 10);
-  CHECK(w.train_samples == 91);
-  CHECK(w.length.steps_per_epoch == 6);
-  CHECK(w.length.steps == 18);
+  config::Length length = length_of_run(loaded, make_plan(loaded, {}), probe);
+  CHECK(length.steps_per_epoch == 6);
+  CHECK(length.steps == 18);
   loaded.experiment.accumulate = 4;
-  w = workload_of(loaded, make_plan(loaded, {}), probe);
-  CHECK(w.length.steps_per_epoch == 2);
+  length = length_of_run(loaded, make_plan(loaded, {}), probe);
+  CHECK(length.steps_per_epoch == 2);
   loaded.experiment.loader.drop_last = true;
   probe.train_samples = 1;
   probe.validation_samples = 0;
   loaded.experiment.validation.split = 0;
-  const std::string said = refusal([&] { workload_of(loaded, make_plan(loaded, {}), probe); });
+  const std::string said = refusal([&] { length_of_run(loaded, make_plan(loaded, {}), probe); });
   CHECK(said.find("drops everything") != std::string::npos);
 }
 

@@ -52,20 +52,17 @@ std::string content_of(const fs::path& file) {
 
 TEST_CASE("a kept probe is found again only under its key") {
   const CacheFolder cache;
-  keep_probe("a", {.warnings = {"careful"}, .parameters = 12, .train_samples = 5});
-  const auto found = find_probe("a");
-  REQUIRE(found);
-  CHECK(found->warnings == std::vector<std::string>{"careful"});
-  CHECK(found->parameters == 12);
-  CHECK(found->train_samples == 5);
-  CHECK_FALSE(find_probe("b"));
-  keep_probe("", {.parameters = 1});
-  CHECK_FALSE(find_probe(""));
+  const config::Value probe = config::write(rank::Probe{.warnings = {"careful"}, .parameters = 12});
+  keep_reply("a", probe);
+  CHECK(find_reply("a") == probe);
+  CHECK_FALSE(find_reply("b"));
+  keep_reply("", {{"parameters", 1}});
+  CHECK_FALSE(find_reply(""));
 }
 
 TEST_CASE("an entry with a changed or missing byte is not used") {
   const CacheFolder cache;
-  keep_probe("a", {.parameters = 12});
+  keep_reply("a", {{"parameters", 12}});
   const fs::path entry = cache.entries() / "a";
   const std::string whole = content_of(entry);
   REQUIRE(whole.size() > 20);
@@ -74,34 +71,34 @@ TEST_CASE("an entry with a changed or missing byte is not used") {
     damaged[i] = static_cast<char>(damaged[i] ^ 1);
     std::ofstream(entry, std::ios::binary) << damaged;
     INFO("byte " << i);
-    CHECK_FALSE(find_probe("a"));
+    CHECK_FALSE(find_reply("a"));
     std::ofstream(entry, std::ios::binary) << whole.substr(0, i);
-    CHECK_FALSE(find_probe("a"));
+    CHECK_FALSE(find_reply("a"));
   }
   std::ofstream(entry, std::ios::binary) << whole;
-  CHECK(find_probe("a"));
+  CHECK(find_reply("a"));
 }
 
 TEST_CASE("the oldest entries are removed if the cache has more than 200") {
   const CacheFolder cache;
   for (int i = 0; i < 205; ++i) {
     const std::string key = "k" + std::to_string(i);
-    keep_probe(key, {.parameters = i});
+    keep_reply(key, {{"parameters", i}});
     // Each is an hour older than the next one.
     fs::last_write_time(cache.entries() / key, fs::file_time_type::clock::now() - std::chrono::hours(1000 - i));
   }
-  keep_probe("new", {.parameters = 1});
+  keep_reply("new", {{"parameters", 1}});
   CHECK(std::distance(fs::directory_iterator(cache.entries()), fs::directory_iterator()) == 200);
-  CHECK(find_probe("new"));
-  CHECK(find_probe("k204"));
-  CHECK_FALSE(find_probe("k0"));
+  CHECK(find_reply("new"));
+  CHECK(find_reply("k204"));
+  CHECK_FALSE(find_reply("k0"));
 }
 
 TEST_CASE("a cache folder that cannot be made keeps nothing and is not an error") {
   const CacheFolder cache;
   std::ofstream(cache.entries().parent_path()) << "a file in place of the folder";
-  keep_probe("a", {.parameters = 12});
-  CHECK_FALSE(find_probe("a"));
+  keep_reply("a", {{"parameters", 12}});
+  CHECK_FALSE(find_reply("a"));
 }
 
 }  // namespace ddp::launch

@@ -4,9 +4,8 @@
 
 #include "catch.h"
 #include "config/components.h"
-#include "rank/comm.h"
-#include "rank/describe.h"
 #include "rank/probe.h"
+#include "rank/verbs.h"
 #include "words.h"
 
 namespace ddp::rank {

@@ -16,7 +16,7 @@
 #include "config/output.h"
 #include "launch/plan/plan.h"
 #include "launch/run/asking.h"
-#include "rank/comm.h"
+#include "rank/verbs.h"
 #include "report/text/words.h"
 
 namespace ddp::commands {
@@ -190,7 +190,7 @@ int comm_here(const CommFlags& flags, const config::Loaded& loaded, const rank::
               const launch::Launch& launch, launch::Nodes& nodes) {
   const PreparedComm p = prepare_comm(loaded, request, launch);
   const auto& e = p.plan.experiment;
-  nodes.welcome(config::Value{{"device_pool", e.device_pool}, {"backend", e.distributed.backend}}.dump());
+  nodes.welcome({{"device_pool", e.device_pool}, {"backend", e.distributed.backend}});
   std::vector<std::string> devices = p.plan.device_names();
   for (const auto& device : nodes.devices()) devices.push_back(device);
   CommTable table(p.plan, launch.nodes, devices, request, flags.json);
@@ -209,10 +209,9 @@ int comm_here(const CommFlags& flags, const config::Loaded& loaded, const rank::
 int comm_there(config::Loaded loaded, const rank::CommRequest& request, const launch::Launch& launch,
                const config::Value& terms) {
   std::optional<PreparedComm> p;
-  return take_part(launch, terms, patience_of(loaded.experiment), [&](const std::string& work) {
-    const auto resolved = config::Value::parse(work);
-    loaded.experiment.device_pool = resolved.at("device_pool");
-    loaded.experiment.distributed.backend = resolved.at("backend");
+  return take_part(launch, terms, patience_of(loaded.experiment), [&](const config::Value& work) {
+    loaded.experiment.device_pool = work.at("device_pool");
+    loaded.experiment.distributed.backend = work.at("backend");
     p.emplace(prepare_comm(loaded, request, launch));
     return launch::Job{.plan = p->plan,
                        .as_rank = [&](const rank::Task& task) { return p->library.serve(task, request); },
@@ -243,7 +242,7 @@ int comm(const CommFlags& f) {
   const config::Loaded loaded = settings_of(f);
   launch::Launch launch = launch::choose_launch(f.launch);
   launch::apply_init_method(loaded, launch);
-  if (launch.one_rank()) return comm_launched(f, loaded, request, launch);
+  if (launch.one_rank) return comm_launched(f, loaded, request, launch);
   const config::Value terms = launch::terms_of(launch, "comm",
                                                {{"--op", f.op},
                                                 {"--sizes", f.sizes},

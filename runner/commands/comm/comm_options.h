@@ -7,7 +7,7 @@
 #include "config/load.h"
 #include "launch/cluster/launcher.h"
 #include "launch/plan/plan.h"
-#include "rank/comm.h"
+#include "rank/verbs.h"
 
 namespace ddp::commands {
 

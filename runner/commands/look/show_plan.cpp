@@ -209,7 +209,7 @@ struct PlanOfRun {
   };
 
   config::Experiment experiment = {};
-  launch::Workload workload = {};
+  config::Length length = {};
   rank::Probe probe = {};
   std::int64_t world_size = 0;
   std::vector<Rank> ranks = {};
@@ -230,12 +230,12 @@ struct PlanOfRun {
     m({"threads"}, experiment.threads.value_or(1));
     m({"batch_size"}, batch);
     m({"global_batch_size"}, batch * world_size * experiment.accumulate);
-    m({"train_samples", "0: endless"}, workload.train_samples);
-    m({"validation_samples"}, workload.validation_samples);
+    m({"train_samples", "0: endless"}, probe.train_samples);
+    m({"validation_samples"}, probe.validation_samples);
     m({"test_samples"}, probe.test_samples);
-    m({"steps_per_epoch"}, workload.length.steps_per_epoch);
-    m({"steps"}, workload.length.steps);
-    m({"epochs"}, workload.length.epochs);
+    m({"steps_per_epoch"}, length.steps_per_epoch);
+    m({"steps"}, length.steps);
+    m({"epochs"}, length.epochs);
     m({"parameters"}, probe.parameters);
     m({"frozen_parameters", "frozen ones of `parameters`"}, probe.frozen_parameters);
     m({"parameter_bytes"}, probe.parameter_bytes);
@@ -255,7 +255,7 @@ struct PlanOfRun {
 PlanOfRun output_of(const Prepared& prepared, const Value& data, const std::string& folder) {
   const auto& [plan, probe] = std::tie(prepared.plan, prepared.probe);
   PlanOfRun all{.experiment = plan.experiment,
-                .workload = prepared.workload,
+                .length = prepared.length,
                 .probe = probe,
                 .world_size = plan.world_size(),
                 .bytes_per_rank = bytes_per_rank(plan, probe),
@@ -285,7 +285,7 @@ std::string group_line(const Value& group) {
 }  // namespace
 
 void show_plan(const Prepared& prepared, const Value& data, const std::filesystem::path& results, bool json) {
-  const auto& [plan, w, probe] = std::tie(prepared.plan, prepared.workload, prepared.probe);
+  const auto& [plan, length, probe] = std::tie(prepared.plan, prepared.length, prepared.probe);
   const auto& e = plan.experiment;
   const std::string folder = config::printable((results / e.name).string());
   if (json) {
@@ -301,14 +301,14 @@ void show_plan(const Prepared& prepared, const Value& data, const std::filesyste
                    (probe.frozen_parameters > 0 ? ", " + text(probe.frozen_parameters) + " of them frozen" : ""));
   const char* label = "groups";
   for (const Value& group : probe.groups) row(std::exchange(label, ""), group_line(group));
-  row("dataset",
-      e.dataset.name + (w.train_samples == 0 ? ", endless samples"
-                                             : ", " + text(w.train_samples) + " samples to train on, " +
-                                                   text(w.validation_samples + probe.test_samples) + " held out"));
+  row("dataset", e.dataset.name + (probe.train_samples == 0
+                                       ? ", endless samples"
+                                       : ", " + text(probe.train_samples) + " samples to train on, " +
+                                             text(probe.validation_samples + probe.test_samples) + " held out"));
   row("batch", text(*e.batch_size) + " per rank x " + text(plan.world_size()) + " ranks x " + text(e.accumulate) +
                    " micro-batches = " + text(*e.batch_size * plan.world_size() * e.accumulate) + " samples per step");
-  row("steps", text(w.length.steps) + " (" + text(w.length.steps_per_epoch) + " per epoch, " +
-                   report::counted(w.length.epochs, "epoch") + ")");
+  row("steps", text(length.steps) + " (" + text(length.steps_per_epoch) + " per epoch, " +
+                   report::counted(length.epochs, "epoch") + ")");
   row("memory", readable(bytes_per_rank(plan, probe)) + " per rank for parameters, gradients" +
                     (e.ema.on() ? ", optimizer and average; " : " and optimizer; ") +
                     readable(snapshot_bytes(plan, probe)) + " more on rank 0 for a checkpoint");
@@ -333,7 +333,7 @@ constexpr double kTrialSeconds = 0.05;
 constexpr std::size_t kMostShown = 50;
 
 double seconds_of(const PlannedTrial& trial) {
-  return kTrialSeconds + trial.step_seconds * static_cast<double>(trial.workload.length.steps);
+  return kTrialSeconds + trial.step_seconds * static_cast<double>(trial.length.steps);
 }
 
 // The time if all trials train to their ends; asha takes less.
@@ -404,7 +404,7 @@ PlanOfSweep output_of(const PreparedSweep& p, const std::string& folder) {
     all.trials.push_back({.trial = i,
                           .parameters = p.search->decided(i) ? sweep.named(p.search->point(i)) : Value::object(),
                           .world_size = trial.ranks,
-                          .steps = trial.workload.length.steps,
+                          .steps = trial.length.steps,
                           .seconds = seconds_of(trial)});
   }
   return all;
@@ -426,7 +426,7 @@ void show_sweep(const PreparedSweep& p, const std::filesystem::path& results, bo
                             return a.ranks < b.ranks;
                           })->ranks;
   std::int64_t steps = 0;
-  for (const PlannedTrial& trial : p.trials) steps += trial.workload.length.steps;
+  for (const PlannedTrial& trial : p.trials) steps += trial.length.steps;
   const auto begins_decided = [&](std::size_t trial) { return p.search->decided(static_cast<int>(trial)); };
   const std::string at_most = p.search->independent()      ? ""
                               : begins_decided(trials - 1) ? " if every trial is promoted"

@@ -144,10 +144,10 @@ void try_trials(PreparedSweep& p, const std::vector<config::Loaded>& trials, std
   for (std::size_t i = 0; i < trials.size(); ++i) {
     try {
       const rank::Probe& probe = tries.probe(trials[i], plans[i]);
-      p.trials[i].workload = launch::workload_of(trials[i], plans[i], probe);
+      p.trials[i].length = launch::length_of_run(trials[i], plans[i], probe);
       p.trials[i].step_seconds = probe.step_seconds;
       add_each_once(p.warnings, probe.warnings);
-      add_each_once(p.warnings, launch::without_effect(trials[i], plans[i], probe, p.trials[i].workload));
+      add_each_once(p.warnings, launch::without_effect(trials[i], plans[i], probe, p.trials[i].length));
     } catch (const Error& error) {
       const int trial = static_cast<int>(i);
       if (!mistakes.add(error, p.loaded->sweep, trial, p.search->point(trial))) break;
@@ -197,8 +197,7 @@ PreparedSweep prepare_sweep(const std::filesystem::path& file, const std::vector
   std::vector<launch::Plan> plans;
   for (const auto& loaded : trials) {
     plans.push_back(launch::make_plan(loaded, p.gpus));
-    p.trials.push_back(
-        {.ranks = plans.back().ranks_here(), .request = request_of(loaded, plans.back()), .workload = {}});
+    p.trials.push_back({.ranks = plans.back().ranks_here(), .request = request_of(loaded, plans.back()), .length = {}});
   }
   share_machine(p, jobs);
   const bool gpus = std::any_of(plans.begin(), plans.end(), [](const auto& plan) { return plan.uses_gpus(); });

@@ -20,7 +20,7 @@ namespace ddp::commands {
 struct PlannedTrial {
   int ranks = 1;
   sweep::DeviceRequest request;
-  launch::Workload workload;
+  config::Length length;
   double step_seconds = 0;  // an estimate
 };
 

@@ -10,7 +10,7 @@
 #include "config/check/files.h"
 #include "config/difference.h"
 #include "config/length.h"
-#include "rank/train.h"
+#include "rank/verbs.h"
 #include "record/saves/checkpoint_index.h"
 #include "record/saves/checkpoint_settings.h"
 #include "record/saves/data_files.h"
@@ -75,12 +75,12 @@ bool same_files(const std::string& key, const std::vector<record::DataFile>& the
 
 void require_batch_left(const Prepared& now, const config::Experiment& before, const record::Position& at) {
   const auto& e = now.plan.experiment;
-  if (!e.loader.drop_last_batch || now.workload.train_samples == 0 || !before.batch_size) return;
+  if (!e.loader.drop_last_batch || now.probe.train_samples == 0 || !before.batch_size) return;
   const config::EpochPlace place =
       config::EpochPlace{
           .position = at.position, .offset = at.offset, .world_size = at.world_size, .batch_size = *before.batch_size}
           .converted(now.plan.world_size(), *e.batch_size);
-  const std::int64_t left = std::max<std::int64_t>(0, now.workload.train_samples - place.offset);
+  const std::int64_t left = std::max<std::int64_t>(0, now.probe.train_samples - place.offset);
   if (config::micro_batches_of_rank(left, place.world_size, place.batch_size, e.loader) > place.position) return;
   throw now.loaded.error(
       "loader.drop_last_batch",

@@ -140,7 +140,7 @@ int begin_fork(const NewFork& fork, const launch::Launch& launch, launch::Nodes*
 
 // Several nodes agree on one checkpoint: then a replaced one is an error.
 int begin_fork_while_saving(const NewFork& fork, const launch::Launch& launch, launch::Nodes* nodes) {
-  if (launch.nodes > 1 || launch.one_rank()) return begin_fork(fork, launch, nodes);
+  if (launch.nodes > 1 || launch.one_rank) return begin_fork(fork, launch, nodes);
   int exit_code = 0;
   while_saving(fork.origin.directory, [&] { exit_code = begin_fork(fork, launch, nodes); });
   return exit_code;

@@ -12,7 +12,7 @@
 #include "launch/plan/ineffective.h"
 #include "launch/start/held_data.h"
 #include "launch/start/probe.h"
-#include "rank/train.h"
+#include "rank/verbs.h"
 #include "record/saves/data_files.h"
 
 namespace ddp::commands {
@@ -62,13 +62,12 @@ Prepared prepare(config::Loaded loaded, const launch::Launch& launch, const fs::
   }
   launch::obtain(p.plan.libraries);
   p.library = std::make_unique<launch::RankLibrary>(p.plan.uses_gpus(), p.plan.experiment.components().plugin());
-  p.data =
-      with_lines(p.loaded, [&] { return launch::hold_data(*p.library, p.loaded, p.plan, launch.one_rank(), use); });
+  p.data = with_lines(p.loaded, [&] { return launch::hold_data(*p.library, p.loaded, p.plan, use); });
   p.probe = with_lines(p.loaded, [&] { return launch::probe(*p.library, p.plan, p.start, p.data, /*timed=*/false); });
-  p.workload = launch::workload_of(p.loaded, p.plan, p.probe);
+  p.length = launch::length_of_run(p.loaded, p.plan, p.probe);
   p.warnings = launch::device_warnings(p.loaded, p.plan, launch);
   for (const auto& more : {p.data.facts().value("warnings", std::vector<std::string>()), p.probe.warnings,
-                           launch::without_effect(p.loaded, p.plan, p.probe, p.workload)}) {
+                           launch::without_effect(p.loaded, p.plan, p.probe, p.length)}) {
     p.warnings.insert(p.warnings.end(), more.begin(), more.end());
   }
   if (launch.leads()) {
@@ -81,7 +80,8 @@ namespace {
 
 // Loads the experiment that node 0 resolved. Settings are read from files, so the text goes into a memory file. If this
 // node cannot see node 0's sources, it uses the sources of `sets`.
-config::Loaded load_text(const std::string& toml, std::vector<std::string> sets) {
+config::Loaded load_work(const config::Value& work, std::vector<std::string> sets) {
+  const std::string toml = work.at("experiment");
   const FileDescriptor descriptor(memfd_create("node-0", MFD_CLOEXEC));
   if (!descriptor) throw training_error("cannot keep the experiment: " + errno_text(errno));
   write_all(descriptor.get(), toml.data(), toml.size(), "node 0's experiment");
@@ -93,7 +93,7 @@ config::Loaded load_text(const std::string& toml, std::vector<std::string> sets)
   });
   std::erase_if(sets, [&](const std::string& set) { return sees || !set.starts_with("sources="); });
   config::Loaded loaded = launch::load_experiment(file, sets);
-  launch::require_sources_of(toml, loaded.experiment);
+  launch::require_sources_of(work.at("sources"), loaded.experiment);
   // Lines of the memory file mean nothing to a user.
   loaded.places.clear();
   loaded.file = "node 0's experiment";
@@ -108,7 +108,7 @@ std::chrono::milliseconds patience_of(const config::Experiment& e) {
 
 int lead(const launch::Launch& launch, const config::Value& terms, std::chrono::milliseconds patience,
          const std::function<int(launch::Nodes*)>& body) {
-  if (launch.one_rank()) return body(nullptr);
+  if (launch.one_rank) return body(nullptr);
   launch::Nodes nodes(launch, terms, patience);
   try {
     return body(&nodes);
@@ -119,7 +119,7 @@ int lead(const launch::Launch& launch, const config::Value& terms, std::chrono::
 }
 
 int take_part(const launch::Launch& launch, const config::Value& terms, std::chrono::milliseconds patience,
-              const std::function<launch::Job(const std::string& work)>& make_job) try {
+              const std::function<launch::Job(const config::Value& work)>& make_job) try {
   launch::Guest guest(launch, terms, patience);
   if (guest.over()) return 0;
   std::optional<launch::Job> job;
@@ -137,8 +137,8 @@ int take_part(const launch::Launch& launch, const config::Value& terms, std::chr
 int take_part(const launch::Launch& launch, const config::Value& terms, std::chrono::milliseconds patience,
               const std::vector<std::string>& sets) {
   std::optional<Prepared> prepared;
-  return take_part(launch, terms, patience, [&](const std::string& work) {
-    prepared.emplace(prepare(load_text(work, sets), launch));
+  return take_part(launch, terms, patience, [&](const config::Value& work) {
+    prepared.emplace(prepare(load_work(work, sets), launch));
     return launch::Job{
         .plan = prepared->plan,
         .as_rank = [&](const rank::Task& task) { return prepared->library->serve(task, rank::TrainRequest{}); },

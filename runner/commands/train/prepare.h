@@ -24,7 +24,7 @@ struct Prepared {
   std::unique_ptr<launch::RankLibrary> library = nullptr;
   launch::HeldData data = {};
   rank::Probe probe = {};
-  launch::Workload workload = {};
+  config::Length length = {};
   std::vector<std::string> warnings = {};  // one per line
 };
 
@@ -57,7 +57,7 @@ int lead(const launch::Launch& launch, const config::Value& terms, std::chrono::
 // On another node: receives the work from node 0, makes a job of it and does its part. If `make_job` throws, reports
 // the error to node 0. Returns the program's exit code. Throws ddp::Error if this node cannot take part.
 int take_part(const launch::Launch& launch, const config::Value& terms, std::chrono::milliseconds patience,
-              const std::function<launch::Job(const std::string& work)>& make_job);
+              const std::function<launch::Job(const config::Value& work)>& make_job);
 
 // On another node: trains the experiment that node 0 sends. If this node cannot see node 0's sources, it uses the
 // sources of its own `sets`. Returns the program's exit code. Throws ddp::Error on failure.

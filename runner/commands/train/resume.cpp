@@ -33,7 +33,7 @@ struct ResumeOptions {
 
 // A sweep's trials are runs of one node each; only a single trial can be launched in another way.
 int go_on_with_sweep(const record::RunDirectory& directory, const ResumeOptions& o, const launch::Launch& launch) {
-  if (launch.nodes > 1 || launch.one_rank() || o.from != "latest" || launch.max_restarts > 0) {
+  if (launch.nodes > 1 || launch.one_rank || o.from != "latest" || launch.max_restarts > 0) {
     throw usage_error("a sweep resumes from where it stopped, without --from, --max-restarts and launch flags",
                       directory.path().string(), "a single trial accepts them: name it by its folder");
   }

@@ -70,7 +70,7 @@ std::string lr_change_of(const ResumePoint& point) {
   const config::Experiment& before = point.before;
   if (point.changes.empty() || point.checkpoint.empty() || !before.batch_size || point.nothing_to_do()) return "";
   const launch::Plan& plan = point.prepared.plan;
-  const std::int64_t samples = point.prepared.workload.train_samples;
+  const std::int64_t samples = point.prepared.probe.train_samples;
   const record::Position& at = point.position;
   const auto length = [&](const config::Experiment& e, int ranks) {
     return whole_length(e, ranks, samples, at, *before.batch_size);
@@ -105,7 +105,7 @@ std::vector<std::string> set_data_keys(const config::Experiment& before, const c
 // start cannot see the checkpoint.
 config::Value kept_fit(const launch::Launch& launch, const fs::path& checkpoint, const config::Experiment& before,
                        const config::Experiment& now) {
-  if (checkpoint.empty() || launch.one_rank() || launch.nodes > 1) return nullptr;
+  if (checkpoint.empty() || launch.one_rank || launch.nodes > 1) return nullptr;
   const config::Value changes = changes_of(before, now);
   const bool refits = std::any_of(changes.items().begin(), changes.items().end(), [](const auto& change) {
     return (change.key().starts_with("dataset") && !keeps_samples(change.key())) || change.key().starts_with("loss");

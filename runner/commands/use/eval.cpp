@@ -12,7 +12,7 @@
 #include "commands/use/trained.h"
 #include "config/text/source.h"
 #include "launch/run/asking.h"
-#include "rank/evaluate.h"
+#include "rank/verbs.h"
 #include "record/saves/checkpoint_index.h"
 #include "record/saves/checkpoint_settings.h"
 #include "report/text/run_page.h"

@@ -11,7 +11,7 @@
 #include "commands/use/unnamed_output.h"
 #include "config/text/source.h"
 #include "launch/library/rank_library.h"
-#include "rank/export.h"
+#include "rank/verbs.h"
 #include "record/file/input_file.h"
 
 namespace ddp::commands {

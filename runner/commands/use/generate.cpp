@@ -8,7 +8,7 @@
 #include "commands/use/trained.h"
 #include "launch/process/stop_signals.h"
 #include "launch/run/asking.h"
-#include "rank/generate.h"
+#include "rank/verbs.h"
 #include "report/text/words.h"
 
 namespace ddp::commands {

@@ -109,13 +109,13 @@ void predict_rows(const PredictOptions& o, const std::string& form) {
       .plan = t.plan,
       .library = *t.library,
       .task = {.run_directory = t.directory.path(), .resume_from = t.checkpoint, .preprocessing = t.preprocessing},
-      .inputs = inputs.files,
-      .shown = inputs.shown,
-      .files_of_row = inputs.files_of_row,
-      .batch_size = batch_size,
-      .form = form,
-      .output = o.output.empty() ? "stdout" : o.output,
-      .raw = o.trained.raw};
+      .deal = {.inputs = inputs.files,
+               .shown = inputs.shown,
+               .files_of_row = inputs.files_of_row,
+               .pipes = {},
+               .batch_size = batch_size},
+      .predict = {.batch_size = batch_size, .form = form, .raw = o.trained.raw},
+      .collect = {.pipes = {}, .form = form, .name = o.output.empty() ? "stdout" : o.output}};
   launch::predict(predicting, output ? output->descriptor() : STDOUT_FILENO);
   if (output) output->put_in_place();
 }

@@ -18,7 +18,7 @@ class Guest {
   // Returns whether node 0 has said that nothing is left to do.
   bool over() const { return end_.is_object(); }
   // The work, as node 0 resolved it.
-  const std::string& work() const { return work_; }
+  const config::Value& work() const { return work_; }
 
   // Tells node 0 that this node cannot take part.
   void decline(const std::string& why);
@@ -46,7 +46,7 @@ class Guest {
 
   const Launch& launch_;
   std::unique_ptr<NodeLink> link_;
-  std::string work_;
+  config::Value work_;
   std::string ip_of_node_0_;
   std::vector<Output> outputs_;
   config::Value end_ = nullptr;  // node 0's last message

@@ -74,7 +74,7 @@ void refuse_if(bool wrong, const std::string& name, int number, const std::strin
 }
 
 Launch by_torchrun() {
-  Launch l{.by = Launch::By::torchrun};
+  Launch l{.one_rank = true};
   l.rank = number_in_environment("RANK");
   l.world_size = number_in_environment("WORLD_SIZE");
   l.local_rank = number_in_environment("LOCAL_RANK", 0);
@@ -133,7 +133,7 @@ int tasks_of_node(const std::string& list, int node) {
 // contradicts itself.
 std::optional<Launch> slurm_step() {
   if (!environment("SLURM_STEP_ID") || number_in_environment("SLURM_STEP_NUM_TASKS", 1) <= 1) return {};
-  Launch l{.by = Launch::By::srun};
+  Launch l{.one_rank = true};
   l.rank = number_in_environment("SLURM_PROCID");
   l.world_size = number_in_environment("SLURM_STEP_NUM_TASKS");
   l.local_rank = number_in_environment("SLURM_LOCALID");
@@ -242,7 +242,7 @@ Launch by_flags(const LaunchFlags& f) {
   require_one_launcher(f);
   require_one_meaning(f);
   warn_of_place_of_one_node(f);
-  Launch l{.by = Launch::By::itself, .max_restarts = f.max_restarts};
+  Launch l{.max_restarts = f.max_restarts};
   l.nodes = f.nnodes.value_or(1);
   l.node_rank = f.node_rank.value_or(0);
   l.ranks_here = f.nproc_per_node;
@@ -323,11 +323,11 @@ void apply_init_method(const config::Loaded& loaded, Launch& launch) {
       launch.master_port = endpoint->port;
     }
   }
-  if (launch.one_rank() && !launch.master_host.empty() && launch.master_port == 0) {
+  if (launch.one_rank && !launch.master_host.empty() && launch.master_port == 0) {
     throw usage_error("MASTER_PORT is not set, so the ranks cannot meet", "environment");
   }
-  if ((launch.nodes == 1 && !launch.one_rank()) || !launch.master_host.empty() || !launch.meeting_file.empty()) return;
-  if (launch.one_rank()) throw usage_error("MASTER_ADDR is not set, so the ranks cannot meet", "environment");
+  if ((launch.nodes == 1 && !launch.one_rank) || !launch.master_host.empty() || !launch.meeting_file.empty()) return;
+  if (launch.one_rank) throw usage_error("MASTER_ADDR is not set, so the ranks cannot meet", "environment");
   throw usage_error("the nodes have no place to meet", "--master-addr",
                     "give the address of node 0: --master-addr 10.0.0.1 --master-port 29500");
 }

@@ -42,28 +42,23 @@ struct SocketAddress {
   }
 };
 
-// Finds the name's first address of that family, including the port.
-bool look_up(const std::string& host, std::uint16_t port, int family, SocketAddress& found, std::string& why) {
+// Looks up a name, IPv4 first, or an address. Throws ddp::Error (usage).
+SocketAddress look_up(const std::string& host, std::uint16_t port) {
   addrinfo wanted{};
-  wanted.ai_family = family;
   wanted.ai_socktype = SOCK_STREAM;
   addrinfo* list = nullptr;
-  const int error = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &wanted, &list);
-  if (error != 0) {
-    why = gai_strerror(error);
-    return false;
+  int error = 0;
+  for (const int family : {AF_INET, AF_INET6}) {
+    wanted.ai_family = family;
+    error = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &wanted, &list);
+    if (error != 0) continue;
+    const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(list, &freeaddrinfo);
+    SocketAddress found;
+    std::memcpy(&found.storage, list->ai_addr, list->ai_addrlen);
+    found.size = list->ai_addrlen;
+    return found;
   }
-  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(list, &freeaddrinfo);
-  std::memcpy(&found.storage, list->ai_addr, list->ai_addrlen);
-  found.size = list->ai_addrlen;
-  return true;
-}
-
-SocketAddress numeric(const Address& address) {
-  SocketAddress found;
-  std::string why;
-  if (look_up(address.ip, address.port, AF_UNSPEC, found, why)) return found;
-  throw usage_error("is not an address: " + why, address.text());
+  throw usage_error(std::string("cannot find this host: ") + gai_strerror(error), host);
 }
 
 bool wait_until_connected(int socket, std::chrono::milliseconds patience) {
@@ -97,12 +92,7 @@ std::string Address::text() const {
 }
 
 Address resolve(const std::string& host, std::uint16_t port) {
-  SocketAddress found;
-  std::string why;
-  if (!look_up(host, port, AF_INET, found, why) && !look_up(host, port, AF_INET6, found, why)) {
-    throw usage_error("cannot find this host: " + why, host);
-  }
-  std::string ip = found.ip();
+  std::string ip = look_up(host, port).ip();
   if (ip == "0.0.0.0" || ip == "::") {
     throw usage_error("stands for all addresses of a machine, and is none to meet at", host);
   }
@@ -111,7 +101,7 @@ Address resolve(const std::string& host, std::uint16_t port) {
 }
 
 FileDescriptor listen_on(Address& address) {
-  SocketAddress bound = numeric(address);
+  SocketAddress bound = look_up(address.ip, address.port);
   FileDescriptor listener(socket(bound.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int yes = 1;
   if (listener && address.port != 0) setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
@@ -124,7 +114,7 @@ FileDescriptor listen_on(Address& address) {
 }
 
 FileDescriptor connect_to(const Address& address, std::chrono::milliseconds patience) {
-  const SocketAddress there = numeric(address);
+  const SocketAddress there = look_up(address.ip, address.port);
   FileDescriptor connection(socket(there.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!connection) throw training_error("cannot make a socket: " + errno_text(errno));
   const int yes = 1;
@@ -136,7 +126,7 @@ FileDescriptor connect_to(const Address& address, std::chrono::milliseconds pati
 
 std::string own_ip_towards(const Address& address) {
   // Connecting a datagram socket only chooses a route.
-  const SocketAddress there = numeric(address);
+  const SocketAddress there = look_up(address.ip, address.port);
   const FileDescriptor probe(socket(there.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   SocketAddress own;
   if (!probe || connect(probe.get(), there.get(), there.size) != 0 ||
@@ -234,13 +224,8 @@ void NodeLink::end_sending() {
 }
 
 void NodeLink::wait_for_end(Clock::time_point deadline) {
-  for (;;) {
-    read_all();
-    waiting_.clear();
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
-    if (closed_ || left.count() <= 0) return;
-    pollfd ready{socket_.get(), POLLIN, 0};
-    poll(&ready, 1, static_cast<int>(left.count()));
+  while (!closed_ && Clock::now() < deadline) {
+    wait(std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()));
   }
 }
 

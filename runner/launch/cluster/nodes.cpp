@@ -206,7 +206,7 @@ void Nodes::dismiss(NodeLink& link, const std::string& why) {
   link.wait_for_end(Clock::now() + kRefusal);
 }
 
-void Nodes::welcome(const std::string& work, const Value& data) {
+void Nodes::welcome(const Value& work, const Value& data) {
   for (Node& node : nodes_)
     node.link.send({{"type", "welcome"}, {"work", work}, {"ip", address_.ip}, {"restarts", launch_.max_restarts}});
   for (Node& node : nodes_) {

@@ -42,7 +42,7 @@ class Nodes {
 
   // Sends the work, and waits until every node is ready for it. `data`: the files that node 0 reads for it
   // (record::content_samples). Throws ddp::Error (usage) if a node cannot do it, or has other data.
-  void welcome(const std::string& work, const config::Value& data = config::Value::array());
+  void welcome(const config::Value& work, const config::Value& data = config::Value::array());
 
   // Makes all nodes fork their ranks, which meet at `store`.
   void start(const Address& store);

@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <list>
 #include <sstream>
 
 #include "base/error.h"
@@ -37,7 +38,7 @@ struct Ended {
 };
 
 // Replaces this process by the program; returns only if that fails.
-int become(const std::vector<std::string>& command, const std::filesystem::path& temporary) {
+int become(const std::vector<std::string>& command, const fs::path& temporary) {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -58,89 +59,70 @@ std::string text_in(int file) {
   return text;
 }
 
-// The running commands. Each leads a process group, which the destructor kills.
+// A running command. It leads a process group, which the destructor kills unless the command has ended.
 class Running {
  public:
-  Running(const std::vector<std::vector<std::string>>& commands, const std::filesystem::path& temporary)
-      : commands_(commands), temporary_(temporary), ended_(commands.size()) {}
+  Running(std::size_t number, const std::vector<std::string>& command, const fs::path& temporary)
+      : number_(number), output_(memfd_create("said", MFD_CLOEXEC)) {
+    if (!output_) throw training_error("cannot keep a compiler's output: " + errno_text(errno));
+    child_ = fork_child({.descriptors = {}, .output = output_.get(), .supervises = true},
+                        [&] { return become(command, temporary); });
+  }
   ~Running() {
-    for (const One& one : running_) {
-      kill(-one.child.pid, SIGKILL);
-      kill(one.child.pid, SIGKILL);  // it may not lead its group yet
-      waitpid(one.child.pid, nullptr, 0);
-    }
+    if (child_.pid < 0) return;
+    kill(-child_.pid, SIGKILL);
+    kill(child_.pid, SIGKILL);  // it may not lead its group yet
+    waitpid(child_.pid, nullptr, 0);
   }
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
 
-  bool done() const { return running_.empty() && next_ == commands_.size(); }
-
-  void start_some() {
-    while (next_ < commands_.size() && static_cast<int>(running_.size()) < usable_cores()) {
-      One one{.number = next_, .output = FileDescriptor(memfd_create("said", MFD_CLOEXEC)), .child = {}};
-      if (!one.output) throw training_error("cannot keep a compiler's output: " + errno_text(errno));
-      const auto& command = commands_[next_++];
-      one.child = fork_child({.descriptors = {}, .output = one.output.get(), .supervises = true},
-                             [&] { return become(command, temporary_); });
-      running_.push_back(std::move(one));
-    }
+  std::size_t number() const { return number_; }
+  int pidfd() const { return child_.pidfd.get(); }
+  // Call it when the pidfd is readable.
+  Ended end() {
+    int status = 0;
+    waitpid(std::exchange(child_.pid, -1), &status, 0);
+    return {.code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status),
+            .output = text_in(output_.get())};
   }
-
-  // Waits until a command ends, or until `signals` is readable.
-  void wait(int signals) {
-    std::vector<pollfd> watched{{.fd = signals, .events = POLLIN, .revents = 0}};
-    for (const One& one : running_) watched.push_back({.fd = one.child.pidfd.get(), .events = POLLIN, .revents = 0});
-    poll(watched.data(), watched.size(), -1);
-    for (std::size_t i = watched.size() - 1; i > 0; --i) {
-      if (watched[i].revents != 0) take(i - 1);
-    }
-  }
-
-  std::vector<Ended> take_ended() { return std::move(ended_); }
 
  private:
-  struct One {
-    std::size_t number;
-    FileDescriptor output;
-    Child child;
-  };
-
-  void take(std::size_t place) {
-    const One one = std::move(running_[place]);
-    running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(place));
-    int status = 0;
-    waitpid(one.child.pid, &status, 0);
-    ended_[one.number] = {.code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status),
-                          .output = text_in(one.output.get())};
-  }
-
-  const std::vector<std::vector<std::string>>& commands_;
-  const std::filesystem::path& temporary_;
-  std::vector<Ended> ended_;
-  std::vector<One> running_;
-  std::size_t next_ = 0;
+  const std::size_t number_;
+  const FileDescriptor output_;
+  Child child_;
 };
 
 // Runs commands concurrently, at most one per core, and returns their results in order. Their temporary files go to
 // `temporary`. If this process receives a stop signal, kills them with all their children and throws Stopped. Throws
 // ddp::Error (training) if a command cannot be started.
-std::vector<Ended> run_commands(const std::vector<std::vector<std::string>>& commands,
-                                const std::filesystem::path& temporary) {
+std::vector<Ended> run_commands(const std::vector<std::vector<std::string>>& commands, const fs::path& temporary) {
   const BlockedStopSignals blocked;
   const sigset_t set = stop_signal_set();
   const FileDescriptor signals(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signals) throw training_error("cannot watch compilers: " + errno_text(errno));
-  Running running(commands, temporary);
-  while (!running.done()) {
-    running.start_some();
-    running.wait(signals.get());
+  std::vector<Ended> ended(commands.size());
+  std::list<Running> running;
+  for (std::size_t next = 0; next < commands.size() || !running.empty();) {
+    for (; next < commands.size() && std::ssize(running) < usable_cores(); ++next) {
+      running.emplace_back(next, commands[next], temporary);
+    }
+    std::vector<pollfd> watched{{.fd = signals.get(), .events = POLLIN, .revents = 0}};
+    for (const Running& one : running) watched.push_back({.fd = one.pidfd(), .events = POLLIN, .revents = 0});
+    poll(watched.data(), watched.size(), -1);
+    auto place = watched.begin();
+    running.remove_if([&](Running& one) {
+      const bool has_ended = (++place)->revents != 0;
+      if (has_ended) ended[one.number()] = one.end();
+      return has_ended;
+    });
     signalfd_siginfo heard{};
     if (read(signals.get(), &heard, sizeof heard) == sizeof heard) {
       throw Stopped(128 + static_cast<int>(heard.ssi_signo),
                     "stopped by a signal while compiling; nothing was started");
     }
   }
-  return running.take_ended();
+  return ended;
 }
 
 constexpr const char* kHeader = "ddp.h";
@@ -387,10 +369,10 @@ bool SourceTexts::add(const std::vector<HeaderPlace>& headers) try {
   return false;
 }
 
-bool SourceTexts::changed_since(fs::file_time_type time) const {
+bool SourceTexts::changed() const {
   return std::any_of(files_.begin(), files_.end(), [&](const fs::path& file) {
     std::error_code gone;
-    return fs::last_write_time(file, gone) >= time || gone;
+    return fs::last_write_time(file, gone) >= read_ || gone;
   });
 }
 

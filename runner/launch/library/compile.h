@@ -39,8 +39,8 @@ class SourceTexts {
   const std::vector<std::filesystem::path>& sources() const { return sources_; }
   // Adds headers. Returns false if one cannot be read.
   bool add(const std::vector<HeaderPlace>& headers);
-  // Returns whether one of the files has been written or removed since then.
-  bool changed_since(std::filesystem::file_time_type time) const;
+  // Returns whether one of the files has been written or removed since the sources were read.
+  bool changed() const;
   // Returns the headers in the -MMD output of the source with this number. `others`: folders and files whose headers
   // are not the user's.
   std::vector<HeaderPlace> headers_in(const std::string& dependencies, std::size_t number,
@@ -55,11 +55,10 @@ class SourceTexts {
   // Writes all files below this folder, under those paths.
   void write(const std::filesystem::path& folder) const;
 
-  bool operator==(const SourceTexts&) const = default;
-
  private:
   std::filesystem::path common_folder() const;
 
+  std::filesystem::file_time_type read_ = std::filesystem::file_time_type::clock::now();
   std::vector<std::filesystem::path> sources_;
   std::vector<HeaderPlace> headers_;
   std::vector<std::filesystem::path> files_;  // the sources, then each header once

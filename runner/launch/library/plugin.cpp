@@ -19,7 +19,7 @@
 #include "launch/library/plugin_cache.h"
 #include "launch/library/rank_library.h"
 #include "launch/process/child.h"
-#include "rank/describe.h"
+#include "rank/verbs.h"
 #include "record/file/atomic_file.h"
 #include "record/file/input_file.h"
 #include "record/saves/checkpoint_settings.h"
@@ -39,7 +39,7 @@ config::Value ask_for_components(const std::filesystem::path& folder) {
   return RankLibrary::reply_in(ask_child("loading it", {}, [&](int pipe) {
     const RankLibrary ranks(/*gpus=*/false, {.folder = folder});
     const rank::Task nobody;
-    ranks.answer({.verb = rank::ComponentsRequest::kVerb, .task = nobody}, pipe);
+    ranks.answer(rank::request_for(nobody, rank::ComponentsRequest{}), pipe);
   }));
 }
 
@@ -127,10 +127,8 @@ std::optional<config::Components> find_compiled(const fs::path& cache, const std
 // Compiles the sources into a cache folder, which appears complete or not at all. The caller holds the lock.
 config::Components compile_into(const fs::path& cache, const std::string& key, const Sdk& sdk, SourceTexts texts) {
   const UnfinishedFolder made(cache / key);
-  const auto begun = fs::file_time_type::clock::now();
   const std::vector<HeaderPlace> headers = compile(sdk, cache, texts, made.path());
-  const bool same = SourceTexts(texts.sources()) == texts;
-  if (!same || !texts.add(headers) || texts.changed_since(begun)) {
+  if (!texts.add(headers) || texts.changed()) {
     throw usage_error("has changed while it was compiled", texts.sources().front().string(), "try again");
   }
   const Value components = describe_plugin(made.path(), texts.sources());
@@ -192,11 +190,6 @@ config::Components components_of(const fs::path& file, const std::vector<std::st
 }
 
 constexpr const char* kOriginsFile = "origins.json";  // {"my_model.cpp": "/home/me/my_model.cpp"}
-constexpr const char* kSourcesMark = "# sources ";
-
-std::string as_text(const Value& value, int indent = -1) {
-  return value.dump(indent, ' ', false, Value::error_handler_t::replace);
-}
 
 void write_changed(const fs::path& file, const std::string& text) {
   std::error_code none;
@@ -216,14 +209,7 @@ void keep(const config::Plugin& plugin, const std::vector<std::string>& sources,
     if (paths::absolute(sources[i]) == paths::absolute(folder / plugin.sources[i])) return;
     origins[plugin.sources[i]] = sources[i];
   }
-  write_changed(folder / kOriginsFile, as_text(origins, 1) + "\n");
-}
-
-// Parses the hashes of sources_mark; {} if the line is none.
-Value told_hashes(const std::string& told) {
-  if (!told.starts_with(kSourcesMark)) return Value::object();
-  const std::size_t begin = std::string(kSourcesMark).size();
-  return Value::parse(told.substr(begin, told.find('\n') - begin), nullptr, /*allow_exceptions=*/false);
+  write_changed(folder / kOriginsFile, origins.dump(1, ' ', false, Value::error_handler_t::replace) + "\n");
 }
 
 Value read_origins(const fs::path& file) try {
@@ -279,13 +265,8 @@ void tell_changed_sources(const config::Experiment& now, const record::RunDirect
             "\n  to use the changed files: --set " + shell_word("sources=[" + sources + "]"));
 }
 
-std::string sources_mark(const config::Experiment& experiment) {
-  const Value hashes = record::hashes_of_texts(experiment);
-  return hashes.empty() ? "" : kSourcesMark + as_text(hashes) + "\n";
-}
-
-void require_sources_of(const std::string& told, const config::Experiment& experiment) {
-  const auto differs = config::first_difference(told_hashes(told), record::hashes_of_texts(experiment));
+void require_sources_of(const Value& hashes, const config::Experiment& experiment) {
+  const auto differs = config::first_difference(hashes, record::hashes_of_texts(experiment));
   if (!differs) return;
   throw usage_error("differs on this machine from the one on node 0", differs->key,
                     "give all machines the same files, for example in a shared folder");

@@ -29,9 +29,8 @@ std::string text_for(const config::LoadedSweep& sweep, const record::RunDirector
 // names other sources than the run's own.
 void tell_changed_sources(const config::Experiment& now, const record::RunDirectory& run);
 
-// Returns the line that describes the texts to other nodes, in front of node 0's experiment; "" without sources.
-std::string sources_mark(const config::Experiment& experiment);
-// Throws ddp::Error (usage) that names a source whose text differs from node 0's line.
-void require_sources_of(const std::string& told, const config::Experiment& experiment);
+// Throws ddp::Error (usage) that names a source whose text differs from node 0's. `hashes`: record::hashes_of_texts
+// there.
+void require_sources_of(const config::Value& hashes, const config::Experiment& experiment);
 
 }  // namespace ddp::launch

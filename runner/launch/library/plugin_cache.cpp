@@ -23,20 +23,6 @@ constexpr const char* kTemporary = ".tmp";
 fs::path lock_of(const fs::path& entry) { return entry.string() + kLock; }
 fs::path unfinished(const fs::path& entry) { return entry.string() + kTemporary; }
 
-// Opens the lock file of an entry, and creates it if it does not exist.
-FileDescriptor open_lock(const fs::path& file) {
-  return FileDescriptor(open(file.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
-}
-
-// Returns whether the lock is still the file with this name: remove_unfinished may have removed the opened file, and
-// then other processes lock a new one.
-bool is_current(const FileDescriptor& lock, const fs::path& file) {
-  struct stat own {};
-  struct stat named {};
-  return fstat(lock.get(), &own) == 0 && lstat(file.c_str(), &named) == 0 && own.st_dev == named.st_dev &&
-         own.st_ino == named.st_ino;
-}
-
 // The entry that a file belongs to: NAME for NAME.lock and NAME.headers.tmp.
 fs::path owner_of(const fs::path& file) {
   const std::string name = file.filename().string();
@@ -44,6 +30,17 @@ fs::path owner_of(const fs::path& file) {
 }
 
 }  // namespace
+
+FileDescriptor open_lock(const fs::path& file) {
+  return FileDescriptor(open(file.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+}
+
+bool is_current(const FileDescriptor& lock, const fs::path& file) {
+  struct stat own {};
+  struct stat named {};
+  return fstat(lock.get(), &own) == 0 && lstat(file.c_str(), &named) == 0 && own.st_dev == named.st_dev &&
+         own.st_ino == named.st_ino;
+}
 
 fs::path plugin_cache() {
   const fs::path cache = cache_folder() / "plugins";

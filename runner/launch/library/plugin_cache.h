@@ -11,6 +11,13 @@ namespace ddp::launch {
 // Creates the folder. Throws ddp::Error (usage) if it is not writable.
 std::filesystem::path plugin_cache();
 
+// Opens a lock file, and creates it if it does not exist.
+FileDescriptor open_lock(const std::filesystem::path& file);
+
+// Returns whether the lock is still the file with this name: another process may have removed the opened file while it
+// held the lock, and then other processes lock a new one.
+bool is_current(const FileDescriptor& lock, const std::filesystem::path& file);
+
 // Takes the lock of a cache entry, NAME.lock; waits while another process holds it. Throws ddp::Error (usage).
 FileDescriptor lock_entry(const std::filesystem::path& entry);
 

@@ -87,7 +87,7 @@ config::Value RankLibrary::ask(const std::string& act, const rank::Request& requ
 
 void RankLibrary::answer(rank::Request request, int pipe) const {
   const auto write = [pipe](const char* kind, const config::Value& value) {
-    const std::string text = config::Value{{kind, value}}.dump(-1, ' ', false, config::Value::error_handler_t::replace);
+    const std::string text = rank::json_line({{kind, value}});
     write_all(pipe, text.data(), text.size(), "pipe");
   };
   request.reply = [&](const config::Value& value) { write(kReply, value); };

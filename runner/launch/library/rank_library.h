@@ -24,7 +24,9 @@ class RankLibrary {
   // code; a failure is in the task's shared progress.
   template <class Request>
   int serve(const rank::Task& task, const Request& request, const rank::TakeReply& reply = {}) const {
-    return call({.verb = Request::kVerb, .options = config::write(request), .task = task, .reply = reply});
+    rank::Request asked = rank::request_for(task, request);
+    asked.reply = reply;
+    return call(std::move(asked));
   }
 
   // Makes a throw-away child serve a request that has one reply. `act` says what for ("trying model and data"). The
@@ -33,8 +35,7 @@ class RankLibrary {
   template <class Request>
   typename Request::Reply ask(const std::string& act, const rank::Task& task, const Request& request,
                               std::vector<int> kept = {}) const {
-    return config::read<typename Request::Reply>(
-        ask(act, {.verb = Request::kVerb, .options = config::write(request), .task = task}, std::move(kept)));
+    return config::read<typename Request::Reply>(ask(act, rank::request_for(task, request), std::move(kept)));
   }
 
   // The same for a request in the form that crosses into the library.

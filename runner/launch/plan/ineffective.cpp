@@ -79,16 +79,17 @@ void add_of_file(const config::Loaded& loaded, Ineffective& found) {
   found.add_if(e.stop.patience == 0 && e.stop.min_delta != 0, "stop.min_delta", "has no effect without stop.patience");
 }
 
-void add_of_batches(const config::Loaded& loaded, const Plan& plan, const Workload& w, Ineffective& found) {
+void add_of_batches(const config::Loaded& loaded, const Plan& plan, std::int64_t train_samples,
+                    const config::Length& run, Ineffective& found) {
   const Experiment& e = plan.experiment;
-  if (w.train_samples == 0) return;
-  const std::int64_t of_rank = config::samples_of_rank(w.train_samples, plan.world_size(), e.loader.drop_last);
+  if (train_samples == 0) return;
+  const std::int64_t of_rank = config::samples_of_rank(train_samples, plan.world_size(), e.loader.drop_last);
   const std::string key = loaded.given("global_batch_size") ? "global_batch_size" : "batch_size";
   found.add_if(loaded.given(key) && *e.batch_size > of_rank, key,
                "cannot be reached: a rank has " + number(of_rank) + " samples to train on, and a batch takes " +
                    number(*e.batch_size));
-  found.add_if(e.accumulate > w.length.micro_batches_per_epoch, "accumulate",
-               "cannot be reached: an epoch has " + number(w.length.micro_batches_per_epoch) +
+  found.add_if(e.accumulate > run.micro_batches_per_epoch, "accumulate",
+               "cannot be reached: an epoch has " + number(run.micro_batches_per_epoch) +
                    " micro-batches a rank, and a step ends with its epoch");
 }
 
@@ -171,28 +172,28 @@ std::vector<std::string> without_effect(const config::Loaded& loaded) {
 }
 
 std::vector<std::string> without_effect(const config::Loaded& loaded, const Plan& plan, const rank::Probe& probe,
-                                        const Workload& w) {
+                                        const config::Length& run) {
   Ineffective found(loaded);
   const Experiment& e = plan.experiment;
-  const std::int64_t steps = w.length.steps;
+  const std::int64_t steps = run.steps;
   add_of_file(loaded, found);
   found.add_if(e.distributed.init_method != "env://" && plan.world_size() == plan.ranks_here() && plan.shares_memory(),
                "distributed.init_method", "has no effect: the ranks of one node meet in shared memory");
   add_of_devices(loaded, plan, probe, found);
-  add_of_batches(loaded, plan, w, found);
-  add_of_schedule(e, w.length, found);
+  add_of_batches(loaded, plan, probe.train_samples, run, found);
+  add_of_schedule(e, run, found);
   for (std::size_t i = 0; i + 1 < probe.groups.size(); ++i) {
     found.add_if(probe.groups[i].at("parameters") == 0, "groups[" + std::to_string(i) + "]",
                  "has no effect: all of its parameters are frozen");
   }
   if (e.stop.patience > 0) {
-    add_if_starved(e, w.length, e.stop.metric, e.stop.patience + 1, "stop.patience", "never ends the run", found);
+    add_if_starved(e, run, e.stop.metric, e.stop.patience + 1, "stop.patience", "never ends the run", found);
   }
   found.add_if(e.log.every > steps, "log.every",
                "is more than the " + number(steps) + " steps of the run: metrics.jsonl will contain no step");
   found.add_if(e.checkpoint.save_every_steps.value_or(0) > steps, "checkpoint.save_every_steps",
                "is more than the " + number(steps) + " steps of the run: it saves only at its end");
-  add_of_ema(e, w.length, found);
+  add_of_ema(e, run, found);
   return found.take();
 }
 

@@ -13,7 +13,7 @@ std::vector<std::string> without_effect(const config::Loaded& loaded);
 
 // This function also uses the numbers of ranks, samples and steps, and the model.
 std::vector<std::string> without_effect(const config::Loaded& loaded, const Plan& plan, const rank::Probe& probe,
-                                        const Workload& workload);
+                                        const config::Length& length);
 
 // Returns one line if CPU ranks train although Slurm gave this job GPUs, or if a launcher uses a part of device_pool.
 std::vector<std::string> device_warnings(const config::Loaded& loaded, const Plan& plan, const Launch& launch);

@@ -21,7 +21,7 @@ std::string resolve_backend(const config::Loaded& loaded, const Plan& plan, cons
   const bool all_gpus =
       std::all_of(plan.groups.begin(), plan.groups.end(), [](const auto& group) { return group.front() != "cpu"; });
   // Only ranks that this process forks can share memory that it maps.
-  const bool may_share = !launch.one_rank() && !plan.uses_gpus();
+  const bool may_share = !launch.one_rank && !plan.uses_gpus();
   if (asked == "auto") return all_gpus ? "nccl" : may_share && launch.nodes == 1 ? "shm" : "gloo";
   if (asked == "shm" && !may_share) {
     throw loaded.error("distributed.backend",
@@ -245,8 +245,8 @@ Plan make_plan(const config::Loaded& loaded, std::vector<Gpu> gpus, const Launch
             .gpus = std::move(gpus),
             .launch = launch};
   plan.groups = device_groups(loaded, plan.gpus, launch.ranks_here);
-  plan.first_rank = launch.one_rank() ? launch.rank - launch.local_rank : launch.node_rank * plan.ranks_here();
-  plan.all_ranks = launch.one_rank() ? launch.world_size : launch.nodes * plan.ranks_here();
+  plan.first_rank = launch.one_rank ? launch.rank - launch.local_rank : launch.node_rank * plan.ranks_here();
+  plan.all_ranks = launch.one_rank ? launch.world_size : launch.nodes * plan.ranks_here();
   refuse_what_cannot_be(loaded, plan);
   auto& e = plan.experiment;
   e.device_pool = pool_of(plan);
@@ -276,33 +276,29 @@ void require_fitting_machine(const config::Loaded& loaded) {
   if (gpus <= kMostGpus) make_plan(loaded, std::vector<Gpu>(static_cast<std::size_t>(gpus)));
 }
 
-Workload workload_of(const config::Loaded& loaded, const Plan& plan, const rank::Probe& probe) {
+config::Length length_of_run(const config::Loaded& loaded, const Plan& plan, const rank::Probe& probe) {
   const auto& e = plan.experiment;
-  Workload w{.train_samples = probe.train_samples,
-             .validation_samples = probe.validation_samples,
-             .test_samples = probe.test_samples,
-             .length = {}};
-  const std::int64_t samples = w.train_samples + w.validation_samples + w.test_samples;
-  require_held_out(loaded, "validation", e.validation, w.validation_samples, samples);
-  require_held_out(loaded, "test", e.test, w.test_samples, samples);
+  const std::int64_t samples = probe.train_samples + probe.validation_samples + probe.test_samples;
+  require_held_out(loaded, "validation", e.validation, probe.validation_samples, samples);
+  require_held_out(loaded, "test", e.test, probe.test_samples, samples);
   require_batch_sizes(loaded, plan, probe);
   std::int64_t per_epoch = 0;
-  if (w.train_samples > 0) {
+  if (probe.train_samples > 0) {
     const std::int64_t ranks = plan.world_size();
-    if (e.loader.drop_last && w.train_samples < ranks) {
-      throw loaded.error("loader.drop_last", "drops everything: " + std::to_string(w.train_samples) + " samples for " +
-                                                 std::to_string(ranks) + " ranks");
+    if (e.loader.drop_last && probe.train_samples < ranks) {
+      throw loaded.error("loader.drop_last", "drops everything: " + std::to_string(probe.train_samples) +
+                                                 " samples for " + std::to_string(ranks) + " ranks");
     }
-    per_epoch = config::micro_batches_of_rank(w.train_samples, plan.world_size(), *e.batch_size, e.loader);
+    per_epoch = config::micro_batches_of_rank(probe.train_samples, plan.world_size(), *e.batch_size, e.loader);
     if (per_epoch == 0) {
-      const std::int64_t of_rank = config::samples_of_rank(w.train_samples, plan.world_size(), e.loader.drop_last);
+      const std::int64_t of_rank = config::samples_of_rank(probe.train_samples, plan.world_size(), e.loader.drop_last);
       throw loaded.error("loader.drop_last_batch", "drops everything: a rank has " + std::to_string(of_rank) +
                                                        " samples, and a batch takes " + std::to_string(*e.batch_size));
     }
   }
-  w.length = config::length_of(e, per_epoch);
-  require_schedule(loaded, e, w.length);
-  return w;
+  const config::Length length = config::length_of(e, per_epoch);
+  require_schedule(loaded, e, length);
+  return length;
 }
 
 void find_weights(config::Loaded& loaded, const fs::path& results) {

@@ -15,12 +15,7 @@ namespace ddp::launch {
 
 // How the ranks are started, and the role of this process.
 struct Launch {
-  enum class By {
-    itself,    // this process forks the ranks of its machine
-    torchrun,  // this process is one rank; the other ranks are processes of the same kind
-    srun,
-  };
-  By by = By::itself;
+  bool one_rank = false;  // torchrun or srun started this process as one rank; else it forks the ranks of its machine
 
   int nodes = 1;
   int node_rank = 0;
@@ -40,7 +35,6 @@ struct Launch {
 
   // Returns whether a launcher restarted the group or Slurm requeued the job: no person gave the command again.
   bool restarted() const;
-  bool one_rank() const { return by != By::itself; }
   // Returns whether this process runs rank 0, which reads weights and writes results.
   bool leads() const { return node_rank == 0 && rank == 0; }
 };
@@ -87,17 +81,10 @@ Plan make_plan(const config::Loaded& loaded, std::vector<Gpu> gpus, const Launch
 // on the machine, and not checked.
 void require_fitting_machine(const config::Loaded& loaded);
 
-// The quantities that follow from the number of samples: steps, epochs, micro-batches.
-struct Workload {
-  std::int64_t train_samples = 0;  // 0: endless
-  std::int64_t validation_samples = 0;
-  std::int64_t test_samples = 0;
-  config::Length length;
-};
-
-// Throws ddp::Error (usage) if too few samples are left to train on, or if batches have a size that the model does not
-// take: some models exported from Python take only certain sizes.
-Workload workload_of(const config::Loaded& loaded, const Plan& plan, const rank::Probe& probe);
+// Returns what follows from the number of samples: steps, epochs, micro-batches. Throws ddp::Error (usage) if too few
+// samples are left to train on, or if batches have a size that the model does not take: some models exported from
+// Python take only certain sizes.
+config::Length length_of_run(const config::Loaded& loaded, const Plan& plan, const rank::Probe& probe);
 
 // Replaces init_from.path by the weights file of its target: a checkpoint, or a run under the results folder, by folder
 // or name, which stands for its latest checkpoint. The path has no links: it names the same weights later. Throws

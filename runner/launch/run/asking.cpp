@@ -45,7 +45,7 @@ void wait_for_stdout() {
 }
 
 void ReplyPipe::write(const Value& reply) const {
-  const std::string line = reply.dump(-1, ' ', false, config::Value::error_handler_t::replace) + "\n";
+  const std::string line = rank::json_line(reply) + "\n";
   write_all(pipe_.to.get(), line.data(), line.size(), "pipe");
 }
 

@@ -10,7 +10,7 @@
 #include "launch/plan/plan.h"
 #include "launch/run/run_summary.h"
 #include "launch/start/held_data.h"
-#include "rank/comm.h"
+#include "rank/verbs.h"
 
 namespace ddp::launch {
 

@@ -15,7 +15,6 @@
 #include "launch/process/stop_signals.h"
 #include "launch/run/run_summary.h"
 #include "launch/watch/supervisor.h"
-#include "rank/predict.h"
 
 namespace ddp::launch {
 namespace {
@@ -88,27 +87,27 @@ class Processes {
   void start_dealer() {
     std::vector<int> kept;
     for (const Pipe& pipe : pipes_.to_ranks) kept.push_back(pipe.to.get());
-    const rank::DealRequest request{.inputs = p_.inputs,
-                                    .shown = p_.shown,
-                                    .files_of_row = p_.files_of_row,
-                                    .pipes = as_numbers(kept),
-                                    .batch_size = p_.batch_size};
+    rank::DealRequest request = p_.deal;
+    request.pipes = as_numbers(kept);
     start(ranks_, kept, [&] { return p_.library.serve(task_of_process(ranks_), request); });
   }
 
   void start_rank(int r) {
     const int from = pipes_.to_ranks[static_cast<std::size_t>(r)].from.get();
     const int to = pipes_.from_ranks[static_cast<std::size_t>(r)].to.get();
-    const rank::PredictRequest request{
-        .from = from, .to = to, .ranks = ranks_, .batch_size = p_.batch_size, .form = p_.form, .raw = p_.raw};
+    rank::PredictRequest request = p_.predict;
+    request.from = from;
+    request.to = to;
+    request.ranks = ranks_;
     start(r, {from, to}, [&] { return p_.library.serve(task_of_process(r), request); });
   }
 
   void start_collector() {
     std::vector<int> kept;
     for (const Pipe& pipe : pipes_.from_ranks) kept.push_back(pipe.from.get());
-    const rank::CollectRequest request{
-        .pipes = as_numbers(kept), .out = out_.get(), .form = p_.form, .name = p_.output};
+    rank::CollectRequest request = p_.collect;
+    request.pipes = as_numbers(kept);
+    request.out = out_.get();
     kept.push_back(out_.get());
     start(ranks_ + 1, kept, [&] { return p_.library.serve(task_of_process(ranks_ + 1), request); });
   }

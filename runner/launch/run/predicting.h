@@ -1,11 +1,8 @@
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "launch/library/rank_library.h"
 #include "launch/plan/plan.h"
+#include "rank/predict.h"
 
 namespace ddp::launch {
 
@@ -13,14 +10,11 @@ namespace ddp::launch {
 struct Predicting {
   const Plan& plan;  // with parallel = "single": ranks do not communicate
   const RankLibrary& library;
-  rank::Task task;                  // the run, the checkpoint and its preprocessing
-  std::vector<std::string> inputs;  // files
-  std::vector<std::string> shown;   // the inputs as the user gave them
-  std::int64_t files_of_row = 1;    // this many consecutive files contain the same rows
-  std::int64_t batch_size = 0;      // of a forward pass; it affects the last bits
-  std::string form = "csv";         // "csv", "npy" or "parquet"
-  std::string output = "stdout";    // name for messages
-  bool raw = false;                 // uses the weights that training changes, not their average
+  rank::Task task;  // the run, the checkpoint and its preprocessing
+  // The requests of the processes, without their pipes.
+  rank::DealRequest deal;
+  rank::PredictRequest predict;
+  rank::CollectRequest collect;
 };
 
 // Writes the predictions of all rows, in order, to a descriptor; for .npy or .parquet it must be seekable. Memory stays

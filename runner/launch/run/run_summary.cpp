@@ -48,7 +48,7 @@ std::deque<std::string> lines_before(std::deque<std::string> lines, const std::s
 std::string how_to_continue(const record::RunDirectory& directory, const Launch& launch, const std::string& with = "") {
   const std::string command = own_command("resume " + path_word(directory.path()));
   const std::string begin = "to continue" + with;
-  if (launch.one_rank()) return begin + ", with the same launcher: " + command;
+  if (launch.one_rank) return begin + ", with the same launcher: " + command;
   if (launch.nodes == 1) return begin + ": " + command;
   return begin + ", on all " + std::to_string(launch.nodes) +
          " nodes with the launch flags of this command: " + command;

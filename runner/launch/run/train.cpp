@@ -4,7 +4,6 @@
 #include "base/log.h"
 #include "base/own_command.h"
 #include "launch/cluster/node_watch.h"
-#include "launch/library/plugin.h"
 #include "launch/run/run_summary.h"
 #include "launch/start/probe.h"
 #include "launch/watch/supervisor.h"
@@ -63,7 +62,7 @@ class ForkedRun {
 ForkedRun::ForkedRun(Run& run, Nodes& nodes)
     : run_(run), nodes_(nodes), open_{.directory = record::RunDirectory(""), .lock = {}, .start = {}} {
   const config::Experiment& e = run.plan.experiment;
-  nodes.welcome(sources_mark(e) + config::to_toml(e),
+  nodes.welcome({{"experiment", config::to_toml(e)}, {"sources", record::hashes_of_texts(e)}},
                 nodes.all().empty() ? config::Value() : record::content_samples(run.data.files()));
   meeting_ = make_meeting_point(run.plan, nodes.own_ip());
   device_locks_ = run.device_locks ? std::move(*run.device_locks) : lock_devices(run.plan);

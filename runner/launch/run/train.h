@@ -10,7 +10,7 @@
 #include "launch/library/rank_library.h"
 #include "launch/plan/plan.h"
 #include "launch/start/held_data.h"
-#include "rank/train.h"
+#include "rank/verbs.h"
 #include "record/run_directory.h"
 #include "record/saves/checkpoint_index.h"
 #include "record/shared_progress.h"

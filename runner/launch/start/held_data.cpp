@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <cerrno>
 #include <tuple>
 
@@ -12,8 +11,9 @@
 #include "base/paths.h"
 #include "config/load.h"
 #include "launch/library/libtorch.h"
+#include "launch/library/plugin_cache.h"
 #include "launch/start/probe.h"
-#include "rank/describe.h"
+#include "rank/verbs.h"
 #include "record/file/atomic_file.h"
 #include "record/file/input_file.h"
 
@@ -32,25 +32,20 @@ config::Value prepare_data(const RankLibrary& library, const Plan& plan, const D
   task.devices = plan.groups.front();
   task.preprocessing = use.preprocessing;
   const rank::HoldRequest request{.file = file.string(), .whole = use.whole};
-  return library.ask("reading the data", task, request, std::move(kept)).facts;
+  return library.ask("reading the data", rank::request_for(task, request), std::move(kept));
 }
 
 enum class Holds { nothing, alone, shared };
 
 // Opens a lock and takes it: exclusively if nobody holds it, else shared as soon as nobody holds it exclusively.
-// Returns nothing if the file cannot be created. Another process may have removed the file while it held the lock; then
-// this path is a new lock, and the loop tries again.
+// Returns nothing if the file cannot be created.
 std::pair<FileDescriptor, Holds> take_lock(const fs::path& path) {
   for (;;) {
-    FileDescriptor lock(open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+    FileDescriptor lock = open_lock(path);
     if (!lock) return {FileDescriptor(), Holds::nothing};
     const bool alone = flock(lock.get(), LOCK_EX | LOCK_NB) == 0;
     if (!alone && flock(lock.get(), LOCK_SH) != 0) return {FileDescriptor(), Holds::nothing};
-    struct stat opened {};
-    struct stat named {};
-    fstat(lock.get(), &opened);
-    const bool same = stat(path.c_str(), &named) == 0 && named.st_ino == opened.st_ino;
-    if (same) return {std::move(lock), alone ? Holds::alone : Holds::shared};
+    if (is_current(lock, path)) return {std::move(lock), alone ? Holds::alone : Holds::shared};
   }
 }
 
@@ -78,19 +73,7 @@ void remove_abandoned(const fs::path& folder) {
   }
 }
 
-template <class Request>
-config::Value ask_about_data(const RankLibrary& library, const Plan& plan, const HeldData& data,
-                             const Request& request = {}) {
-  rank::Task task;
-  task.experiment = &plan.experiment;
-  task.world_size = plan.world_size();
-  task.devices = plan.groups.front();
-  task.held_data = data.file();
-  return library.ask("looking at the data", task, request, data.kept()).value;
-}
-
-}  // namespace
-
+// A key of everything that decides which tensors a plan's datasets hold. "": it cannot be computed.
 std::string data_key(const Plan& plan) {
   const auto states = file_states(plan.experiment);
   if (!states) return "";
@@ -100,11 +83,23 @@ std::string data_key(const Plan& plan) {
     experiment[section].erase("batch_size");
     experiment[section].erase("every");
   }
-  return record::hash_hex(config::Value{build_id(), plan.experiment.components().plugin().hash,
-                                        experiment.at("dataset"), experiment.at("seed"), experiment.at("loss"),
-                                        experiment.at("validation"), experiment.at("test"), *states}
-                              .dump(-1, ' ', false, config::Value::error_handler_t::replace));
+  return record::hash_hex(rank::json_line({build_id(), plan.experiment.components().plugin().hash,
+                                           experiment.at("dataset"), experiment.at("seed"), experiment.at("loss"),
+                                           experiment.at("validation"), experiment.at("test"), *states}));
 }
+
+template <class Request>
+config::Value ask_about_data(const RankLibrary& library, const Plan& plan, const HeldData& data,
+                             const Request& request = {}) {
+  rank::Task task;
+  task.experiment = &plan.experiment;
+  task.world_size = plan.world_size();
+  task.devices = plan.groups.front();
+  task.held_data = data.file();
+  return library.ask("looking at the data", rank::request_for(task, request), data.kept());
+}
+
+}  // namespace
 
 HeldData::~HeldData() {
   if (lock_) remove_unused(lock_, file_);
@@ -162,15 +157,14 @@ HeldData HeldData::in_cache(const RankLibrary& library, const Plan& plan) {
   }
 }
 
-HeldData hold_data(const RankLibrary& library, const config::Loaded& loaded, Plan& plan, bool one_rank,
-                   const DataUse& use) {
+HeldData hold_data(const RankLibrary& library, const config::Loaded& loaded, Plan& plan, const DataUse& use) {
   std::vector<record::DataFile> files = record::data_files(plan.experiment);
-  HeldData data = one_rank ? HeldData::in_cache(library, plan) : HeldData::in_memory(library, plan, use);
+  HeldData data = plan.launch.one_rank ? HeldData::in_cache(library, plan) : HeldData::in_memory(library, plan, use);
   if (data.facts().empty() && config::leaves_sizes(plan.experiment)) {
     data = HeldData::facts_alone(library, plan);
   }
   fill_sizes(data, loaded, plan);
-  data.set_files(std::move(files));
+  data.files_ = std::move(files);
   return data;
 }
 

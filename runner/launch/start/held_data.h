@@ -23,9 +23,6 @@ struct DataUse {
   bool whole = false;                     // all samples of [dataset] form one set
 };
 
-// A key of everything that decides which tensors a plan's datasets hold. "": it cannot be computed.
-std::string data_key(const Plan& plan);
-
 // The data that a dataset keeps in memory, one copy for all ranks of this machine. A throw-away child prepares them:
 // the threads of a reader must never start in a process that forks ranks.
 class HeldData {
@@ -39,26 +36,26 @@ class HeldData {
   // ddp::Error: (usage) if the dataset refuses, (training) if memory is not sufficient.
   static HeldData in_memory(const RankLibrary& library, const Plan& plan, const DataUse& use = {});
 
-  // For ranks that a launcher started one by one: a file in the folder "held" of the cache folder. The first rank of
-  // the machine prepares it under a lock; the last one removes it. If the cache folder is not writable, each rank reads
-  // the data itself. Throws ddp::Error as in_memory does.
-  static HeldData in_cache(const RankLibrary& library, const Plan& plan);
-
-  // Asks a throw-away child for the facts of a dataset that holds nothing: it may have to read whole files. The cache
-  // keeps the answer until a file changes.
-  static HeldData facts_alone(const RankLibrary& library, const Plan& plan);
-
   // The description of the data (data::facts_of); empty if nobody asked for it.
   const config::Value& facts() const { return facts_; }
   // The files of the data, in their state before they were read (hold_data). Empty if nobody asked for them.
   const std::vector<record::DataFile>& files() const { return files_; }
-  void set_files(std::vector<record::DataFile> files) { files_ = std::move(files); }
   // The file that the ranks map; empty: none.
   const std::filesystem::path& file() const { return file_; }
   // The descriptors that must stay open in each rank.
   std::vector<int> kept() const { return memory_ ? std::vector{memory_.get()} : std::vector<int>{}; }
 
  private:
+  friend HeldData hold_data(const RankLibrary&, const config::Loaded&, Plan&, const DataUse&);
+
+  // For ranks that a launcher started one by one: a file in the folder "held" of the cache folder. The first rank of
+  // the machine prepares it under a lock; the last one removes it. If the cache folder is not writable, each rank reads
+  // the data itself.
+  static HeldData in_cache(const RankLibrary& library, const Plan& plan);
+  // Asks a throw-away child for the facts of a dataset that holds nothing: it may have to read whole files. The cache
+  // keeps the answer until a file changes.
+  static HeldData facts_alone(const RankLibrary& library, const Plan& plan);
+
   config::Value facts_ = config::Value::object();
   std::vector<record::DataFile> files_;
   std::filesystem::path file_;
@@ -67,10 +64,9 @@ class HeldData {
 };
 
 // Prepares the data that a plan keeps in memory, and fills in the model sizes that the experiment file leaves to the
-// data. `one_rank`: this process is one rank of a launcher, and reads the data as `use` does by default. Throws
-// ddp::Error (usage) if the data are refused or do not fit the model.
-HeldData hold_data(const RankLibrary& library, const config::Loaded& loaded, Plan& plan, bool one_rank = false,
-                   const DataUse& use = {});
+// data. One rank of a launcher reads the data as `use` does by default. Throws ddp::Error (usage) if the data are
+// refused or do not fit the model.
+HeldData hold_data(const RankLibrary& library, const config::Loaded& loaded, Plan& plan, const DataUse& use = {});
 
 // Fills in those sizes from data that have been prepared.
 void fill_sizes(const HeldData& data, const config::Loaded& loaded, Plan& plan);

@@ -23,38 +23,28 @@ namespace {
 
 using config::Value;
 
-constexpr int kMostFiles = 1000;
+constexpr std::size_t kMostFiles = 1000;
 
-// The state of files; a changed content changes it.
-class FileStates {
- public:
-  void add(const fs::path& path) {
-    add_one(path);
-    std::error_code error;
-    if (!fs::is_directory(path, error)) return;
-    fs::recursive_directory_iterator entry(path, fs::directory_options::skip_permission_denied, error);
-    for (const fs::recursive_directory_iterator end; !error && entry != end && !too_many(); entry.increment(error)) {
-      add_one(entry->path());
-    }
+Value state_of(const fs::path& path) {
+  struct stat s {};
+  Value state = Value::array({path.string()});
+  if (stat(path.c_str(), &s) != 0) return state;
+  state.insert(state.end(), {s.st_dev, s.st_ino, s.st_size, s.st_mtim.tv_sec, s.st_mtim.tv_nsec, s.st_ctim.tv_sec,
+                             s.st_ctim.tv_nsec});
+  return state;
+}
+
+// Adds the state of a file, or of a folder and all that it contains, until there are too many.
+void add_states(const fs::path& path, Value& states) {
+  states.push_back(state_of(path));
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return;
+  fs::recursive_directory_iterator entry(path, fs::directory_options::skip_permission_denied, error);
+  for (const fs::recursive_directory_iterator end; !error && entry != end && states.size() <= kMostFiles;
+       entry.increment(error)) {
+    states.push_back(state_of(entry->path()));
   }
-
-  bool too_many() const { return states_.size() > kMostFiles; }
-  const Value& states() const { return states_; }
-
- private:
-  void add_one(const fs::path& path) {
-    struct stat s {};
-    const bool there = stat(path.c_str(), &s) == 0;
-    Value state = Value::array({path.string()});
-    if (there) {
-      state.insert(state.end(), {s.st_dev, s.st_ino, s.st_size, s.st_mtim.tv_sec, s.st_mtim.tv_nsec, s.st_ctim.tv_sec,
-                                 s.st_ctim.tv_nsec});
-    }
-    states_.push_back(std::move(state));
-  }
-
-  Value states_ = Value::array();
-};
+}
 
 constexpr std::size_t kMostEntries = 200;
 constexpr std::uint64_t kMostBytes = 1 << 20;  // of an entry
@@ -63,8 +53,6 @@ std::uint64_t memory_limit() {
   rlimit limit{};
   return getrlimit(RLIMIT_AS, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
 }
-
-std::string text_of(const Value& value) { return value.dump(-1, ' ', false, Value::error_handler_t::replace); }
 
 // Without HOME the cache folder is a relative path, and nothing may be kept in the working folder.
 fs::path entry_of(const std::string& key) {
@@ -75,14 +63,14 @@ fs::path entry_of(const std::string& key) {
 }  // namespace
 
 std::optional<Value> file_states(const config::Experiment& experiment, const std::vector<fs::path>& more) {
-  FileStates files;
-  for (const auto& file : config::named_files(experiment)) files.add(file.path);
+  Value states = Value::array();
+  for (const auto& file : config::named_files(experiment)) add_states(file.path, states);
   for (const auto& file : config::default_files(experiment)) {
-    for (const fs::path& place : default_places(file)) files.add(place);
+    for (const fs::path& place : default_places(file)) add_states(place, states);
   }
-  for (const fs::path& file : more) files.add(file);
-  if (files.too_many()) return {};
-  return files.states();
+  for (const fs::path& file : more) add_states(file, states);
+  if (states.size() > kMostFiles) return {};
+  return states;
 }
 
 std::string probe_key(const Plan& plan, const Start& start) {
@@ -94,9 +82,9 @@ std::string probe_key(const Plan& plan, const Start& start) {
   if (!states) return "";
   Value experiment = config::write(plan.experiment);
   experiment.erase("name");
-  return record::hash_hex(
-      text_of({build_id(), plan.experiment.components().plugin().hash, experiment, plan.groups.front(),
-               plan.world_size(), start.resume_from.string(), start.init_from.string(), *states, memory_limit()}));
+  return record::hash_hex(rank::json_line({build_id(), plan.experiment.components().plugin().hash, experiment,
+                                           plan.groups.front(), plan.world_size(), start.resume_from.string(),
+                                           start.init_from.string(), *states, memory_limit()}));
 }
 
 std::optional<Value> find_reply(const std::string& key) try {
@@ -115,7 +103,7 @@ std::optional<Value> find_reply(const std::string& key) try {
 void keep_reply(const std::string& key, const Value& reply) try {
   const fs::path entry = entry_of(key);
   if (entry.empty()) return;
-  const std::string text = text_of(reply);
+  const std::string text = rank::json_line(reply);
   paths::make_folders(entry.parent_path());
   record::write_atomically(entry, record::hash_hex(text) + "\n" + text);
   remove_oldest(entry.parent_path(), "", {}, kMostEntries);
@@ -123,20 +111,10 @@ void keep_reply(const std::string& key, const Value& reply) try {
   return;
 }
 
-std::optional<rank::Probe> find_probe(const std::string& key) try {
-  const auto reply = find_reply(key);
-  if (!reply) return {};
-  return config::read<rank::Probe>(*reply);
-} catch (const Error&) {
-  return {};
-}
-
-void keep_probe(const std::string& key, const rank::Probe& probe) { keep_reply(key, config::write(probe)); }
-
 rank::Probe probe(const RankLibrary& library, const Plan& plan, const Start& start, const HeldData& data, bool timed) {
   // The key is computed before the try: a file that changes meanwhile is tried again.
   const std::string key = timed ? "" : probe_key(plan, start);
-  if (const auto known = find_probe(key)) return *known;
+  if (const auto known = find_reply(key)) return config::read<rank::Probe>(*known);
   rank::Task task;
   task.experiment = &plan.experiment;
   task.devices = plan.groups.front();
@@ -145,7 +123,7 @@ rank::Probe probe(const RankLibrary& library, const Plan& plan, const Start& sta
   task.init_from = start.init_from;
   task.held_data = data.file();
   const auto found = library.ask("trying model and data", task, rank::ProbeRequest{.timed = timed}, data.kept());
-  keep_probe(key, found);
+  keep_reply(key, config::write(found));
   return found;
 }
 

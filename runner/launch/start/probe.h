@@ -35,11 +35,6 @@ std::optional<config::Value> find_reply(const std::string& key);
 // Keeps a reply. Beyond 200 entries the oldest are removed.
 void keep_reply(const std::string& key, const config::Value& reply);
 
-// The same for the reply of a probe.
-std::optional<rank::Probe> find_probe(const std::string& key);
-
-void keep_probe(const std::string& key, const rank::Probe& probe);
-
 // Returns facts about an experiment and its start that only tensors can tell, from a throw-away child or from the cache
 // of an earlier try. `timed`: also measures the time of a step, each time. Throws ddp::Error (usage) if the experiment
 // cannot be trained.
