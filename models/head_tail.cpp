@@ -5,10 +5,6 @@
 namespace ddp::models {
 namespace {
 
-struct HeadTailOptions {
-  void fields(config::Fields&) {}
-};
-
 // The parts are built on the CPU, where Python draws their weights, and then moved to their devices.
 struct HeadTailImpl : torch::nn::Module {
   explicit HeadTailImpl(const Placement& placement) : first(placement.devices.front()), last(placement.devices.back()) {
@@ -26,9 +22,9 @@ struct HeadTailImpl : torch::nn::Module {
   torch::nn::Linear tail{nullptr};
 };
 
-const bool head_tail_registered = registry().add<HeadTailOptions>(
+const bool head_tail_registered = registry().add<config::NoOptions>(
     "head_tail", "head Linear(32, 32) on the rank's first device, tail Linear(32, 10) on its last",
-    [](const HeadTailOptions&, const Placement& placement) {
+    [](const config::NoOptions&, const Placement& placement) {
       return torch::nn::AnyModule(std::make_shared<HeadTailImpl>(placement));
     },
     {{"devices", 2}});

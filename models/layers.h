@@ -13,10 +13,7 @@ namespace ddp::models {
 using LayerRegistry = config::Registry<torch::nn::AnyModule>;
 LayerRegistry& layers();
 
-// The options of layers without options.
-struct NoOptions {
-  void fields(config::Fields&) {}
-};
+using config::NoOptions;
 
 // An option that is an integer or a list with one integer per dimension, as in PyTorch.
 config::Option size_option(const std::string& name, const std::string& doc, double minimum, bool required = false);

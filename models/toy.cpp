@@ -6,10 +6,6 @@
 namespace ddp::models {
 namespace {
 
-struct ToyOptions {
-  void fields(config::Fields&) {}
-};
-
 struct ToyImpl : torch::nn::Cloneable<ToyImpl> {
   ToyImpl() { reset(); }
   void reset() override {
@@ -22,9 +18,9 @@ struct ToyImpl : torch::nn::Cloneable<ToyImpl> {
   torch::nn::Linear net2{nullptr};
 };
 
-const bool toy_registered = registry().add<ToyOptions>(
+const bool toy_registered = registry().add<config::NoOptions>(
     "toy", "ToyModel of PyTorch's DDP tutorial: Linear(10, 10), ReLU, Linear(10, 5)",
-    [](const ToyOptions&, const Placement&) { return torch::nn::AnyModule(std::make_shared<ToyImpl>()); });
+    [](const config::NoOptions&, const Placement&) { return torch::nn::AnyModule(std::make_shared<ToyImpl>()); });
 
 }  // namespace
 }  // namespace ddp::models

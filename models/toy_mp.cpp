@@ -6,10 +6,6 @@
 namespace ddp::models {
 namespace {
 
-struct ToyMpOptions {
-  void fields(config::Fields&) {}
-};
-
 // The parts are built on the CPU, where Python draws their weights, and then moved to their devices.
 struct ToyMpImpl : torch::nn::Module {
   explicit ToyMpImpl(const Placement& placement) : first(placement.devices.front()), last(placement.devices.back()) {
@@ -26,9 +22,9 @@ struct ToyMpImpl : torch::nn::Module {
   torch::nn::Linear net2{nullptr};
 };
 
-const bool toy_mp_registered = registry().add<ToyMpOptions>(
+const bool toy_mp_registered = registry().add<config::NoOptions>(
     "toy_mp", "ToyMpModel of PyTorch's DDP tutorial: toy with one layer on the rank's first device and one on its last",
-    [](const ToyMpOptions&, const Placement& placement) {
+    [](const config::NoOptions&, const Placement& placement) {
       return torch::nn::AnyModule(std::make_shared<ToyMpImpl>(placement));
     },
     {{"devices", 2}});

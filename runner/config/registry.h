@@ -2,7 +2,9 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -21,6 +23,26 @@ struct SourceLine {
 // libraries load, where no code can catch an exception.
 [[noreturn]] void refuse_second_registration(const std::string& kind, const std::string& name, const SourceLine& first,
                                              const SourceLine& second);
+
+// The options of a component that has none.
+struct NoOptions {
+  void fields(Fields&) {}
+};
+
+// Makes an object of a class, for Registry::add: from the options and the context, or from the context if the class has
+// no options, or from the options alone, or from nothing.
+template <class Class>
+inline constexpr auto made = [](const auto& options, const auto&... context) {
+  if constexpr (std::is_constructible_v<Class, decltype(options), decltype(context)...>) {
+    return std::make_unique<Class>(options, context...);
+  } else if constexpr (sizeof...(context) > 0 && std::is_constructible_v<Class, decltype(context)...>) {
+    return std::make_unique<Class>(context...);
+  } else if constexpr (std::is_constructible_v<Class, decltype(options)>) {
+    return std::make_unique<Class>(options);
+  } else {
+    return std::make_unique<Class>();
+  }
+};
 
 // The registered components of one kind. A model's file holds
 //
@@ -62,6 +84,7 @@ class Registry {
   const Value& traits(const std::string& name) const { return entry(name).traits; }
 
   const std::string& kind() const { return kind_; }
+  bool contains(const std::string& name) const { return entries_.contains(name); }
 
   // The names of all components, sorted.
   std::vector<std::string> names() const {

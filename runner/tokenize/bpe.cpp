@@ -18,30 +18,21 @@ constexpr const char* kWords = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^
 #undef DDP_SPACE
 
 // The regular expression, compiled once.
-class Compiled {
- public:
-  Compiled() {
+const pcre2_code* compiled_words() {
+  static const std::unique_ptr<pcre2_code, decltype(&pcre2_code_free)> compiled = [] {
     int error = 0;
     PCRE2_SIZE place = 0;
-    code_ = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(kWords), PCRE2_ZERO_TERMINATED, PCRE2_UTF | PCRE2_UCP, &error,
-                          &place, nullptr);
-    if (code_ == nullptr)
+    pcre2_code* const code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(kWords), PCRE2_ZERO_TERMINATED,
+                                           PCRE2_UTF | PCRE2_UCP, &error, &place, nullptr);
+    if (code == nullptr) {
       throw training_error("PCRE2 rejects the regular expression for words: it lacks Unicode support");
+    }
     // If it cannot be compiled to machine code, PCRE2 interprets it with the same result.
-    pcre2_jit_compile(code_, PCRE2_JIT_COMPLETE);
-  }
-  ~Compiled() { pcre2_code_free(code_); }
-  Compiled(const Compiled&) = delete;
-  Compiled& operator=(const Compiled&) = delete;
-
-  static const pcre2_code* get() {
-    static const Compiled compiled;
-    return compiled.code_;
-  }
-
- private:
-  pcre2_code* code_ = nullptr;
-};
+    pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);
+    return std::unique_ptr<pcre2_code, decltype(&pcre2_code_free)>(code, pcre2_code_free);
+  }();
+  return compiled.get();
+}
 
 constexpr std::int32_t kGone = -1;
 constexpr std::size_t kMostCachedWords = 1 << 20;
@@ -49,27 +40,20 @@ constexpr std::size_t kLongestCachedWord = 64;
 
 }  // namespace
 
-struct Words::Match {
-  Match() : data(pcre2_match_data_create(1, nullptr)) {
-    if (data == nullptr) throw std::bad_alloc();
-  }
-  ~Match() { pcre2_match_data_free(data); }
-  Match(const Match&) = delete;
-  Match& operator=(const Match&) = delete;
-
-  pcre2_match_data* const data;
-};
-
-Words::Words(std::string_view text) : text_(text), match_(std::make_unique<Match>()) {}
-
-Words::~Words() = default;
+Words::Words(std::string_view text)
+    : text_(text), match_(pcre2_match_data_create(1, nullptr), [](void* match) {
+        pcre2_match_data_free(static_cast<pcre2_match_data*>(match));
+      }) {
+  if (match_ == nullptr) throw std::bad_alloc();
+}
 
 std::string_view Words::next() {
   if (place_ == text_.size()) return {};
   // Without PCRE2_NO_UTF_CHECK each call would check the whole text.
-  const int found = pcre2_match(Compiled::get(), reinterpret_cast<PCRE2_SPTR>(text_.data()), text_.size(), place_,
-                                PCRE2_ANCHORED | PCRE2_NO_UTF_CHECK, match_->data, nullptr);
-  const std::size_t end = found > 0 ? pcre2_get_ovector_pointer(match_->data)[1] : place_;
+  auto* const match = static_cast<pcre2_match_data*>(match_.get());
+  const int found = pcre2_match(compiled_words(), reinterpret_cast<PCRE2_SPTR>(text_.data()), text_.size(), place_,
+                                PCRE2_ANCHORED | PCRE2_NO_UTF_CHECK, match, nullptr);
+  const std::size_t end = found > 0 ? pcre2_get_ovector_pointer(match)[1] : place_;
   if (end <= place_) {
     throw training_error("PCRE2 finds no word (error " + std::to_string(found) + ")",
                          "byte " + std::to_string(place_) + " of the text");

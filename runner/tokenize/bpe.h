@@ -18,19 +18,14 @@ class Words {
  public:
   // `text` must be valid UTF-8 and must outlive this object.
   explicit Words(std::string_view text);
-  ~Words();
-  Words(const Words&) = delete;
-  Words& operator=(const Words&) = delete;
 
   // Returns the next word; an empty one at the end.
   std::string_view next();
 
  private:
-  struct Match;
-
   const std::string_view text_;
   std::size_t place_ = 0;
-  std::unique_ptr<Match> match_;
+  const std::shared_ptr<void> match_;  // PCRE2's pcre2_match_data
 };
 
 // Joins the tokens of a word pair by pair: byte pair encoding (Sennrich et al. 2016) with GPT-2's order of merges

@@ -11,10 +11,6 @@ constexpr std::int64_t kBytes = 256;
 // Ids are passed on in pieces of this size.
 constexpr std::size_t kBytesAtOnce = 1 << 12;
 
-struct ByteOptions {
-  void fields(config::Fields&) {}
-};
-
 // Each byte is a token: every file can be encoded, whatever its character encoding.
 class ByteTokenizer final : public Tokenizer {
  public:
@@ -41,8 +37,8 @@ class ByteTokenizer final : public Tokenizer {
   config::Value options() const override { return config::Value::object(); }
 };
 
-const bool byte_registered = tokenizers().add<ByteOptions>(
-    "byte", "each byte is a token", [](const ByteOptions&, const Text&) { return std::make_unique<ByteTokenizer>(); });
+const bool byte_registered =
+    tokenizers().add<config::NoOptions>("byte", "each byte is a token", config::made<ByteTokenizer>);
 
 }  // namespace
 }  // namespace ddp::tokenize

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "config/text/json_text.h"
 #include "config/text/source.h"
-#include "record/file/input_file.h"
+#include "record/file/atomic_file.h"
 #include "tokenize/bpe.h"
 #include "tokenize/tokenizer.h"
 #include "tokenize/utf8.h"
@@ -29,21 +29,13 @@ struct Gpt2Vocabulary {
   std::vector<std::string> merges = {};
 };
 
-// GPT-2's alphabet: the code point of each byte. Printable bytes of Latin-1 stand for themselves, the others for code
-// points from 256 on (openai/gpt-2, src/encoder.py, bytes_to_unicode).
-const std::array<char32_t, 256>& gpt2_alphabet();
-
 // GPT-2's own files have about 1 MB and 0.5 MB.
 constexpr std::uint64_t kLargestTokenizerFile = 256u << 20;
 constexpr std::int64_t kMostTokens = 1 << 24;
 constexpr const char* kVersionLine = "#version";
 
 std::string read_tokenizer_file(const fs::path& file) try {
-  const record::InputFile in(file);
-  if (in.size() > kLargestTokenizerFile) throw usage_error("is too large for a tokenizer's file", file.string());
-  std::string text(in.size(), '\0');
-  in.read(0, text.data(), text.size());
-  return text;
+  return record::read_text(file, kLargestTokenizerFile);
 } catch (const Error& error) {
   throw usage_error(error.summary(), file.string(),
                     "give \"char\", \"byte\", or a folder with GPT-2's vocab.json and merges.txt");
@@ -94,22 +86,6 @@ std::vector<std::string> read_merges(const std::string& text, const fs::path& fi
   return merges;
 }
 
-std::array<char32_t, 256> make_alphabet() {
-  std::array<char32_t, 256> alphabet{};
-  char32_t next = 256;
-  for (char32_t byte = 0; byte < 256; ++byte) {
-    const bool printed = (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
-    alphabet[byte] = printed ? byte : next++;
-  }
-  return alphabet;
-}
-
-std::map<char32_t, char> make_bytes() {
-  std::map<char32_t, char> bytes;
-  for (std::size_t byte = 0; byte < 256; ++byte) bytes[gpt2_alphabet()[byte]] = static_cast<char>(byte);
-  return bytes;
-}
-
 // Reads vocab.json and merges.txt of a folder. The files are untrusted: their sizes and contents are checked. Throws
 // ddp::Error (usage) with the file and, for merges.txt, the line.
 Gpt2Vocabulary read_gpt2_files(const fs::path& folder) {
@@ -126,14 +102,28 @@ Gpt2Vocabulary read_gpt2_files(const fs::path& folder) {
   return vocabulary;
 }
 
+// GPT-2's alphabet: the code point of each byte. Printable bytes of Latin-1 stand for themselves, the others for code
+// points from 256 on (openai/gpt-2, src/encoder.py, bytes_to_unicode).
 const std::array<char32_t, 256>& gpt2_alphabet() {
-  static const std::array<char32_t, 256> alphabet = make_alphabet();
+  static const std::array<char32_t, 256> alphabet = [] {
+    std::array<char32_t, 256> points{};
+    char32_t next = 256;
+    for (char32_t byte = 0; byte < 256; ++byte) {
+      const bool printed = (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
+      points[byte] = printed ? byte : next++;
+    }
+    return points;
+  }();
   return alphabet;
 }
 
 // Returns the bytes of a token. Characters outside of the alphabet stay unchanged.
 std::string bytes_of_token(std::string_view token) {
-  static const std::map<char32_t, char> bytes = make_bytes();
+  static const std::map<char32_t, char> bytes = [] {
+    std::map<char32_t, char> by_point;
+    for (std::size_t byte = 0; byte < 256; ++byte) by_point[gpt2_alphabet()[byte]] = static_cast<char>(byte);
+    return by_point;
+  }();
   std::string text;
   for (std::size_t place = 0; place < token.size();) {
     const char32_t point = next_code_point(token, place);

@@ -13,11 +13,6 @@ constexpr const char* kKept = "the tokenizer in preprocessing.json";
 
 bool reads_folder(const std::string& name) { return tokenizers().traits(name).value("reads", "") == "folder"; }
 
-bool is_registered(const std::string& name) {
-  const std::vector<std::string> names = tokenizers().names();
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 // The part of a text from the source with this number.
 std::string_view bytes_of(const Text& text, std::size_t number) {
   const std::size_t begin = text.sources[number].begin;
@@ -46,8 +41,7 @@ std::vector<std::string> tokenizer_names() {
 }
 
 NamedTokenizer make_tokenizer(const std::string& name_or_folder, const Text& text) {
-  const std::vector<std::string> names = tokenizer_names();
-  if (std::find(names.begin(), names.end(), name_or_folder) != names.end()) {
+  if (tokenizers().contains(name_or_folder) && !reads_folder(name_or_folder)) {
     return {.name = name_or_folder, .tokenizer = tokenizers().build(name_or_folder, config::Value::object(), text)};
   }
   for (const std::string& name : tokenizers().names()) {
@@ -65,7 +59,7 @@ config::Value to_json(const NamedTokenizer& named) {
 
 NamedTokenizer tokenizer_from_json(const config::Value& json) {
   const auto name = json.is_object() ? json.find("name") : json.end();
-  if (name == json.end() || !name->is_string() || !is_registered(name->get<std::string>())) {
+  if (name == json.end() || !name->is_string() || !tokenizers().contains(name->get<std::string>())) {
     throw usage_error("does not name a tokenizer", kKept);
   }
   config::Value options = json;

@@ -9,26 +9,6 @@
 namespace ddp::tokenize {
 namespace {
 
-// Returns the number of bytes of the code point at `place`; 0 if it is invalid.
-std::size_t valid_length(std::string_view text, std::size_t place) {
-  const auto byte = [&](std::size_t i) -> unsigned {
-    return place + i < text.size() ? static_cast<unsigned char>(text[place + i]) : 0u;
-  };
-  const auto follows = [&](std::size_t i) { return (byte(i) & 0xC0u) == 0x80u; };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  if (first < 0xC2) return 0;
-  if (first < 0xE0) return follows(1) ? 2 : 0;
-  if (first < 0xF0) {
-    const bool overlong = first == 0xE0 && byte(1) < 0xA0;
-    const bool surrogate = first == 0xED && byte(1) >= 0xA0;
-    return follows(1) && follows(2) && !overlong && !surrogate ? 3 : 0;
-  }
-  const bool overlong = first == 0xF0 && byte(1) < 0x90;
-  const bool too_great = first > 0xF4 || (first == 0xF4 && byte(1) >= 0x90);
-  return follows(1) && follows(2) && follows(3) && !overlong && !too_great ? 4 : 0;
-}
-
 // Are the eight bytes from here all ASCII?
 bool eight_ascii(const char* bytes) {
   std::uint64_t eight = 0;
@@ -76,9 +56,9 @@ std::size_t first_invalid(std::string_view text) {
       place += 8;
       continue;
     }
-    const std::size_t length = valid_length(text, place);
-    if (length == 0) return place;
-    place += length;
+    const Sequence sequence = sequence_of(static_cast<unsigned char>(text[place]));
+    if (sequence.length == 0 || fitting_bytes(text.substr(place), sequence) < sequence.length) return place;
+    place += sequence.length;
   }
   return std::string_view::npos;
 }

@@ -9,7 +9,6 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/zeros.h>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "config/text/json_text.h"
@@ -212,10 +211,7 @@ void Ema::load(const NamedTensors& weights, const std::string& where) {
 
 config::Value Ema::state() const { return {{"updates", updates_}}; }
 
-void Ema::restore(const config::Value& state) {
-  const nlohmann::json numbers = state;
-  updates_ = config::count_member(numbers, "updates");
-}
+void Ema::restore(const config::Value& state) { updates_ = config::count_member(state, "updates"); }
 
 Ema::InPlace::InPlace(Ema* ema) : ema_(ema) {
   if (ema_ == nullptr) return;

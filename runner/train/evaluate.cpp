@@ -33,45 +33,37 @@ std::vector<double> flattened(const BatchRows& rows) {
   return flat;
 }
 
-BatchRows rows_in(const at::Tensor& tensor, std::int64_t length) {
-  const double* next = tensor.const_data_ptr<double>();
-  const double* const end = next + length;
-  BatchRows rows;
-  while (next < end) {
-    const auto size = static_cast<std::ptrdiff_t>(*next++);
-    rows.emplace_back(next, next + size);
-    next += size;
-  }
-  return rows;
-}
-
-// Pads each rank's rows to the longest, because an all-gather needs the same shape on every rank.
-std::vector<BatchRows> gathered(const dist::Group& group, const BatchRows& own) {
-  const std::vector<double> flat = flattened(own);
+// Gathers the numbers of each rank. Pads them to the longest, because an all-gather needs the same shape on every rank.
+std::vector<at::Tensor> gathered(const dist::Group& group, const std::vector<double>& own) {
+  const auto size = static_cast<double>(own.size());
   std::vector<std::int64_t> lengths;
-  std::int64_t longest = 0;
-  for (const auto& length : dist::all_gather(group, at::scalar_tensor(static_cast<double>(flat.size()), at::kDouble))) {
+  for (const at::Tensor& length : dist::all_gather(group, at::scalar_tensor(size, at::kDouble))) {
     lengths.push_back(static_cast<std::int64_t>(length.item<double>()));
-    longest = std::max(longest, lengths.back());
   }
-  const at::Tensor mine = at::zeros({longest}, at::kDouble);
-  std::copy(flat.begin(), flat.end(), mine.mutable_data_ptr<double>());
-  const auto all = dist::all_gather(group, mine);
-  std::vector<BatchRows> of_ranks;
-  for (std::size_t r = 0; r < all.size(); ++r) of_ranks.push_back(rows_in(all[r], lengths[r]));
-  return of_ranks;
+  const at::Tensor mine = at::zeros({*std::max_element(lengths.begin(), lengths.end())}, at::kDouble);
+  std::copy(own.begin(), own.end(), mine.mutable_data_ptr<double>());
+  std::vector<at::Tensor> all = dist::all_gather(group, mine);
+  for (std::size_t r = 0; r < all.size(); ++r) all[r] = all[r].narrow(0, 0, lengths[r]);
+  return all;
 }
 
 // Returns the rows of all ranks in the order of batches. `own`: this rank's rows; rank b mod world_size has batch b.
 // Collective; the result is the same on every rank.
 BatchRows rows_of_all_ranks(const dist::Group& group, const BatchRows& own) {
-  std::vector<BatchRows> of_ranks = gathered(group, own);
+  const std::vector<at::Tensor> all = gathered(group, flattened(own));
+  std::vector<const double*> next;
+  std::vector<const double*> ends;
+  for (const at::Tensor& of_rank : all) {
+    next.push_back(of_rank.const_data_ptr<double>());
+    ends.push_back(next.back() + of_rank.numel());
+  }
   BatchRows in_order;
   for (std::size_t batch = 0;; ++batch) {
-    BatchRows& rows = of_ranks[batch % of_ranks.size()];
-    const std::size_t place = batch / of_ranks.size();
-    if (place == rows.size()) return in_order;
-    in_order.push_back(std::move(rows[place]));
+    const std::size_t rank = batch % all.size();
+    if (next[rank] == ends[rank]) return in_order;
+    const auto size = static_cast<std::ptrdiff_t>(*next[rank]++);
+    in_order.emplace_back(next[rank], next[rank] + size);
+    next[rank] += size;
   }
 }
 
@@ -224,33 +216,22 @@ Measured evaluate(const EvaluationParts& e) {
   return values_of(e.measures, statistics, loss, nan_samples);
 }
 
-RunEvaluation::RunEvaluation(const TrainerParts& parts) : p_(parts), measures_(p_.experiment) {}
-
-record::MetricValues RunEvaluation::validate(const data::EvaluationSet& set, std::int64_t step) {
-  const Ema::InPlace averaged(p_.ema);
-  return measure(set, config::kValidationPrefix, step);
-}
-
-record::MetricValues RunEvaluation::test(const data::EvaluationSet& set, std::int64_t step) {
-  return measure(set, config::kTestPrefix, step);
-}
-
-record::MetricValues RunEvaluation::measure(const data::EvaluationSet& set, const std::string& prefix,
-                                            std::int64_t step) {
-  Measured measured = evaluate({.model = p_.model,
-                                .group = p_.group,
-                                .loss = p_.loss,
-                                .measures = measures_,
+record::MetricValues measure_set(const TrainerParts& p, const Measures& measures, const data::EvaluationSet& set,
+                                 const std::string& prefix, std::int64_t step) {
+  Measured measured = evaluate({.model = p.model,
+                                .group = p.group,
+                                .loss = p.loss,
+                                .measures = measures,
                                 .set = set,
-                                .device = p_.device,
-                                .batch_done = [this] { p_.progress().note_activity(); },
-                                .numerics = model::Numerics::of(p_.experiment)});
+                                .device = p.device,
+                                .batch_done = [&p] { p.progress().note_activity(); },
+                                .numerics = model::Numerics::of(p.experiment)});
   for (record::MetricValue& one : measured.values) one.name.insert(0, prefix);
-  if (p_.recorder && measured.nan_samples > 0) p_.recorder->warn(measured.warning(prefix));
-  if (p_.recorder && !measured.matrices.empty()) {
+  if (p.recorder && measured.nan_samples > 0) p.recorder->warn(measured.warning(prefix));
+  if (p.recorder && !measured.matrices.empty()) {
     config::Value matrices = config::Value::object();
     for (const auto& [name, rows] : measured.matrices.items()) matrices[prefix + name] = rows;
-    p_.recorder->matrices(matrices, step);
+    p.recorder->matrices(matrices, step);
   }
   return std::move(measured.values);
 }

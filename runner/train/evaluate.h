@@ -41,24 +41,10 @@ struct Measured {
 // random numbers. Collective; the result is the same on every rank.
 Measured evaluate(const EvaluationParts& evaluator);
 
-// The evaluations of a run: the validation set during training, the test set at the end. Rank 0 records matrices, such
-// as a confusion matrix, with the step.
-class RunEvaluation {
- public:
-  // `parts` outlive it.
-  explicit RunEvaluation(const TrainerParts& parts);
-
-  // Returns val_loss and the other metrics under their names in events. Uses the averaged weights if the run has them.
-  // Collective; the values are the same on every rank.
-  record::MetricValues validate(const data::EvaluationSet& set, std::int64_t step);
-  // Returns test_loss and the other metrics, measured with the model's current weights. Collective.
-  record::MetricValues test(const data::EvaluationSet& set, std::int64_t step);
-
- private:
-  record::MetricValues measure(const data::EvaluationSet& set, const std::string& prefix, std::int64_t step);
-
-  const TrainerParts& p_;
-  const Measures measures_;
-};
+// Measures a set of a run with the model's current weights. Returns the loss and the metrics under their names in
+// events, which begin with `prefix`. Rank 0 records matrices, such as a confusion matrix, with the step. Collective;
+// the values are the same on every rank.
+record::MetricValues measure_set(const TrainerParts& parts, const Measures& measures, const data::EvaluationSet& set,
+                                 const std::string& prefix, std::int64_t step);
 
 }  // namespace ddp::train

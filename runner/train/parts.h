@@ -42,6 +42,11 @@ struct TrainerParts {
   record::RunRecorder* recorder = nullptr;  // on rank 0
 
   record::RankProgress& progress() const { return shared.rank(rank); }
+  // Notes what this rank does now.
+  void enter(record::Phase phase) const {
+    progress().phase.store(phase, std::memory_order_relaxed);
+    progress().note_activity();
+  }
 };
 
 }  // namespace ddp::train

@@ -10,7 +10,6 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/_amp_foreach_non_finite_check_and_unscale.h>
 #include <ATen/ops/full.h>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "config/text/json_text.h"
@@ -34,6 +33,18 @@ double number_or(const config::Value& object, const std::string& name, double ot
   if (!number.is_number()) throw std::runtime_error("\"" + name + "\" is not a number");
   return number.get<double>();
 }
+
+double worst(config::Direction direction) {
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  return direction == config::Direction::greater ? -kInfinite : kInfinite;
+}
+
+bool is_of_validation(const config::Metric& metric) { return metric.name.starts_with(config::kValidationPrefix); }
+
+// Of the scale of fp16.
+constexpr float kGrowth = 2;
+constexpr float kBackoff = 0.5;
+constexpr std::int64_t kGrowthInterval = 2000;
 
 }  // namespace
 
@@ -60,15 +71,6 @@ void Patience::restore(const config::Value& state) {
   best_ = number_or(state, "best", std::numeric_limits<double>::quiet_NaN());
   waited_ = config::count_member(state, "waited");
 }
-
-namespace {
-
-double worst(config::Direction direction) {
-  constexpr double kInfinite = std::numeric_limits<double>::infinity();
-  return direction == config::Direction::greater ? -kInfinite : kInfinite;
-}
-
-}  // namespace
 
 Plateau::Plateau(PlateauParts parts) : p_(std::move(parts)), lr_(p_.lr), best_(worst(p_.metric.direction)) {}
 
@@ -120,12 +122,6 @@ void Plateau::restore(const config::Value& state) {
   waited_ = config::count_member(state, "waited");
 }
 
-namespace {
-
-bool is_of_validation(const config::Metric& metric) { return metric.name.starts_with(config::kValidationPrefix); }
-
-}  // namespace
-
 ValidationRules::ValidationRules(const config::Experiment& e, double lr, const config::Length& run) {
   if (schedule::follows_metric(e)) {
     const schedule::PlateauOptions options = schedule::plateau_of(e);
@@ -174,20 +170,11 @@ std::map<std::string, config::Value> Rules::state() const {
   return numbers;
 }
 
-namespace {
-
-constexpr float kGrowth = 2;
-constexpr float kBackoff = 0.5;
-constexpr std::int64_t kGrowthInterval = 2000;
-
-}  // namespace
-
 config::Value Scaler::state() const { return {{"scale", scale_}, {"growth_tracker", finite_steps_}}; }
 
 void Scaler::restore(const config::Value& state) {
-  const nlohmann::json numbers = state;
-  const auto scale = static_cast<float>(config::number_member(numbers, "scale"));
-  const std::int64_t steps = config::count_member(numbers, "growth_tracker");
+  const auto scale = static_cast<float>(config::number_member(state, "scale"));
+  const std::int64_t steps = config::count_member(state, "growth_tracker");
   if (!std::isfinite(scale) || scale < 0) throw std::runtime_error("\"scale\" is not a positive number");
   scale_ = scale;
   finite_steps_ = steps;

@@ -59,14 +59,14 @@ StepOutcome Stepper::take(std::int64_t step, double lr, std::int64_t micro_batch
   exchange_.begin(step + 1);
   if (watch_) watch_->take_first();  // of a step before
   if (p_.experiment.on_nan == "skip") keep_buffers();
-  enter(Phase::loading);
+  p_.enter(Phase::loading);
   batches_.start(step, micro_batches);
   for (std::int64_t i = 0; i + 1 < micro_batches; ++i) {
     const dist::Parallel::NoSync no_sync(p_.model);
     run_micro_batch(/*last=*/false);
   }
   run_micro_batch(/*last=*/true);
-  enter(Phase::optimizer);
+  p_.enter(Phase::optimizer);
   StepOutcome outcome{.not_finite = exchange_.not_finite(), .grad_norm = {}};
   update(lr, outcome);
   return outcome;
@@ -107,13 +107,13 @@ at::Tensor Stepper::loss_of(const std::vector<at::Tensor>& inputs, const dataset
 }
 
 void Stepper::run_micro_batch(bool last) {
-  enter(Phase::loading);
+  p_.enter(Phase::loading);
   const datasets::Batch batch = batches_.next();
   const std::vector<at::Tensor> inputs = numerics_.prepared(on_device(batch.inputs, p_.device));
   batch_loaded_(batch.samples());
-  enter(Phase::forward);
+  p_.enter(Phase::forward);
   const at::Tensor loss = loss_of(inputs, batch);
-  enter(Phase::backward);
+  p_.enter(Phase::backward);
   // On a CPU the loss is available now. On a GPU it is read once all work of the step is queued.
   const bool post_early = p_.device.is_cpu();
   if (!last && post_early && !std::isfinite(loss.item<double>())) bad_data_ = not_finite_in(inputs, batch);

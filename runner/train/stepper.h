@@ -87,10 +87,6 @@ class Stepper {
   void restore_buffers();
   // Unscales and clips the gradients, then updates the weights unless a gradient or a loss is not finite.
   void update(double lr, StepOutcome& outcome);
-  void enter(record::Phase phase) {
-    p_.progress().phase.store(phase, std::memory_order_relaxed);
-    p_.progress().note_activity();
-  }
 
   const TrainerParts& p_;
   StepExchange& exchange_;

@@ -67,7 +67,7 @@ Trainer::Trainer(TrainerParts parts, checkpoint::State state)
       state_(std::move(state)),
       exchange_(make_step_exchange(p_.shared, p_.rank, p_.control, !p_.device.is_cpu(),
                                    p_.experiment.precision == "fp16" ? kUnwatched : p_.model.parameters())),
-      evaluation_(p_),
+      measures_(p_.experiment),
       stepper_(p_, *exchange_, p_.experiment.precision == "fp16" ? &scaler_ : nullptr,
                [this](std::int64_t samples) {
                  if (!std::exchange(announced_, true)) announce_epoch(samples);
@@ -114,7 +114,7 @@ void Trainer::run() {
     p_.console.line("warning: " + skipped.summary() + "; " + skipped.remedy());
   }
   if (p_.recorder) p_.shared.run().end(rule, !reason.empty());
-  enter(Phase::finished);
+  p_.enter(Phase::finished);
 }
 
 void Trainer::run_epoch() {
@@ -301,8 +301,9 @@ void Trainer::validate_inside_epoch() {
 
 record::MetricValues Trainer::validate() {
   require_finite(p_.checkpointer.not_finite());
-  enter(Phase::validating);
-  return evaluation_.validate(*p_.validation, state_.step);
+  p_.enter(Phase::validating);
+  const Ema::InPlace averaged(p_.ema);
+  return measure_set(p_, measures_, *p_.validation, config::kValidationPrefix, state_.step);
 }
 
 void Trainer::test() {
@@ -310,14 +311,15 @@ void Trainer::test() {
   dist::barrier(p_.group);
   const checkpoint::Checkpoint best = p_.checkpointer.best();
   p_.model.load(best.weights(/*raw=*/false), "the best checkpoint");
-  enter(Phase::validating);
-  const record::TestRecord measured{
-      .epoch = best.state.epoch, .step = best.state.step, .metrics = evaluation_.test(*p_.test, state_.step)};
+  p_.enter(Phase::validating);
+  const record::TestRecord measured{.epoch = best.state.epoch,
+                                    .step = best.state.step,
+                                    .metrics = measure_set(p_, measures_, *p_.test, config::kTestPrefix, state_.step)};
   if (p_.recorder) p_.recorder->test(measured);
 }
 
 void Trainer::save(SaveReason reason) {
-  enter(Phase::saving);
+  p_.enter(Phase::saving);
   state_.reason = reason;
   state_.rules = rules_.state();
   state_.ended_by = ended_by();

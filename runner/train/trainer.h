@@ -71,16 +71,12 @@ class Trainer {
   // Tells whether training stops at the end of the current epoch.
   bool pausing() const { return p_.until_epoch > 0 && state_.epoch + 1 >= p_.until_epoch; }
   bool epoch_finished() const { return state_.position >= in_epoch_; }
-  void enter(record::Phase phase) {
-    progress().phase.store(phase, std::memory_order_relaxed);
-    progress().note_activity();
-  }
   record::RankProgress& progress() const { return p_.progress(); }
 
   TrainerParts p_;
   checkpoint::State state_;
   std::unique_ptr<StepExchange> exchange_;
-  RunEvaluation evaluation_;
+  const Measures measures_;
   Scaler scaler_;  // for fp16
   Stepper stepper_;
   ValidationRules validation_rules_;

@@ -7,10 +7,6 @@
 namespace ddp::train {
 namespace {
 
-struct L1Options {
-  void fields(config::Fields&) {}
-};
-
 struct SmoothL1Options {
   double beta = 1;
   void fields(config::Fields& f) {
@@ -29,9 +25,9 @@ struct HuberOptions {
 at::Tensor l1(const at::Tensor& output, const at::Tensor& target) { return at::l1_loss(output, target); }
 
 // torch.nn.L1Loss.
-const bool l1_registered =
-    losses().add<L1Options>("l1", "mean absolute error", [](const L1Options&) { return loss_of_numbers("l1", l1); },
-                            {{"outputs", "numbers"}, {"aliases", {"mae", "mean_absolute_error"}}});
+const bool l1_registered = losses().add<config::NoOptions>(
+    "l1", "mean absolute error", [](const config::NoOptions&) { return loss_of_numbers("l1", l1); },
+    {{"outputs", "numbers"}, {"aliases", {"mae", "mean_absolute_error"}}});
 
 // torch.nn.SmoothL1Loss. For beta 0 torch calls L1Loss, with other bits than the formula (torch/nn/functional.py).
 const bool smooth_l1_registered = losses().add<SmoothL1Options>(

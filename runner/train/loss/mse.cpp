@@ -5,14 +5,10 @@
 namespace ddp::train {
 namespace {
 
-struct MseOptions {
-  void fields(config::Fields&) {}
-};
-
 // torch.nn.MSELoss.
-const bool mse_registered = losses().add<MseOptions>(
+const bool mse_registered = losses().add<config::NoOptions>(
     "mse", "mean squared error",
-    [](const MseOptions&) {
+    [](const config::NoOptions&) {
       return loss_of_numbers(
           "mse", [](const at::Tensor& output, const at::Tensor& target) { return at::mse_loss(output, target); });
     },

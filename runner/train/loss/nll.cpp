@@ -8,10 +8,6 @@
 namespace ddp::train {
 namespace {
 
-struct NllOptions {
-  void fields(config::Fields&) {}
-};
-
 void require_indices(const at::Tensor& target) {
   if (!target.is_floating_point()) return;
   throw usage_error("nll needs class indices; the targets of this dataset are numbers", "loss",
@@ -30,9 +26,9 @@ ByClass nll_inputs(const at::Tensor& outputs, const at::Tensor& targets) {
 }
 
 // torch.nn.NLLLoss, for the outputs of a LogSoftmax.
-const bool nll_registered = losses().add<NllOptions>(
+const bool nll_registered = losses().add<config::NoOptions>(
     "nll", "negative log-likelihood of class indices; outputs are log-probabilities",
-    [](const NllOptions&) {
+    [](const config::NoOptions&) {
       return Loss(LossParts{
           .mean =
               [](const at::Tensor& outputs, const at::Tensor& targets) {

@@ -3,10 +3,6 @@
 namespace ddp::train {
 namespace {
 
-struct AccuracyOptions {
-  void fields(config::Fields&) {}
-};
-
 // For classes sklearn.metrics.accuracy_score; for labels the share of right labels. Counts: right ones, all.
 class Accuracy final : public Metric {
  public:
@@ -40,9 +36,9 @@ class Accuracy final : public Metric {
   }
 };
 
-const bool accuracy_registered = metrics().add<AccuracyOptions>(
-    "accuracy", "share of right classes or labels", [](const AccuracyOptions&) { return std::make_unique<Accuracy>(); },
-    {{"direction", "greater"}, {"of", {"classes", "labels"}}});
+const bool accuracy_registered =
+    metrics().add<config::NoOptions>("accuracy", "share of right classes or labels", config::made<Accuracy>,
+                                     {{"direction", "greater"}, {"of", {"classes", "labels"}}});
 
 }  // namespace
 }  // namespace ddp::train

@@ -6,10 +6,6 @@
 namespace ddp::train {
 namespace {
 
-struct AurocOptions {
-  void fields(config::Fields&) {}
-};
-
 // roc_auc_score of scikit-learn. For two classes it uses the probability of the second one; for more classes it is the
 // mean over classes, each against the others; for labels it is the mean over labels. It has no value if a class has no
 // sample or all samples. The area is the share of pairs of a positive and a negative sample in which the positive one
@@ -49,10 +45,9 @@ class Auroc final : public Metric {
   }
 };
 
-const bool auroc_registered = metrics().add<AurocOptions>(
+const bool auroc_registered = metrics().add<config::NoOptions>(
     "auroc", "area under the ROC curve; for more than two classes the mean of each against the others",
-    [](const AurocOptions&) { return std::make_unique<Auroc>(); },
-    {{"direction", "greater"}, {"of", {"classes", "labels"}}});
+    config::made<Auroc>, {{"direction", "greater"}, {"of", {"classes", "labels"}}});
 
 }  // namespace
 }  // namespace ddp::train

@@ -5,10 +5,6 @@
 namespace ddp::train {
 namespace {
 
-struct ConfusionOptions {
-  void fields(config::Fields&) {}
-};
-
 // Keeps summary.json small enough to read.
 constexpr std::int64_t kMostClasses = 1000;
 
@@ -36,10 +32,9 @@ class Confusion final : public Metric {
   double value(const Statistics&) const override { return std::numeric_limits<double>::quiet_NaN(); }
 };
 
-const bool confusion_registered =
-    metrics().add<ConfusionOptions>("confusion", "confusion matrix, in summary.json: one row for each right class",
-                                    [](const ConfusionOptions&) { return std::make_unique<Confusion>(); },
-                                    {{"direction", "greater"}, {"of", {"classes", "labels"}}, {"matrix", true}});
+const bool confusion_registered = metrics().add<config::NoOptions>(
+    "confusion", "confusion matrix, in summary.json: one row for each right class", config::made<Confusion>,
+    {{"direction", "greater"}, {"of", {"classes", "labels"}}, {"matrix", true}});
 
 }  // namespace
 }  // namespace ddp::train

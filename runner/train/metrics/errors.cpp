@@ -5,10 +5,6 @@
 namespace ddp::train {
 namespace {
 
-struct ErrorsOptions {
-  void fields(config::Fields&) {}
-};
-
 double absolute_error(double error) { return std::abs(error); }
 double squared_error(double error) { return error * error; }
 
@@ -70,16 +66,16 @@ class RootError final : public Metric {
 };
 
 bool add_mean(const char* name, const char* doc, MeanError::Measure measure) {
-  return metrics().add<ErrorsOptions>(name, doc,
-                                      [measure](const ErrorsOptions&) { return std::make_unique<MeanError>(measure); },
-                                      {{"direction", "less"}, {"of", {"numbers"}}});
+  return metrics().add<config::NoOptions>(
+      name, doc, [measure](const config::NoOptions&) { return std::make_unique<MeanError>(measure); },
+      {{"direction", "less"}, {"of", {"numbers"}}});
 }
 
 const bool mae_metric_registered = add_mean("mae", "mean absolute error", absolute_error);
 const bool mse_metric_registered = add_mean("mse", "mean squared error", squared_error);
-const bool rmse_metric_registered = metrics().add<ErrorsOptions>(
-    "rmse", "root of the mean squared error of each target, averaged over targets",
-    [](const ErrorsOptions&) { return std::make_unique<RootError>(); }, {{"direction", "less"}, {"of", {"numbers"}}});
+const bool rmse_metric_registered =
+    metrics().add<config::NoOptions>("rmse", "root of the mean squared error of each target, averaged over targets",
+                                     config::made<RootError>, {{"direction", "less"}, {"of", {"numbers"}}});
 
 }  // namespace
 }  // namespace ddp::train

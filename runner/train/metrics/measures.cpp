@@ -22,16 +22,11 @@ void require_as_many_targets(const std::string& metric, std::size_t first, std::
 
 namespace {
 
-bool is_registered(const std::string& name) {
-  const std::vector<std::string> names = metrics().names();
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 Measures::Named build_metric(const std::string& name, const std::string& key = "") {
   std::string component = name;
   config::Value options = config::Value::object();
   const auto numbered = config::numbered_name(name);
-  if (!is_registered(name) && numbered && is_registered(numbered->family)) {
+  if (!metrics().contains(name) && numbered && metrics().contains(numbered->family)) {
     component = numbered->family;
     options[metrics().traits(component).value("number", "n")] = numbered->number;
   }
@@ -82,11 +77,6 @@ Measures::Measures(const config::Experiment& experiment)
   }
 }
 
-Error Measures::cannot(const Named& one, const std::string& why, const Scores& scores) const {
-  return usage_error("the metric \"" + one.name + "\" cannot be measured: " + why, one.key,
-                     "metrics for these targets: " + that_fit(scores));
-}
-
 void Measures::require(const at::Tensor& output, const at::Tensor& target) const {
   std::vector<Statistics> none(metrics_.size());
   add(output, target, none);
@@ -101,7 +91,8 @@ void Measures::add(const at::Tensor& output, const at::Tensor& target, std::vect
       if (why.empty()) {
         metrics_[i].metric->add(scores, statistics[i]);
       } else if (given_) {
-        throw cannot(metrics_[i], why, scores);
+        throw usage_error("the metric \"" + metrics_[i].name + "\" cannot be measured: " + why, metrics_[i].key,
+                          "metrics for these targets: " + that_fit(scores));
       } else {
         statistics[i].leave_out();
       }

@@ -36,8 +36,6 @@ class Measures {
   bool given() const { return given_; }
 
  private:
-  Error cannot(const Named& one, const std::string& why, const Scores& scores) const;
-
   std::vector<Named> metrics_;
   bool given_ = false;
   OutputKind outputs_ = OutputKind::unknown;

@@ -3,10 +3,6 @@
 namespace ddp::train {
 namespace {
 
-struct PerClassOptions {
-  void fields(config::Fields&) {}
-};
-
 // The counts of a class or label.
 struct Outcomes {
   std::int64_t both;  // predicted and right
@@ -88,8 +84,9 @@ class PerClass final : public Metric {
 };
 
 bool add_per_class(const char* name, const char* doc, PerClass::Measure measure, bool together = false) {
-  return metrics().add<PerClassOptions>(
-      name, doc, [measure, together](const PerClassOptions&) { return std::make_unique<PerClass>(measure, together); },
+  return metrics().add<config::NoOptions>(
+      name, doc,
+      [measure, together](const config::NoOptions&) { return std::make_unique<PerClass>(measure, together); },
       {{"direction", "greater"}, {"of", {"classes", "labels"}}});
 }
 

@@ -5,10 +5,6 @@
 namespace ddp::train {
 namespace {
 
-struct PerplexityOptions {
-  void fields(config::Fields&) {}
-};
-
 // exp of the mean negative log-likelihood of the right classes, without weights or smoothing. A part: the number of
 // rows and the sum of their log-likelihoods.
 class Perplexity final : public Metric {
@@ -31,9 +27,8 @@ class Perplexity final : public Metric {
 };
 
 const bool perplexity_registered =
-    metrics().add<PerplexityOptions>("perplexity", "exp of the mean negative log-likelihood of the right classes",
-                                     [](const PerplexityOptions&) { return std::make_unique<Perplexity>(); },
-                                     {{"direction", "less"}, {"of", {"classes"}}});
+    metrics().add<config::NoOptions>("perplexity", "exp of the mean negative log-likelihood of the right classes",
+                                     config::made<Perplexity>, {{"direction", "less"}, {"of", {"classes"}}});
 
 }  // namespace
 }  // namespace ddp::train

@@ -5,10 +5,6 @@
 namespace ddp::train {
 namespace {
 
-struct R2Options {
-  void fields(config::Fields&) {}
-};
-
 // Targets of some rows: their number, mean, sum of squares around the mean, and sum of squared errors.
 struct Spread {
   double count = 0;
@@ -89,9 +85,9 @@ class R2 final : public Metric {
   }
 };
 
-const bool r2_registered = metrics().add<R2Options>("r2", "share of the targets' variance that the outputs explain",
-                                                    [](const R2Options&) { return std::make_unique<R2>(); },
-                                                    {{"direction", "greater"}, {"of", {"numbers"}}});
+const bool r2_registered =
+    metrics().add<config::NoOptions>("r2", "share of the targets' variance that the outputs explain", config::made<R2>,
+                                     {{"direction", "greater"}, {"of", {"numbers"}}});
 
 }  // namespace
 }  // namespace ddp::train

@@ -16,11 +16,7 @@ struct AdagradOptions {
   double eps = 1e-10;
   bool fused = true;
   void fields(config::Fields& f) {
-    f({.name = "lr",
-       .doc = "learning rate",
-       .aliases = {"learning_rate", "base_lr", "init_lr"},
-       .range = config::at_least(0)},
-      lr);
+    f(lr_option(), lr);
     f({.name = "lr_decay", .doc = "step t (from 0) divides the rate by 1 + t lr_decay", .range = config::at_least(0)},
       lr_decay);
     f({.name = "weight_decay", .doc = "L2 penalty", .aliases = {"wd"}, .range = config::at_least(0)}, weight_decay);
@@ -76,11 +72,8 @@ class Adagrad : public Optimizer {
   const AdagradOptions o_;
 };
 
-const bool adagrad_registered = optimizers().add<AdagradOptions>(
-    "adagrad", "Adagrad (Duchi and others 2011)",
-    [](const AdagradOptions& o, const NamedTensors& named) -> std::unique_ptr<Optimizer> {
-      return std::make_unique<Adagrad>(o, named);
-    });
+const bool adagrad_registered =
+    optimizers().add<AdagradOptions>("adagrad", "Adagrad (Duchi and others 2011)", config::made<Adagrad>);
 
 }  // namespace
 }  // namespace ddp::train

@@ -21,11 +21,7 @@ struct AdamOptions {
   bool amsgrad = false;
   bool fused = true;
   void fields(config::Fields& f) {
-    f({.name = "lr",
-       .doc = "learning rate",
-       .aliases = {"learning_rate", "base_lr", "init_lr"},
-       .range = config::at_least(0)},
-      lr);
+    f(lr_option(), lr);
     f({.name = "betas",
        .doc = "decay of the averages of gradient and squared gradient",
        .range = config::from_below(0, 1),
@@ -126,17 +122,13 @@ class Adam : public Optimizer {
   const bool decoupled_;  // AdamW: the decay is not part of the gradient
 };
 
-const bool adam =
-    optimizers().add<AdamOptions>("adam", "Adam (Kingma and Ba 2015)",
-                                  [](const AdamOptions& o, const NamedTensors& named) -> std::unique_ptr<Optimizer> {
-                                    return std::make_unique<Adam>(o, false, named);
-                                  });
+const bool adam = optimizers().add<AdamOptions>(
+    "adam", "Adam (Kingma and Ba 2015)",
+    [](const AdamOptions& o, const NamedTensors& named) { return std::make_unique<Adam>(o, false, named); });
 
-const bool adamw =
-    optimizers().add<AdamWOptions>("adamw", "Adam with decoupled weight decay (Loshchilov and Hutter 2019)",
-                                   [](const AdamWOptions& o, const NamedTensors& named) -> std::unique_ptr<Optimizer> {
-                                     return std::make_unique<Adam>(o, true, named);
-                                   });
+const bool adamw = optimizers().add<AdamWOptions>(
+    "adamw", "Adam with decoupled weight decay (Loshchilov and Hutter 2019)",
+    [](const AdamWOptions& o, const NamedTensors& named) { return std::make_unique<Adam>(o, true, named); });
 
 }  // namespace
 }  // namespace ddp::train

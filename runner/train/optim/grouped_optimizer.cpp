@@ -4,8 +4,8 @@
 #include <unordered_map>
 
 #include "base/error.h"
-#include "config/suggest.h"
 #include "config/data_description.h"
+#include "config/suggest.h"
 #include "model/weights.h"
 
 namespace ddp::train {

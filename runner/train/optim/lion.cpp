@@ -10,11 +10,7 @@ struct LionOptions {
   std::vector<double> betas{0.9, 0.99};
   double weight_decay = 0;
   void fields(config::Fields& f) {
-    f({.name = "lr",
-       .doc = "learning rate",
-       .aliases = {"learning_rate", "base_lr", "init_lr"},
-       .range = config::at_least(0)},
-      lr);
+    f(lr_option(), lr);
     f({.name = "betas",
        .doc = "share of the average in the update, and decay of the average",
        .range = config::from_below(0, 1),
@@ -48,11 +44,7 @@ class Lion : public Optimizer {
   const LionOptions o_;
 };
 
-const bool lion_registered =
-    optimizers().add<LionOptions>("lion", "Lion (Chen and others 2023)",
-                                  [](const LionOptions& o, const NamedTensors& named) -> std::unique_ptr<Optimizer> {
-                                    return std::make_unique<Lion>(o, named);
-                                  });
+const bool lion_registered = optimizers().add<LionOptions>("lion", "Lion (Chen and others 2023)", config::made<Lion>);
 
 }  // namespace
 }  // namespace ddp::train

@@ -16,11 +16,26 @@ bool fits(const at::Tensor& tensor, const std::string& what, const at::Tensor& p
   return tensor.sizes() == parameter.sizes() && tensor.scalar_type() == parameter.scalar_type();
 }
 
+template <class TensorOf>
+std::vector<at::Tensor> of_each(const std::vector<Optimizer::Slot*>& slots, const TensorOf& tensor_of) {
+  std::vector<at::Tensor> list;
+  list.reserve(slots.size());
+  for (const Optimizer::Slot* slot : slots) list.push_back(tensor_of(*slot));
+  return list;
+}
+
 }  // namespace
 
 OptimizerRegistry& optimizers() {
   static OptimizerRegistry instance("optimizer");
   return instance;
+}
+
+config::Option lr_option() {
+  return {.name = "lr",
+          .doc = "learning rate",
+          .aliases = {"learning_rate", "base_lr", "init_lr"},
+          .range = config::at_least(0)};
 }
 
 Optimizer::Optimizer(const NamedTensors& named, double lr) : lr_(lr) {
@@ -104,24 +119,15 @@ void Optimizer::load(const NamedTensors& state) {
 }
 
 std::vector<at::Tensor> Optimizer::parameters(const std::vector<Slot*>& slots) {
-  std::vector<at::Tensor> list;
-  list.reserve(slots.size());
-  for (const Slot* slot : slots) list.push_back(slot->parameter);
-  return list;
+  return of_each(slots, [](const Slot& slot) { return slot.parameter; });
 }
 
 std::vector<at::Tensor> Optimizer::gradients(const std::vector<Slot*>& slots) {
-  std::vector<at::Tensor> list;
-  list.reserve(slots.size());
-  for (const Slot* slot : slots) list.push_back(slot->parameter.grad());
-  return list;
+  return of_each(slots, [](const Slot& slot) { return slot.parameter.grad(); });
 }
 
 std::vector<at::Tensor> Optimizer::states(const std::vector<Slot*>& slots, const std::string& what) {
-  std::vector<at::Tensor> list;
-  list.reserve(slots.size());
-  for (const Slot* slot : slots) list.push_back(slot->state.at(what));
-  return list;
+  return of_each(slots, [&](const Slot& slot) { return slot.state.at(what); });
 }
 
 }  // namespace ddp::train

@@ -70,4 +70,7 @@ class Optimizer {
 using OptimizerRegistry = config::Registry<std::unique_ptr<Optimizer>, const NamedTensors&>;
 OptimizerRegistry& optimizers();
 
+// The option `lr`.
+config::Option lr_option();
+
 }  // namespace ddp::train

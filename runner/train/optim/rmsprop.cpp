@@ -14,11 +14,7 @@ struct RmspropOptions {
   double momentum = 0;
   bool centered = false;
   void fields(config::Fields& f) {
-    f({.name = "lr",
-       .doc = "learning rate",
-       .aliases = {"learning_rate", "base_lr", "init_lr"},
-       .range = config::at_least(0)},
-      lr);
+    f(lr_option(), lr);
     f({.name = "alpha", .doc = "decay of the average of the squared gradient", .range = config::between(0, 1)}, alpha);
     f({.name = "eps", .doc = "added to the denominator", .range = config::at_least(0)}, eps);
     f({.name = "weight_decay", .doc = "L2 penalty", .aliases = {"wd"}, .range = config::at_least(0)}, weight_decay);
@@ -86,11 +82,8 @@ class Rmsprop : public Optimizer {
   const RmspropOptions o_;
 };
 
-const bool rmsprop_registered = optimizers().add<RmspropOptions>(
-    "rmsprop", "RMSprop (Hinton 2012)",
-    [](const RmspropOptions& o, const NamedTensors& named) -> std::unique_ptr<Optimizer> {
-      return std::make_unique<Rmsprop>(o, named);
-    });
+const bool rmsprop_registered =
+    optimizers().add<RmspropOptions>("rmsprop", "RMSprop (Hinton 2012)", config::made<Rmsprop>);
 
 }  // namespace
 }  // namespace ddp::train

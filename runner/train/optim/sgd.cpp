@@ -17,11 +17,7 @@ struct SgdOptions {
   bool nesterov = false;
   bool fused = true;
   void fields(config::Fields& f) {
-    f({.name = "lr",
-       .doc = "learning rate",
-       .aliases = {"learning_rate", "base_lr", "init_lr"},
-       .range = config::at_least(0)},
-      lr);
+    f(lr_option(), lr);
     f({.name = "momentum", .doc = "momentum factor", .range = config::at_least(0)}, momentum);
     f({.name = "dampening", .doc = "dampening of momentum"}, dampening);
     f({.name = "weight_decay", .doc = "L2 penalty", .aliases = {"wd"}, .range = config::at_least(0)}, weight_decay);
@@ -88,10 +84,7 @@ class Sgd : public Optimizer {
 };
 
 const bool sgd_registered =
-    optimizers().add<SgdOptions>("sgd", "stochastic gradient descent, with optional momentum",
-                                 [](const SgdOptions& o, const NamedTensors& named) -> std::unique_ptr<Optimizer> {
-                                   return std::make_unique<Sgd>(o, named);
-                                 });
+    optimizers().add<SgdOptions>("sgd", "stochastic gradient descent, with optional momentum", config::made<Sgd>);
 
 }  // namespace
 }  // namespace ddp::train

@@ -29,11 +29,8 @@ class ModelState : public SavedState {
   dist::Parallel& model_;
 };
 
-const bool model_state_registered = saved_states().add<NoStateOptions>(
-    checkpoint::kModel, "parameters and buffers",
-    [](const NoStateOptions&, const StateParts& parts) -> std::unique_ptr<SavedState> {
-      return std::make_unique<ModelState>(parts);
-    });
+const bool model_state_registered =
+    saved_states().add<config::NoOptions>(checkpoint::kModel, "parameters and buffers", config::made<ModelState>);
 
 class OptimizerState : public SavedState {
  public:
@@ -46,11 +43,8 @@ class OptimizerState : public SavedState {
   GroupedOptimizer& optimizer_;
 };
 
-const bool optimizer_state_registered = saved_states().add<NoStateOptions>(
-    checkpoint::kOptimizer, "optimizer state of each parameter",
-    [](const NoStateOptions&, const StateParts& parts) -> std::unique_ptr<SavedState> {
-      return std::make_unique<OptimizerState>(parts);
-    });
+const bool optimizer_state_registered = saved_states().add<config::NoOptions>(
+    checkpoint::kOptimizer, "optimizer state of each parameter", config::made<OptimizerState>);
 
 std::string own_prefix(int rank) { return "rank." + std::to_string(rank) + "."; }
 
@@ -98,11 +92,8 @@ class OwnBuffers : public SavedState {
   NamedTensors collected_;
 };
 
-const bool own_buffers_registered = saved_states().add<NoStateOptions>(
-    "buffers", "buffers of each rank, if ranks have their own",
-    [](const NoStateOptions&, const StateParts& parts) -> std::unique_ptr<SavedState> {
-      return std::make_unique<OwnBuffers>(parts);
-    });
+const bool own_buffers_registered = saved_states().add<config::NoOptions>(
+    "buffers", "buffers of each rank, if ranks have their own", config::made<OwnBuffers>);
 
 // The averaged weights and the buffers, which evaluation uses, under the names of Python's state_dict().
 class EmaState : public SavedState {
@@ -130,11 +121,8 @@ class EmaState : public SavedState {
   const StateParts p_;
 };
 
-const bool ema_state_registered = saved_states().add<NoStateOptions>(
-    checkpoint::kEma, "exponential average of the weights, with the buffers",
-    [](const NoStateOptions&, const StateParts& parts) -> std::unique_ptr<SavedState> {
-      return std::make_unique<EmaState>(parts);
-    });
+const bool ema_state_registered = saved_states().add<config::NoOptions>(
+    checkpoint::kEma, "exponential average of the weights, with the buffers", config::made<EmaState>);
 
 }  // namespace
 

@@ -41,10 +41,6 @@ class SavedState {
   virtual void restore(const NamedTensors& tensors, const checkpoint::State& saved) = 0;
 };
 
-struct NoStateOptions {
-  void fields(config::Fields&) {}
-};
-
 using SavedStateRegistry = config::Registry<std::unique_ptr<SavedState>, const StateParts&>;
 SavedStateRegistry& saved_states();
 
