@@ -37,7 +37,7 @@ void train(int rank, int steps, const ddp::dist::Group& group) {
   const auto loss = ddp::train::losses().build("mse", Value::object());
   auto start = std::chrono::steady_clock::now();
   for (int step = 1; step <= steps; ++step) {
-    const ddp::datasets::Batch batch = drawn.draw(20);
+    const ddp::datasets::Batch batch = drawn.draw(20, {});
     model->zero_grad();
     loss(model->forward(ddp::tensors_of(batch.inputs)), batch.targets.front().second).backward();
     optimizer->step(1e-3);

@@ -40,10 +40,11 @@ From load(const char* from) {
   Bits<sizeof(From)> bits;
   std::memcpy(&bits, from, sizeof bits);
   if constexpr (kSwapped) bits = reversed(bits);
-  if constexpr (std::is_same_v<From, bool>) return bits != 0;
-  if constexpr (std::is_same_v<From, c10::Half>) return c10::Half(bits, c10::Half::from_bits());
-  if constexpr (std::is_same_v<From, c10::BFloat16>) return c10::BFloat16(bits, c10::BFloat16::from_bits());
-  if constexpr (std::is_arithmetic_v<From> && !std::is_same_v<From, bool>) return std::bit_cast<From>(bits);
+  if constexpr (std::is_same_v<From, bool>) {
+    return bits != 0;
+  } else {
+    return std::bit_cast<From>(bits);
+  }
 }
 
 template <class From, class To, bool kSwapped>
@@ -78,35 +79,16 @@ ConvertNumbers conversion_of(bool swapped, bool to_float) {
 }
 
 ConvertNumbers conversion_of(Element element, bool swapped, bool to_float) {
-  switch (element) {
-    case Element::boolean:
-      return conversion_of<bool>(swapped, to_float);
-    case Element::int8:
-      return conversion_of<std::int8_t>(swapped, to_float);
-    case Element::int16:
-      return conversion_of<std::int16_t>(swapped, to_float);
-    case Element::int32:
-      return conversion_of<std::int32_t>(swapped, to_float);
-    case Element::int64:
-      return conversion_of<std::int64_t>(swapped, to_float);
-    case Element::uint8:
-      return conversion_of<std::uint8_t>(swapped, to_float);
-    case Element::uint16:
-      return conversion_of<std::uint16_t>(swapped, to_float);
-    case Element::uint32:
-      return conversion_of<std::uint32_t>(swapped, to_float);
-    case Element::uint64:
-      return conversion_of<std::uint64_t>(swapped, to_float);
-    case Element::float16:
-      return conversion_of<c10::Half>(swapped, to_float);
-    case Element::bfloat16:
-      return conversion_of<c10::BFloat16>(swapped, to_float);
-    case Element::float32:
-      return conversion_of<float>(swapped, to_float);
-    case Element::float64:
-      break;
-  }
-  return conversion_of<double>(swapped, to_float);
+  using ConversionOf = ConvertNumbers (*)(bool swapped, bool to_float);
+  static constexpr ConversionOf kByElement[] = {
+      // in the order of Element
+      conversion_of<bool>,          conversion_of<std::int8_t>,   conversion_of<std::int16_t>,
+      conversion_of<std::int32_t>,  conversion_of<std::int64_t>,  conversion_of<std::uint8_t>,
+      conversion_of<std::uint16_t>, conversion_of<std::uint32_t>, conversion_of<std::uint64_t>,
+      conversion_of<c10::Half>,     conversion_of<c10::BFloat16>, conversion_of<float>,
+      conversion_of<double>};
+  static_assert(std::size(kByElement) == static_cast<std::size_t>(Element::float64) + 1);
+  return kByElement[static_cast<std::size_t>(element)](swapped, to_float);
 }
 
 // "[3, 4]"

@@ -22,7 +22,9 @@ constexpr std::int64_t kImageBytes = 3 * kSide * kSide;
 // One of the two data sets (https://www.cs.toronto.edu/~kriz/cifar.html). A file consists of records. A record holds
 // the labels, a byte each, then the red, green and blue pixels of an image.
 struct CifarKind {
-  const char* folder;  // the folder in the archive
+  const char* name;
+  const char* doc;
+  const char* folder;  // in the archive
   std::vector<const char*> train;
   const char* test;
   const char* names;    // file of the classes' names, a line each
@@ -30,26 +32,23 @@ struct CifarKind {
   std::int64_t num_classes;
 };
 
-const CifarKind& cifar10_kind() {
-  static const CifarKind kind{
-      .folder = "cifar-10-batches-bin",
-      .train = {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin"},
-      .test = "test_batch.bin",
-      .names = "batches.meta.txt",
-      .labels = 1,
-      .num_classes = 10};
-  return kind;
-}
-
-const CifarKind& cifar100_kind() {
-  static const CifarKind kind{.folder = "cifar-100-binary",
-                              .train = {"train.bin"},
-                              .test = "test.bin",
-                              .names = "fine_label_names.txt",
-                              .labels = 2,
-                              .num_classes = 100};
-  return kind;
-}
+const CifarKind kCifars[] = {
+    {.name = "cifar10",
+     .doc = "CIFAR-10, binary version: images of 32 x 32 pixels, 10 classes",
+     .folder = "cifar-10-batches-bin",
+     .train = {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin"},
+     .test = "test_batch.bin",
+     .names = "batches.meta.txt",
+     .labels = 1,
+     .num_classes = 10},
+    {.name = "cifar100",
+     .doc = "CIFAR-100, binary version: images of 32 x 32 pixels, 100 classes",
+     .folder = "cifar-100-binary",
+     .train = {"train.bin"},
+     .test = "test.bin",
+     .names = "fine_label_names.txt",
+     .labels = 2,
+     .num_classes = 100}};
 
 struct CifarOptions : ImageOptions {
   std::string path;
@@ -144,30 +143,27 @@ std::vector<std::string> cifar_classes(const CifarKind& kind, const fs::path& pa
 
 std::unique_ptr<Dataset> make_cifar(const CifarKind& kind, const CifarOptions& o, const Context& context) {
   std::vector<std::string> classes = classes_of_training(context);
-  ImageTreatment treatment = treatment_of(o, context);
   if (!context.held.empty()) {
     return std::make_unique<ImageSet>(std::make_shared<PixelSource>(context.held, std::move(classes), o.path),
-                                      std::move(treatment));
+                                      treatment_of(o, context));
   }
   if (classes.empty()) classes = cifar_classes(kind, o.path);
   CifarImages images = read_cifar(kind, cifar_files(kind, o));
   require_classes(images.targets, std::ssize(classes), o.path);
   return std::make_unique<ImageSet>(
       std::make_shared<PixelSource>(std::move(images.pixels), std::move(images.targets), std::move(classes), o.path),
-      std::move(treatment));
+      treatment_of(o, context));
 }
 
-config::Value cifar_traits() { return {{"loss", "cross_entropy"}, {"held", true}, {"predicts_from", "path"}}; }
-
-const bool cifar10_registered = registry().add<CifarOptions>(
-    "cifar10", "CIFAR-10, binary version: images of 32 x 32 pixels, 10 classes",
-    [](const CifarOptions& o, const Context& context) { return make_cifar(cifar10_kind(), o, context); },
-    cifar_traits());
-
-const bool cifar100_registered = registry().add<CifarOptions>(
-    "cifar100", "CIFAR-100, binary version: images of 32 x 32 pixels, 100 classes",
-    [](const CifarOptions& o, const Context& context) { return make_cifar(cifar100_kind(), o, context); },
-    cifar_traits());
+const bool cifars_registered = [] {
+  for (const CifarKind& kind : kCifars) {
+    registry().add<CifarOptions>(
+        kind.name, kind.doc,
+        [&kind](const CifarOptions& o, const Context& context) { return make_cifar(kind, o, context); },
+        {{"loss", "cross_entropy"}, {"held", true}, {"predicts_from", "path"}});
+  }
+  return true;
+}();
 
 }  // namespace
 }  // namespace ddp::datasets

@@ -45,8 +45,7 @@ class Counting : public MapDataset {
 
 const bool counting_registered = registry().add<CountingOptions>(
     "counting", "ToyData of the HPC tutorial: sample i is the number i, features times; its class is i % classes",
-    [](const CountingOptions& o, const Context&) -> std::unique_ptr<Dataset> { return std::make_unique<Counting>(o); },
-    {{"loss", "cross_entropy"}});
+    config::made<Counting>, {{"loss", "cross_entropy"}});
 
 }  // namespace
 }  // namespace ddp::datasets

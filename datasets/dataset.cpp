@@ -1,6 +1,7 @@
 #include "datasets/dataset.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "base/error.h"
@@ -89,6 +90,12 @@ config::Value Histogram::to_json() const {
           {"greatest", some ? config::Value(greatest_) : config::Value()},
           {"bins", bins_},
           {"not_finite", not_finite_}};
+}
+
+std::string number_text(const at::Tensor& number) {
+  if (!number.is_floating_point()) return std::to_string(number.item<std::int64_t>());
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, number.item<float>()).ptr};
 }
 
 }  // namespace ddp::datasets

@@ -171,17 +171,12 @@ class MapDataset : public Dataset {
   virtual at::Tensor usable(const at::Tensor& samples) const { return samples; }
 };
 
-// An endless dataset whose batches depend only on the seed and the place in the run.
-class PlacedDataset : public Dataset {
- public:
-  // Returns `batch_size` samples, drawn with Draws of the context's seed and this place.
-  virtual Batch draw(std::int64_t batch_size, const MicroBatchPosition& place) const = 0;
-};
-
-// An endless dataset without order: each batch is drawn from the global generator.
+// An endless dataset.
 class DrawnDataset : public Dataset {
  public:
-  virtual Batch draw(std::int64_t batch_size) const = 0;
+  // Returns `batch_size` samples, drawn either with Draws of the context's seed and this place, so that a resumed run
+  // draws the same ones, or from the global generator. Called on the training thread, in the order of the places.
+  virtual Batch draw(std::int64_t batch_size, const MicroBatchPosition& place) const = 0;
 };
 
 using Registry = config::Registry<std::unique_ptr<Dataset>, const Context&>;

@@ -2,7 +2,10 @@
 
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <vector>
+
+#include <ATen/core/Tensor.h>
 
 #include "config/value.h"
 
@@ -27,5 +30,8 @@ class Histogram {
   std::int64_t not_finite_ = 0;
   std::vector<std::int64_t> bins_;
 };
+
+// Returns the shortest text that reads as this number: a float32, or an integer.
+std::string number_text(const at::Tensor& number);
 
 }  // namespace ddp::datasets

@@ -56,10 +56,9 @@ at::Tensor read_idx_labels(const std::string& file, const std::string& images, s
 
 std::unique_ptr<Dataset> make_idx(const IdxOptions& o, const Context& context) {
   std::vector<std::string> classes = classes_of_training(context);
-  ImageTreatment treatment = treatment_of(o, context);
   if (!context.held.empty()) {
     return std::make_unique<ImageSet>(std::make_shared<PixelSource>(context.held, std::move(classes), o.images),
-                                      std::move(treatment));
+                                      treatment_of(o, context));
   }
   at::Tensor images = read_idx_images(o.images);
   at::Tensor labels;
@@ -70,7 +69,7 @@ std::unique_ptr<Dataset> make_idx(const IdxOptions& o, const Context& context) {
   }
   return std::make_unique<ImageSet>(
       std::make_shared<PixelSource>(std::move(images), std::move(labels), std::move(classes), o.images),
-      std::move(treatment));
+      treatment_of(o, context));
 }
 
 const bool idx_registered =

@@ -31,6 +31,29 @@ struct ImageFolderOptions : ImageOptions {
   }
 };
 
+// Images with a file each.
+class FileSource final : public ImageSource {
+ public:
+  // The names are relative to the folder.
+  FileSource(fs::path folder, NameList names, at::Tensor targets, std::vector<std::string> classes)
+      : ImageSource(std::move(targets), std::move(classes)), folder_(std::move(folder)), names_(std::move(names)) {}
+
+  std::int64_t size() const override { return names_.size(); }
+  Image open(std::int64_t sample, OpenFile& memory) const override {
+    const std::string file = name(sample);
+    return read_image(file, file, memory);
+  }
+  std::string name(std::int64_t sample) const override { return (folder_ / names_[sample]).string(); }
+
+ private:
+  NamedTensors held_images() const override { return {{"names", names_.bytes()}, {"ends", names_.ends()}}; }
+
+  const fs::path folder_;
+  const NameList names_;
+};
+
+using SharedSource = std::shared_ptr<const FileSource>;
+
 // Returns the numbers of a folder's classes in the training data.
 std::vector<std::int64_t> numbers_of(const std::vector<std::string>& classes, const std::vector<std::string>& trained,
                                      const fs::path& folder) {
@@ -56,7 +79,7 @@ fs::path class_folder(const config::Value& path) {
                     "dataset.path is one folder, which contains one folder per class");
 }
 
-FileList listed_classes(const ImageFolderOptions& o, std::vector<std::string> classes) {
+SharedSource listed_classes(const ImageFolderOptions& o, std::vector<std::string> classes) {
   const fs::path folder = class_folder(o.path);
   FolderListing listing = list_folder(folder);
   if (!classes.empty()) {
@@ -65,14 +88,12 @@ FileList listed_classes(const ImageFolderOptions& o, std::vector<std::string> cl
   } else {
     classes = std::move(listing.classes);
   }
-  return {.folder = folder,
-          .names = NameList(listing.files),
-          .targets = at::tensor(listing.targets, at::kLong),
-          .classes = std::move(classes)};
+  return std::make_shared<FileSource>(folder, NameList(listing.files), at::tensor(listing.targets, at::kLong),
+                                      std::move(classes));
 }
 
 // Returns the images of a prediction: files, and the images of folders.
-FileList listed_images(const ImageFolderOptions& o, std::vector<std::string> classes) {
+SharedSource listed_images(const ImageFolderOptions& o, std::vector<std::string> classes) {
   std::vector<std::string> files;
   for (const fs::path& path : paths_of(o.path, "dataset.path")) {
     std::error_code none;
@@ -82,21 +103,21 @@ FileList listed_images(const ImageFolderOptions& o, std::vector<std::string> cla
     }
     for (const std::string& image : list_images(path)) files.push_back((path / image).string());
   }
-  return {.folder = "", .names = NameList(files), .targets = {}, .classes = std::move(classes)};
+  return std::make_shared<FileSource>("", NameList(files), at::Tensor(), std::move(classes));
+}
+
+SharedSource held_files(const ImageFolderOptions& o, const NamedTensors& held, std::vector<std::string> classes) {
+  return std::make_shared<FileSource>(class_folder(o.path),
+                                      NameList(tensor_named("names", held), tensor_named("ends", held)),
+                                      tensor_named("targets", held), std::move(classes));
 }
 
 std::unique_ptr<Dataset> make_image_folder(const ImageFolderOptions& o, const Context& context) {
   std::vector<std::string> classes = classes_of_training(context);
-  FileList list;
-  if (!context.held.empty()) {
-    list = held_files(context.held, class_folder(o.path), std::move(classes));
-  } else if (context.role == Role::prediction) {
-    list = listed_images(o, std::move(classes));
-  } else {
-    list = listed_classes(o, std::move(classes));
-  }
-  return std::make_unique<ImageSet>(std::make_shared<FileSource>(std::move(list)),
-                                    treatment_of(o, context, o.on_bad.skips()));
+  const SharedSource source = !context.held.empty()              ? held_files(o, context.held, std::move(classes))
+                              : context.role == Role::prediction ? listed_images(o, std::move(classes))
+                                                                 : listed_classes(o, std::move(classes));
+  return std::make_unique<ImageSet>(source, treatment_of(o, context, o.on_bad.skips()));
 }
 
 const bool image_folder_registered = registry().add<ImageFolderOptions>(

@@ -25,11 +25,9 @@ class Archives {
     const format::NpzFile& archive = archives_.at(file);
     if (!archive.is_deflated(name)) return archive.stored(name);
     const std::string key = std::to_string(file) + "/" + name;
-    for (const auto& [known, bytes] : inflated_) {
-      if (known == key) return archive.from_inflated(name, bytes);
-    }
-    inflated_.emplace_back(key, archive.inflated(name));
-    return archive.from_inflated(name, inflated_.back().second);
+    at::Tensor bytes = tensor_named(key, inflated_);
+    if (!bytes.defined()) bytes = inflated_.emplace_back(key, archive.inflated(name)).second;
+    return archive.from_inflated(name, bytes);
   }
 
   // The tensors to hold for the other ranks.

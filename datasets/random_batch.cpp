@@ -26,7 +26,7 @@ class RandomBatch : public DrawnDataset {
     if (o.keep > 0) kept_ = draw_samples(o.keep);
   }
 
-  Batch draw(std::int64_t batch_size) const override {
+  Batch draw(std::int64_t batch_size, const MicroBatchPosition&) const override {
     if (options_.keep == 0) return draw_samples(batch_size);
     if (batch_size <= options_.keep) return kept_.first(batch_size);
     throw usage_error(
@@ -47,10 +47,7 @@ class RandomBatch : public DrawnDataset {
 
 const bool random_batch_registered = registry().add<RandomBatchOptions>(
     "random_batch", "the DDP tutorial's random batches: each is randn(batch, inputs), randn(batch, targets)",
-    [](const RandomBatchOptions& o, const Context&) -> std::unique_ptr<Dataset> {
-      return std::make_unique<RandomBatch>(o);
-    },
-    {{"loss", "mse"}, {"needs", "steps"}});
+    config::made<RandomBatch>, {{"loss", "mse"}, {"needs", "steps"}});
 
 }  // namespace
 }  // namespace ddp::datasets

@@ -15,11 +15,10 @@ NamedTensors tensors_in(const std::filesystem::path& file) try {
 }
 
 format::Array tensor_array(const NamedTensors& tensors, const std::string& name, const std::string& file) {
+  const at::Tensor tensor = tensor_named(name, tensors);
+  if (tensor.defined()) return format::array_of(file + ": \"" + name + "\"", tensor);
   std::vector<std::string> known;
-  for (const auto& [other, tensor] : tensors) {
-    if (other == name) return format::array_of(file + ": \"" + name + "\"", tensor);
-    known.push_back(other);
-  }
+  for (const auto& [other, unwanted] : tensors) known.push_back(other);
   throw format::no_array(name, known, file);
 }
 

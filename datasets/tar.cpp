@@ -36,55 +36,42 @@ struct TarOptions : ImageOptions {
   }
 };
 
-// The samples of all shards, as columns. The columns are tensors, which ranks can share.
-struct ShardSamples {
-  NameList shards;
-  NameList names;     // of the images' members
-  at::Tensor places;  // int64 [n, 3]: number of the shard, offset of the image, size of the image
-  at::Tensor targets;
-  std::vector<std::string> classes;
-};
-
-// Reads the image of a sample at its place in a shard.
+// Images at their places in shards. The columns are tensors, which ranks can share.
 class ShardSource final : public ImageSource {
  public:
-  explicit ShardSource(ShardSamples samples) : s_(std::move(samples)) {}
+  // `names`: of the images' members. `places`: int64 [n, 3], the number of the shard, and the image's offset and size.
+  ShardSource(NameList shards, NameList names, at::Tensor places, at::Tensor targets, std::vector<std::string> classes)
+      : ImageSource(std::move(targets), std::move(classes)),
+        shards_(std::move(shards)),
+        names_(std::move(names)),
+        places_(std::move(places)) {}
 
-  std::int64_t size() const override { return s_.places.size(0); }
+  std::int64_t size() const override { return places_.size(0); }
   Image open(std::int64_t sample, OpenFile& memory) const override {
-    const auto* place = s_.places.const_data_ptr<std::int64_t>() + 3 * sample;
-    const std::string shown = name(sample);
-    memory.file.reset();
-    memory.bytes.resize(static_cast<std::size_t>(place[2]));
-    try {
-      const record::InputFile in{fs::path(s_.shards[place[0]])};
-      in.read(static_cast<std::uint64_t>(place[1]), memory.bytes.data(), memory.bytes.size());
-    } catch (const Error& error) {
-      throw usage_error(error.summary(), shown, error.remedy());
-    }
-    memory.file = format::open_image(memory.bytes, shown);
-    return Image(*memory.file);
+    const auto* place = places_.const_data_ptr<std::int64_t>() + 3 * sample;
+    return read_image(shards_[place[0]], name(sample), memory, static_cast<std::uint64_t>(place[1]),
+                      static_cast<std::size_t>(place[2]));
   }
   std::string name(std::int64_t sample) const override {
-    const auto* place = s_.places.const_data_ptr<std::int64_t>() + 3 * sample;
-    return std::string(s_.shards[place[0]]) + ", " + std::string(s_.names[sample]);
-  }
-  const at::Tensor& targets() const override { return s_.targets; }
-  const std::vector<std::string>& classes() const override { return s_.classes; }
-  bool in_memory() const override { return false; }
-  NamedTensors held() const override {
-    NamedTensors all{{"shards", s_.shards.bytes()},
-                     {"shard_ends", s_.shards.ends()},
-                     {"names", s_.names.bytes()},
-                     {"name_ends", s_.names.ends()},
-                     {"places", s_.places}};
-    if (s_.targets.defined()) all.emplace_back("targets", s_.targets);
-    return all;
+    const auto* place = places_.const_data_ptr<std::int64_t>() + 3 * sample;
+    return std::string(shards_[place[0]]) + ", " + std::string(names_[sample]);
   }
 
  private:
-  const ShardSamples s_;
+  NamedTensors held_images() const override {
+    return {{"shards", shards_.bytes()},
+            {"shard_ends", shards_.ends()},
+            {"names", names_.bytes()},
+            {"name_ends", names_.ends()},
+            {"places", places_}};
+  }
+
+  const NameList shards_;
+  const NameList names_;
+  const at::Tensor places_;
 };
+
+using SharedShards = std::shared_ptr<const ShardSource>;
 
 std::vector<std::string> field_names(const std::string& option, const char* key) {
   std::vector<std::string> names;
@@ -135,7 +122,7 @@ void add_shard(const TarOptions& o, const fs::path& shard, std::int64_t number, 
   }
 }
 
-ShardSamples listed_shards(const TarOptions& o, const Context& context) {
+SharedShards listed_shards(const TarOptions& o, const Context& context) {
   const std::vector<fs::path> shards = files_of(o.path, "dataset.path", {".tar"});
   const bool with_targets = context.role != Role::prediction;
   Columns columns;
@@ -148,30 +135,24 @@ ShardSamples listed_shards(const TarOptions& o, const Context& context) {
     throw usage_error("holds no image", files_in_words(shards),
                       "a sample consists of members such as 000017.jpg and 000017.cls, its class");
   }
-  ShardSamples samples{.shards = NameList(shard_names),
-                       .names = NameList(columns.names),
-                       .places = at::tensor(columns.places, at::kLong).view({-1, 3}),
-                       .targets = with_targets ? at::tensor(columns.targets, at::kLong) : at::Tensor(),
-                       .classes = classes_of_training(context)};
-  if (samples.classes.empty() && with_targets) {
-    samples.classes = numbered_classes(samples.targets.max().item<std::int64_t>() + 1);
-  }
-  if (with_targets) require_classes(samples.targets, std::ssize(samples.classes), files_in_words(shards));
-  return samples;
+  const at::Tensor targets = with_targets ? at::tensor(columns.targets, at::kLong) : at::Tensor();
+  std::vector<std::string> classes = classes_of_training(context);
+  if (classes.empty() && with_targets) classes = numbered_classes(targets.max().item<std::int64_t>() + 1);
+  if (with_targets) require_classes(targets, std::ssize(classes), files_in_words(shards));
+  return std::make_shared<ShardSource>(NameList(shard_names), NameList(columns.names),
+                                       at::tensor(columns.places, at::kLong).view({-1, 3}), targets,
+                                       std::move(classes));
 }
 
-ShardSamples held_shards(const Context& context) {
-  const NamedTensors& held = context.held;
-  return {.shards = NameList(held_tensor(held, "shards"), held_tensor(held, "shard_ends")),
-          .names = NameList(held_tensor(held, "names"), held_tensor(held, "name_ends")),
-          .places = held_tensor(held, "places"),
-          .targets = held_tensor(held, "targets"),
-          .classes = classes_of_training(context)};
+SharedShards held_shards(const Context& context) {
+  const auto held = [&](const char* name) { return tensor_named(name, context.held); };
+  return std::make_shared<ShardSource>(NameList(held("shards"), held("shard_ends")),
+                                       NameList(held("names"), held("name_ends")), held("places"), held("targets"),
+                                       classes_of_training(context));
 }
 
 std::unique_ptr<Dataset> make_tar(const TarOptions& o, const Context& context) {
-  ShardSamples samples = context.held.empty() ? listed_shards(o, context) : held_shards(context);
-  return std::make_unique<ImageSet>(std::make_shared<ShardSource>(std::move(samples)),
+  return std::make_unique<ImageSet>(context.held.empty() ? listed_shards(o, context) : held_shards(context),
                                     treatment_of(o, context, o.on_bad.skips()));
 }
 

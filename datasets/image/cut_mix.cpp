@@ -53,8 +53,7 @@ class CutMix : public Mix {
 };
 
 const bool cut_mix_registered =
-    mixes().add<CutMixOptions>("CutMix", "pastes a box of one image into another",
-                               [](const CutMixOptions& o) { return std::make_unique<CutMix>(o); });
+    mixes().add<CutMixOptions>("CutMix", "pastes a box of one image into another", config::made<CutMix>);
 
 }  // namespace
 }  // namespace ddp::datasets

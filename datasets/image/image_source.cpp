@@ -12,14 +12,30 @@
 namespace ddp::datasets {
 namespace {
 
-constexpr const char* kHeldNames = "names";
-constexpr const char* kHeldEnds = "ends";
-constexpr const char* kHeldClasses = "targets";
-
-constexpr const char* kHeldPixels = "pixels";
 constexpr const char* kHeldTargets = "targets";
+constexpr const char* kHeldPixels = "pixels";
 
 }  // namespace
+
+NamedTensors ImageSource::held() const {
+  NamedTensors all = held_images();
+  if (targets_.defined()) all.emplace_back(kHeldTargets, targets_);
+  return all;
+}
+
+Image read_image(const std::filesystem::path& file, const std::string& name, OpenFile& memory, std::uint64_t offset,
+                 std::optional<std::size_t> size) {
+  memory.file.reset();
+  try {
+    const record::InputFile in(file);
+    memory.bytes.resize(size.value_or(in.size()));
+    in.read(offset, memory.bytes.data(), memory.bytes.size());
+  } catch (const Error& error) {
+    throw usage_error(error.summary(), name, error.remedy());
+  }
+  memory.file = format::open_image(memory.bytes, name);
+  return Image(*memory.file);
+}
 
 NameList::NameList(const std::vector<std::string>& names) {
   std::int64_t size = 0;
@@ -34,8 +50,6 @@ NameList::NameList(const std::vector<std::string>& names) {
   }
 }
 
-NameList::NameList(at::Tensor bytes, at::Tensor ends) : bytes_(std::move(bytes)), ends_(std::move(ends)) {}
-
 std::string_view NameList::operator[](std::int64_t i) const {
   const auto* ends = ends_.const_data_ptr<std::int64_t>();
   const std::int64_t begin = i == 0 ? 0 : ends[i - 1];
@@ -43,40 +57,8 @@ std::string_view NameList::operator[](std::int64_t i) const {
           static_cast<std::size_t>(ends[i] - begin)};
 }
 
-FileList held_files(const NamedTensors& held, std::filesystem::path folder, std::vector<std::string> classes) {
-  return {.folder = std::move(folder),
-          .names = NameList(held_tensor(held, kHeldNames), held_tensor(held, kHeldEnds)),
-          .targets = held_tensor(held, kHeldClasses),
-          .classes = std::move(classes)};
-}
-
-Image FileSource::open(std::int64_t sample, OpenFile& memory) const {
-  const std::string file = name(sample);
-  memory.file.reset();
-  try {
-    const record::InputFile in(file);
-    memory.bytes.resize(in.size());
-    in.read(0, memory.bytes.data(), memory.bytes.size());
-  } catch (const Error& error) {
-    throw usage_error(error.summary(), file, error.remedy());
-  }
-  memory.file = format::open_image(memory.bytes, file);
-  return Image(*memory.file);
-}
-
-std::string FileSource::name(std::int64_t sample) const { return (list_.folder / list_.names[sample]).string(); }
-
-NamedTensors FileSource::held() const {
-  NamedTensors all{{kHeldNames, list_.names.bytes()}, {kHeldEnds, list_.names.ends()}};
-  if (list_.targets.defined()) all.emplace_back(kHeldClasses, list_.targets);
-  return all;
-}
-
-PixelSource::PixelSource(at::Tensor pixels, at::Tensor targets, std::vector<std::string> classes, std::string file)
-    : pixels_(std::move(pixels)), targets_(std::move(targets)), classes_(std::move(classes)), file_(std::move(file)) {}
-
 PixelSource::PixelSource(const NamedTensors& held, std::vector<std::string> classes, std::string file)
-    : PixelSource(held_tensor(held, kHeldPixels), held_tensor(held, kHeldTargets), std::move(classes),
+    : PixelSource(tensor_named(kHeldPixels, held), tensor_named(kHeldTargets, held), std::move(classes),
                   std::move(file)) {}
 
 Image PixelSource::open(std::int64_t sample, OpenFile&) const {
@@ -93,11 +75,7 @@ Image PixelSource::open(std::int64_t sample, OpenFile&) const {
 
 std::string PixelSource::name(std::int64_t sample) const { return file_ + ", image " + std::to_string(sample); }
 
-NamedTensors PixelSource::held() const {
-  NamedTensors all{{kHeldPixels, pixels_}};
-  if (targets_.defined()) all.emplace_back(kHeldTargets, targets_);
-  return all;
-}
+NamedTensors PixelSource::held_images() const { return {{kHeldPixels, pixels_}}; }
 
 std::vector<std::string> classes_of_training(const Context& context) {
   if (!context.preprocessing.is_object()) return {};

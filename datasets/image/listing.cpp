@@ -30,6 +30,17 @@ constexpr std::array<std::string_view, 9> kImageEndings{".jpg", ".jpeg", ".png",
 // The readable ones of these endings.
 constexpr const char* kEndingsInWords = ".jpg, .jpeg, .png or .webp";
 
+std::string in_lower_case(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+bool is_image_name(const std::string& name) {
+  const std::string lower = in_lower_case(name);
+  return std::any_of(kImageEndings.begin(), kImageEndings.end(),
+                     [&](std::string_view ending) { return lower.ends_with(ending); });
+}
+
 struct CloseFolder {
   void operator()(DIR* folder) const { closedir(folder); }
 };
@@ -188,9 +199,7 @@ std::optional<std::pair<std::string, std::string>> key_and_field(const std::stri
   const std::size_t dot = name.find('.', base);
   if (dot == std::string::npos || is_hidden(name)) return {};
   if (name.starts_with("__") && name.ends_with("__")) return {};
-  std::string field = name.substr(dot + 1);
-  for (char& c : field) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return std::pair{name.substr(0, dot), std::move(field)};
+  return std::pair{name.substr(0, dot), in_lower_case(name.substr(dot + 1))};
 }
 
 using Field = std::pair<std::string, const format::TarMember*>;
@@ -211,13 +220,6 @@ std::string joined_names(const std::vector<std::string>& names) {
 }
 
 }  // namespace
-
-bool is_image_name(const std::string& name) {
-  std::string lower = name;
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return std::any_of(kImageEndings.begin(), kImageEndings.end(),
-                     [&](std::string_view ending) { return lower.ends_with(ending); });
-}
 
 FolderListing list_folder(const fs::path& folder) {
   FolderListing listing;

@@ -26,9 +26,6 @@ FolderListing list_folder(const std::filesystem::path& folder);
 // (usage) if it finds none.
 std::vector<std::string> list_images(const std::filesystem::path& folder);
 
-// True if the name ends as list_folder requires.
-bool is_image_name(const std::string& name);
-
 // Returns the members of an archive, in their order. The folder "tar" of the cache folder keeps them, a file for each
 // path; a cached list is valid as long as the archive's size and modification time do not change. If an entry is
 // damaged or cannot be written, the archive's headers are read again. Throws what format::list_tar throws.

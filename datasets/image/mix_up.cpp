@@ -31,8 +31,7 @@ class MixUp : public Mix {
   const double alpha_;
 };
 
-const bool mix_up_registered = mixes().add<MixUpOptions>(
-    "MixUp", "a weighted sum of two images", [](const MixUpOptions& o) { return std::make_unique<MixUp>(o); });
+const bool mix_up_registered = mixes().add<MixUpOptions>("MixUp", "a weighted sum of two images", config::made<MixUp>);
 
 }  // namespace
 }  // namespace ddp::datasets

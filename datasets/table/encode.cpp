@@ -189,16 +189,15 @@ class TableEncoder {
     for (std::int64_t r = tile.begin; r < tile.end; ++r, out += stride) {
       *out = 0;
       if (is_left_out(tile.piece, r)) continue;
-      const double value = cells.is_missing(r) ? NAN : cells.numbers[r];
       if (cells.is_missing(r)) {
         mistake(tile.piece, r, e_.targets[i], kNoTarget);
-      } else if (!std::isfinite(value)) {
-        mistake(tile.piece, r, e_.targets[i], {.one = "is " + printed(value), .many = "are infinite"});
-      } else if (e_.kind == TargetKind::binary && value != 0 && value != 1) {
-        mistake(tile.piece, r, e_.targets[i], kNotBinary);
+        continue;
       }
+      const double value = cells.numbers[r];
       *out = static_cast<float>(e_.target_scales[i].apply(value));
-      if (std::isfinite(value) && !std::isfinite(*out)) {
+      if (e_.kind == TargetKind::binary && std::isfinite(value) && value != 0 && value != 1) {
+        mistake(tile.piece, r, e_.targets[i], kNotBinary);
+      } else if (!std::isfinite(*out)) {
         tell_infinite(tile.piece, r, e_.targets[i], value, e_.target_scales[i]);
       }
     }

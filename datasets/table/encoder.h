@@ -106,6 +106,20 @@ struct Encoded {
 // error.
 Encoded encode(const Encoder& encoder, const Table& table, bool with_targets);
 
+// Returns a mask of these rows (int64 [n]) for a table of `size` rows. Ignores rows that the table does not have.
+std::vector<bool> mask_of(const at::Tensor& rows, std::int64_t size);
+
+// Calls `take` with the column's cells and the row in its piece, for each masked row whose cell is there, in order.
+template <class Take>
+void each_cell(const Table& table, std::size_t column, const std::vector<bool>& mask, const Take& take) {
+  for (const Table::Piece& piece : table.pieces) {
+    const format::ColumnCells& cells = piece.chunk.columns[column];
+    for (std::int64_t r = 0; r < piece.chunk.rows; ++r) {
+      if (mask[static_cast<std::size_t>(piece.first_row + r)] && !cells.is_missing(r)) take(cells, r);
+    }
+  }
+}
+
 // Returns the number in `values` of each row's value in a text column: int64 [rows]; -1: missing or not in `values`.
 at::Tensor numbers_of(const Table& table, std::size_t column, const ValueNames& values);
 

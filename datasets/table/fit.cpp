@@ -20,11 +20,6 @@ bool holds(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-std::vector<std::string> texts_of(const config::Value& one_or_more) {
-  if (one_or_more.is_string()) return {one_or_more.get<std::string>()};
-  return one_or_more.get<std::vector<std::string>>();
-}
-
 // An option that names columns; `key` is the place of its first name if it is no list.
 struct Named {
   std::string key;
@@ -119,41 +114,18 @@ bool is_index(const std::string& name, bool is_first) {
 
 using format::ColumnCells;
 
-std::vector<bool> mask_of(const at::Tensor& rows, std::int64_t size) {
-  std::vector<bool> mask(static_cast<std::size_t>(size));
-  const std::int64_t* row = rows.const_data_ptr<std::int64_t>();
-  for (std::int64_t i = 0; i < rows.numel(); ++i) mask[static_cast<std::size_t>(row[i])] = true;
-  return mask;
-}
-
-// Calls `take` with the column's cells and the row in its piece, for each masked row, in order.
-template <class Take>
-void each_cell(const Table& table, std::size_t column, const std::vector<bool>& mask, const Take& take) {
-  for (const Table::Piece& piece : table.pieces) {
-    const ColumnCells& cells = piece.chunk.columns[column];
-    for (std::int64_t r = 0; r < piece.chunk.rows; ++r) {
-      if (mask[static_cast<std::size_t>(piece.first_row + r)]) take(cells, r);
-    }
-  }
-}
-
 ColumnFit fit_numbers(const Table& table, std::size_t column, const std::vector<bool>& mask) {
   ColumnFit fitted;
-  each_cell(table, column, mask, [&](const ColumnCells& cells, std::int64_t r) {
-    if (!cells.is_missing(r)) fitted.add(cells.numbers[r]);
-  });
+  each_cell(table, column, mask, [&](const ColumnCells& cells, std::int64_t r) { fitted.add(cells.numbers[r]); });
   fitted.end_first_pass();
-  each_cell(table, column, mask, [&](const ColumnCells& cells, std::int64_t r) {
-    if (!cells.is_missing(r)) fitted.add_deviation(cells.numbers[r]);
-  });
+  each_cell(table, column, mask,
+            [&](const ColumnCells& cells, std::int64_t r) { fitted.add_deviation(cells.numbers[r]); });
   return fitted;
 }
 
 ValueNames distinct(const Table& table, std::size_t column, const std::vector<bool>& mask, Equal equal) {
   ValueNames values;
-  each_cell(table, column, mask, [&](const ColumnCells& cells, std::int64_t r) {
-    if (!cells.is_missing(r)) values.add(cells.text_of(r));
-  });
+  each_cell(table, column, mask, [&](const ColumnCells& cells, std::int64_t r) { values.add(cells.text_of(r)); });
   return values.sorted(equal);
 }
 
@@ -188,8 +160,6 @@ void fit_targets(Encoder& e, const Table& table, const std::vector<bool>& mask, 
     e.target_scales[i] = fit_numbers(table, first + i, mask).scale(Scale::Kind::standard);
   }
 }
-
-using format::ColumnCells;
 
 constexpr std::int64_t kManyValues = 20;  // fewer may be the classes of a tiny table
 
@@ -236,8 +206,7 @@ Encoder choose_columns(const TableSection& o, const std::vector<format::ColumnIn
   Encoder e;
   e.missing = o.missing;
   e.kind = target_kind(loss);
-  e.targets = texts_of(o.target);
-  if (e.targets.empty()) throw usage_error("is empty", "dataset.target", "name the column to predict");
+  e.targets = one_or_more(o.target, "dataset.target");
   check_names(o, e.targets, columns, file);
   if (e.kind == TargetKind::classes && e.targets.size() != 1) {
     throw usage_error("the loss \"" + loss + "\" takes one column of classes, not " + std::to_string(e.targets.size()),
@@ -279,6 +248,15 @@ void fit(Encoder& e, const Table& table, const at::Tensor& rows, const TableSect
   });
   if (e.width() == 0) throw usage_error("have no value in the training rows: no input is left", "dataset.categories");
   fit_targets(e, table, mask, options);
+}
+
+std::vector<bool> mask_of(const at::Tensor& rows, std::int64_t size) {
+  std::vector<bool> mask(static_cast<std::size_t>(size));
+  const std::int64_t* row = rows.const_data_ptr<std::int64_t>();
+  for (std::int64_t i = 0; i < rows.numel(); ++i) {
+    if (row[i] < size) mask[static_cast<std::size_t>(row[i])] = true;
+  }
+  return mask;
 }
 
 ValueNames distinct_values(const Table& table, std::size_t column, const at::Tensor& rows) {

@@ -1,7 +1,6 @@
 #include "datasets/table/encoder.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string>
 #include <utility>
 
@@ -29,11 +28,6 @@ std::string shortened(std::string_view text) {
   std::size_t end = kLongestCell;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
   return std::string(text.substr(0, end)) + "…";
-}
-
-std::string shortest(float number) {
-  char text[32];
-  return {text, std::to_chars(text, text + sizeof text, number).ptr};
 }
 
 Value first_of(const std::vector<std::string>& names, std::size_t most) {
@@ -89,9 +83,7 @@ Value numbers_after(const MapDataset& encoded, std::int64_t rows) {
     Value row = Value::array();
     for (const at::Tensor& part : {inputs, targets}) {
       for (std::int64_t c = 0; c < part.size(1) && row.size() < kColumnsShown; ++c) {
-        const auto number = part[r][c];
-        row.push_back(number.is_floating_point() ? shortest(number.item<float>())
-                                                 : std::to_string(number.item<std::int64_t>()));
+        row.push_back(number_text(part[r][c]));
       }
     }
     after.push_back(std::move(row));
@@ -116,69 +108,36 @@ Value first_rows(const Encoder& e, const std::vector<std::filesystem::path>& fil
   return rows;
 }
 
-// A column of a table in memory, and the training rows.
-class ColumnView {
- public:
-  ColumnView(const Table& table, std::size_t column, const std::vector<bool>& trains)
-      : table_(table), column_(column), trains_(trains) {}
+Value histogram_of(const Table& table, std::size_t column, const std::vector<bool>& trains) {
+  Histogram histogram;
+  each_cell(table, column, trains, [&](const auto& cells, std::int64_t r) { histogram.widen(cells.numbers[r]); });
+  each_cell(table, column, trains, [&](const auto& cells, std::int64_t r) { histogram.add(cells.numbers[r]); });
+  return histogram.to_json();
+}
 
-  Value numbers() const {
-    Histogram histogram;
-    each_training_cell([&](const auto& cells, std::int64_t r) { histogram.widen(cells.numbers[r]); });
-    each_training_cell([&](const auto& cells, std::int64_t r) { histogram.add(cells.numbers[r]); });
-    return histogram.to_json();
+// Returns the most frequent values. Equally frequent values keep the order of `names`.
+Value frequent_names(const Table& table, std::size_t column, const std::vector<bool>& trains, const ValueNames& names) {
+  std::vector<std::pair<std::int64_t, std::size_t>> counts;
+  for (std::size_t i = 0; i < names.names().size(); ++i) counts.emplace_back(0, i);
+  each_cell(table, column, trains, [&](const auto& cells, std::int64_t r) {
+    const std::int64_t value = names.find(cells.text_of(r));
+    if (value >= 0) --counts[static_cast<std::size_t>(value)].first;
+  });
+  std::sort(counts.begin(), counts.end());
+  Value values = Value::array();
+  for (std::size_t i = 0; i < std::min(kValuesDrawn, counts.size()); ++i) {
+    values.push_back({{"value", shortened(names.names()[counts[i].second])}, {"count", -counts[i].first}});
   }
+  return {{"values", std::move(values)}, {"value_count", counts.size()}};
+}
 
-  // Returns the most frequent values. Equally frequent values keep the order of `names`.
-  Value names(const ValueNames& names) const {
-    std::vector<std::pair<std::int64_t, std::size_t>> counts;
-    for (std::size_t i = 0; i < names.names().size(); ++i) counts.emplace_back(0, i);
-    each_training_cell([&](const auto& cells, std::int64_t r) {
-      const std::int64_t value = names.find(cells.text_of(r));
-      if (value >= 0) --counts[static_cast<std::size_t>(value)].first;
-    });
-    std::sort(counts.begin(), counts.end());
-    Value values = Value::array();
-    for (std::size_t i = 0; i < std::min(kValuesDrawn, counts.size()); ++i) {
-      values.push_back({{"value", shortened(names.names()[counts[i].second])}, {"count", -counts[i].first}});
-    }
-    return {{"values", std::move(values)}, {"value_count", counts.size()}};
+std::int64_t count_missing(const Table& table, std::size_t column) {
+  std::int64_t missing = 0;
+  for (const Table::Piece& piece : table.pieces) {
+    const format::ColumnCells& cells = piece.chunk.columns[column];
+    for (std::int64_t r = 0; cells.valid != nullptr && r < piece.chunk.rows; ++r) missing += cells.is_missing(r);
   }
-
-  std::int64_t missing() const {
-    std::int64_t missing = 0;
-    for (const Table::Piece& piece : table_.pieces) {
-      const format::ColumnCells& cells = piece.chunk.columns[column_];
-      for (std::int64_t r = 0; cells.valid != nullptr && r < piece.chunk.rows; ++r) missing += cells.is_missing(r);
-    }
-    return missing;
-  }
-
- private:
-  template <class Take>
-  void each_training_cell(const Take& take) const {
-    for (const Table::Piece& piece : table_.pieces) {
-      const format::ColumnCells& cells = piece.chunk.columns[column_];
-      for (std::int64_t r = 0; r < piece.chunk.rows; ++r) {
-        if (trains_[static_cast<std::size_t>(piece.first_row + r)] && !cells.is_missing(r)) take(cells, r);
-      }
-    }
-  }
-
-  const Table& table_;
-  const std::size_t column_;
-  const std::vector<bool>& trains_;
-};
-
-// Returns a mask of the training rows. Ignores rows that the table does not have, in case it changed since the
-// encoding.
-std::vector<bool> training_rows(const at::Tensor& training, std::int64_t rows) {
-  std::vector<bool> trains(static_cast<std::size_t>(rows));
-  const std::int64_t* row = training.const_data_ptr<std::int64_t>();
-  for (std::int64_t i = 0; i < training.numel(); ++i) {
-    if (row[i] < rows) trains[static_cast<std::size_t>(row[i])] = true;
-  }
-  return trains;
+  return missing;
 }
 
 Value histograms(const Encoder& e, const std::vector<std::filesystem::path>& files, const format::TableOptions& how,
@@ -186,13 +145,14 @@ Value histograms(const Encoder& e, const std::vector<std::filesystem::path>& fil
   std::vector<format::WantedColumn> wanted = e.wanted(/*with_targets=*/true);
   wanted.resize(std::min(wanted.size(), kHistograms));
   const Table table = read_table(files, how, wanted);
-  const std::vector<bool> trains = training_rows(training, table.rows);
+  // The table may have changed since the encoding: then some rows may be missing.
+  const std::vector<bool> trains = mask_of(training, table.rows);
   Value all = Value::array();
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    const ColumnView column(table, i, trains);
-    const bool named = wanted[i].type == format::CellType::text;
-    Value one = named ? column.names(i < e.features.size() ? e.features[i].values : e.classes) : column.numbers();
-    one.update({{"name", shortened(wanted[i].name)}, {"missing", column.missing()}});
+    const ValueNames& names = i < e.features.size() ? e.features[i].values : e.classes;
+    Value one = wanted[i].type == format::CellType::text ? frequent_names(table, i, trains, names)
+                                                         : histogram_of(table, i, trains);
+    one.update({{"name", shortened(wanted[i].name)}, {"missing", count_missing(table, i)}});
     all.push_back(std::move(one));
   }
   return all;

@@ -42,6 +42,18 @@ void with_numbers(const at::Tensor& piece, Function function) {
   }
 }
 
+Tokens part_of_role(const Tokens& all, const Context& context) {
+  const std::int64_t count = all.size();
+  const auto place = [&](double share) { return static_cast<std::int64_t>(static_cast<double>(count) * share); };
+  const double v = context.validation_share;
+  const double t = context.test_share;
+  const std::int64_t trained = place(1 - v - t);
+  const std::int64_t validated = place(1 - t);
+  if (context.role == Role::train) return all.part(0, trained);
+  if (context.role == Role::validation) return v == 0 ? all : all.part(trained, validated - trained);
+  return t == 0 ? all : all.part(validated, count - validated);
+}
+
 constexpr const char* kBlocks = "blocks";
 constexpr const char* kRandom = "random";
 constexpr const char* kHeldTokens = "tokens";
@@ -66,6 +78,93 @@ Error too_short(const TokenData& data, std::int64_t part, std::int64_t block_siz
                      data.name, "use " + remedy + (remedy.empty() ? "more text: dataset.path" : "or more text"));
 }
 
+using config::Value;
+
+constexpr std::int64_t kBlocksShown = 4;
+constexpr std::int64_t kTokensShown = 400;  // of a block
+constexpr std::int64_t kTokensCounted = 10'000'000;
+constexpr std::int64_t kCountedAtOnce = 1 << 16;
+constexpr std::size_t kFrequent = 20;
+
+// The texts of single tokens. A token that is only a part of a character becomes its bytes: "E2 80".
+class TokenTexts {
+ public:
+  explicit TokenTexts(const Value& tokenizer) {
+    if (tokenizer.is_object()) tokenizer_ = tokenize::tokenizer_from_json(tokenizer).tokenizer;
+  }
+
+  Value of(std::int64_t id) const {
+    if (!tokenizer_) return {};
+    const std::string text = tokenizer_->decode({&id, 1});
+    try {
+      tokenize::require_utf8({.bytes = text, .sources = {}});
+      return text;
+    } catch (const Error&) {
+      return in_hexadecimal(text);
+    }
+  }
+
+ private:
+  static std::string in_hexadecimal(const std::string& bytes) {
+    std::string text;
+    for (const char byte : bytes) {
+      char digits[4];
+      std::snprintf(digits, sizeof digits, text.empty() ? "%02X" : " %02X", static_cast<unsigned char>(byte));
+      text += digits;
+    }
+    return text;
+  }
+
+  std::shared_ptr<const tokenize::Tokenizer> tokenizer_;
+};
+
+Value blocks_of(const at::Tensor& inputs, const TokenTexts& texts) {
+  Value blocks = Value::array();
+  const std::int64_t length = std::min(kTokensShown, inputs.size(1));
+  for (std::int64_t i = 0; i < std::min(kBlocksShown, inputs.size(0)); ++i) {
+    const auto* ids = inputs.const_data_ptr<std::int64_t>() + i * inputs.size(1);
+    Value block = Value::array();
+    for (std::int64_t k = 0; k < length; ++k) block.push_back({{"id", ids[k]}, {"text", texts.of(ids[k])}});
+    blocks.push_back(std::move(block));
+  }
+  return blocks;
+}
+
+Value most_frequent(const Tokens& tokens, std::int64_t counted, const TokenTexts& texts) {
+  std::unordered_map<std::int64_t, std::int64_t> counts;
+  std::vector<std::int64_t> some(static_cast<std::size_t>(kCountedAtOnce));
+  for (std::int64_t begin = 0; begin < counted; begin += kCountedAtOnce) {
+    const std::int64_t size = std::min(kCountedAtOnce, counted - begin);
+    tokens.copy(begin, size, some.data());
+    for (std::int64_t k = 0; k < size; ++k) ++counts[some[static_cast<std::size_t>(k)]];
+  }
+  std::vector<std::pair<std::int64_t, std::int64_t>> order;  // (negative count, id): the lowest id of a count is first
+  for (const auto& [id, count] : counts) order.emplace_back(-count, id);
+  const std::size_t shown = std::min(kFrequent, order.size());
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shown), order.end());
+  Value frequent = Value::array();
+  for (std::size_t i = 0; i < shown; ++i) {
+    const auto [count, id] = order[i];
+    frequent.push_back({{"id", id}, {"text", texts.of(id)}, {"count", -count}});
+  }
+  return frequent;
+}
+
+// Describes tokens for Dataset::preview:
+//   "blocks": the first tokens of the first samples, a list of {"id", "text"} each; "text" is null without a tokenizer
+//   "block_left_out": the number of tokens of a block that are not shown
+//   "frequent": the 20 most frequent tokens, {"id", "text", "count"}; "counted": the number of counted tokens
+// `tokens`: the training part, of which at most ten million tokens are counted; `inputs`: int64 [samples, block_size];
+// `tokenizer`: the tokenizer in preprocessing.json, or null.
+Value preview_text(const Tokens& tokens, const at::Tensor& inputs, const Value& tokenizer) {
+  const TokenTexts texts(tokenizer);
+  const std::int64_t counted = std::min(kTokensCounted, tokens.size());
+  return {{"blocks", blocks_of(inputs, texts)},
+          {"block_left_out", inputs.size(1) - std::min(kTokensShown, inputs.size(1))},
+          {"frequent", most_frequent(tokens, counted, texts)},
+          {"counted", counted}};
+}
+
 // A dataset whose tokens other roles can share.
 class TokenReader {
  public:
@@ -73,7 +172,7 @@ class TokenReader {
   virtual const TokenData& read() const = 0;
 };
 
-// The common part of both kinds of sampling. Base: MapDataset or PlacedDataset.
+// The common part of both kinds of sampling. Base: MapDataset or DrawnDataset.
 template <class Base>
 class OfTokens : public Base, public TokenReader {
  public:
@@ -147,7 +246,7 @@ class TokenBlocks final : public OfTokens<MapDataset> {
   }
 };
 
-class TokenOffsets final : public OfTokens<PlacedDataset> {
+class TokenOffsets final : public OfTokens<DrawnDataset> {
  public:
   TokenOffsets(TokenData data, Tokens part, std::int64_t block_size, std::uint64_t seed)
       : OfTokens(std::move(data), std::move(part), block_size), seed_(seed) {}
@@ -162,78 +261,6 @@ class TokenOffsets final : public OfTokens<PlacedDataset> {
  private:
   const std::uint64_t seed_;
 };
-
-using config::Value;
-
-constexpr std::int64_t kBlocksShown = 4;
-constexpr std::int64_t kTokensShown = 400;  // of a block
-constexpr std::int64_t kTokensCounted = 10'000'000;
-constexpr std::int64_t kCountedAtOnce = 1 << 16;
-constexpr std::size_t kFrequent = 20;
-
-// The texts of single tokens. A token that is only a part of a character becomes its bytes: "E2 80".
-class TokenTexts {
- public:
-  explicit TokenTexts(const Value& tokenizer) {
-    if (tokenizer.is_object()) tokenizer_ = tokenize::tokenizer_from_json(tokenizer).tokenizer;
-  }
-
-  Value of(std::int64_t id) const {
-    if (!tokenizer_) return {};
-    const std::string text = tokenizer_->decode({&id, 1});
-    try {
-      tokenize::require_utf8({.bytes = text, .sources = {}});
-      return text;
-    } catch (const Error&) {
-      return in_hexadecimal(text);
-    }
-  }
-
- private:
-  static std::string in_hexadecimal(const std::string& bytes) {
-    std::string text;
-    for (const char byte : bytes) {
-      char digits[4];
-      std::snprintf(digits, sizeof digits, text.empty() ? "%02X" : " %02X", static_cast<unsigned char>(byte));
-      text += digits;
-    }
-    return text;
-  }
-
-  std::shared_ptr<const tokenize::Tokenizer> tokenizer_;
-};
-
-Value blocks_of(const at::Tensor& inputs, const TokenTexts& texts) {
-  Value blocks = Value::array();
-  const std::int64_t length = std::min(kTokensShown, inputs.size(1));
-  for (std::int64_t i = 0; i < std::min(kBlocksShown, inputs.size(0)); ++i) {
-    const auto* ids = inputs.const_data_ptr<std::int64_t>() + i * inputs.size(1);
-    Value block = Value::array();
-    for (std::int64_t k = 0; k < length; ++k) block.push_back({{"id", ids[k]}, {"text", texts.of(ids[k])}});
-    blocks.push_back(std::move(block));
-  }
-  return blocks;
-}
-
-Value most_frequent(const Tokens& tokens, std::int64_t counted, const TokenTexts& texts) {
-  std::unordered_map<std::int64_t, std::int64_t> counts;
-  std::vector<std::int64_t> some(static_cast<std::size_t>(kCountedAtOnce));
-  for (std::int64_t begin = 0; begin < counted; begin += kCountedAtOnce) {
-    const std::int64_t size = std::min(kCountedAtOnce, counted - begin);
-    tokens.copy(begin, size, some.data());
-    for (std::int64_t k = 0; k < size; ++k) ++counts[some[static_cast<std::size_t>(k)]];
-  }
-  std::vector<std::pair<std::int64_t, std::int64_t>> order;  // (negative count, id): the lowest id of a count is first
-  for (const auto& [id, count] : counts) order.emplace_back(-count, id);
-  const std::size_t shown = std::min(kFrequent, order.size());
-  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shown), order.end());
-  Value frequent = Value::array();
-  for (std::size_t i = 0; i < shown; ++i) {
-    const auto [count, id] = order[i];
-    frequent.push_back({{"id", id}, {"text", texts.of(id)}, {"count", -count}});
-  }
-  return frequent;
-}
 
 }  // namespace
 
@@ -314,41 +341,13 @@ const TokenData* tokens_of_training(const Context& context) {
   return reader == nullptr ? nullptr : &reader->read();
 }
 
-TokenRange range_of_role(std::int64_t count, const Context& context) {
-  const auto place = [&](double share) { return static_cast<std::int64_t>(static_cast<double>(count) * share); };
-  const double v = context.validation_share;
-  const double t = context.test_share;
-  const std::int64_t trained = place(1 - v - t);
-  const std::int64_t validated = place(1 - t);
-  if (context.role == Role::train) return {.begin = 0, .count = trained};
-  const bool own = (context.role == Role::validation ? v : t) == 0;
-  if (own) return {.begin = 0, .count = count};
-  if (context.role == Role::validation) return {.begin = trained, .count = validated - trained};
-  return {.begin = validated, .count = count - validated};
-}
-
-std::unique_ptr<Dataset> make_samples(TokenData data, Tokens part, const BlockOptions& options,
-                                      const Context& context) {
+std::unique_ptr<Dataset> make_samples(TokenData data, const BlockOptions& options, const Context& context) {
+  Tokens part = context.held.empty() ? part_of_role(data.tokens, context) : data.tokens;
   if (part.size() <= options.block_size) throw too_short(data, part.size(), options.block_size, context.role);
   if (options.sampling == kRandom && context.role == Role::train) {
     return std::make_unique<TokenOffsets>(std::move(data), std::move(part), options.block_size, context.seed);
   }
   return std::make_unique<TokenBlocks>(std::move(data), std::move(part), options.block_size);
-}
-
-std::unique_ptr<Dataset> make_samples_of_role(TokenData data, const BlockOptions& options, const Context& context) {
-  const TokenRange range = range_of_role(data.tokens.size(), context);
-  Tokens part = data.tokens.part(range.begin, range.count);
-  return make_samples(std::move(data), std::move(part), options, context);
-}
-
-Value preview_text(const Tokens& tokens, const at::Tensor& inputs, const Value& tokenizer) {
-  const TokenTexts texts(tokenizer);
-  const std::int64_t counted = std::min(kTokensCounted, tokens.size());
-  return {{"blocks", blocks_of(inputs, texts)},
-          {"block_left_out", inputs.size(1) - std::min(kTokensShown, inputs.size(1))},
-          {"frequent", most_frequent(tokens, counted, texts)},
-          {"counted", counted}};
 }
 
 }  // namespace ddp::datasets

@@ -60,29 +60,14 @@ struct TokenData {
 // dataset reads its files.
 const TokenData* tokens_of_training(const Context& context);
 
-// The part of `count` tokens for a role. With shares v and t for validation and test, the training part of n tokens
-// ends at int(n * (1 - v - t)), the validation part at int(n * (1 - t)), and the rest is the test part, computed in
-// double as in Python. A validation or test without a share has data of its own, and uses all of them.
-struct TokenRange {
-  std::int64_t begin = 0;
-  std::int64_t count = 0;
-};
-TokenRange range_of_role(std::int64_t count, const Context& context);
-
-// Makes a dataset of this part of the tokens: inputs int64 [block_size], targets one token later. "blocks": sample i
-// begins at token i * block_size, and the dataset has floor((n - 1) / block_size) samples. "random", for training: each
-// sample begins anywhere in [0, n - block_size), as in nanoGPT's get_batch, drawn by Draws of seed, place and sample.
-// Throws ddp::Error (usage) if the part has too few tokens for one sample.
-std::unique_ptr<Dataset> make_samples(TokenData data, Tokens part, const BlockOptions& options, const Context& context);
-// Makes a dataset of the part that belongs to the context's role.
-std::unique_ptr<Dataset> make_samples_of_role(TokenData data, const BlockOptions& options, const Context& context);
-
-// Describes tokens for Dataset::preview:
-//   "blocks": the first tokens of the first samples, a list of {"id", "text"} each; "text" is null without a tokenizer
-//   "block_left_out": the number of tokens of a block that are not shown
-//   "frequent": the 20 most frequent tokens, {"id", "text", "count"}; "counted": the number of counted tokens
-// `tokens`: the training part, of which at most ten million tokens are counted; `inputs`: int64 [samples, block_size];
-// `tokenizer`: the tokenizer in preprocessing.json, or null.
-config::Value preview_text(const Tokens& tokens, const at::Tensor& inputs, const config::Value& tokenizer);
+// Makes a dataset of the part of the tokens that belongs to the context's role; all of them if the context holds them,
+// because only the part is held. With shares v and t for validation and test, the training part of n tokens ends at
+// int(n * (1 - v - t)), the validation part at int(n * (1 - t)), and the rest is the test part, computed in double as
+// in Python. A validation or test without a share has data of its own, and uses all of them. Inputs are int64
+// [block_size], targets one token later. "blocks": sample i begins at token i * block_size, and the dataset has
+// floor((n - 1) / block_size) samples. "random", for training: each sample begins anywhere in [0, n - block_size), as
+// in nanoGPT's get_batch, drawn by Draws of seed, place and sample. Throws ddp::Error (usage) if the part has too few
+// tokens for one sample.
+std::unique_ptr<Dataset> make_samples(TokenData data, const BlockOptions& options, const Context& context);
 
 }  // namespace ddp::datasets

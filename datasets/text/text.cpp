@@ -115,13 +115,9 @@ TokenData held_text(const TextOptions& o, const Context& context) {
 }
 
 std::unique_ptr<Dataset> make_text(const TextOptions& o, const Context& context) {
-  if (!context.held.empty()) {
-    TokenData held = held_text(o, context);
-    Tokens part = held.tokens;
-    return make_samples(std::move(held), std::move(part), o, context);
-  }
+  if (!context.held.empty()) return make_samples(held_text(o, context), o, context);
   const TokenData* read = tokens_of_training(context);
-  return make_samples_of_role(read != nullptr ? *read : read_text(o, context), o, context);
+  return make_samples(read != nullptr ? *read : read_text(o, context), o, context);
 }
 
 config::Value text_traits() {

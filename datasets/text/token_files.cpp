@@ -136,7 +136,7 @@ at::Tensor map_tokens(const std::filesystem::path& path, const std::string& dtyp
 }
 
 std::unique_ptr<Dataset> map_files(const TokensOptions& o, const Context& context) {
-  if (const TokenData* read = tokens_of_training(context)) return make_samples_of_role(*read, o, context);
+  if (const TokenData* read = tokens_of_training(context)) return make_samples(*read, o, context);
   const auto files = files_of(o.path, "dataset.path", {".bin"});
   std::vector<at::Tensor> pieces;
   for (const auto& path : files) try {
@@ -146,12 +146,12 @@ std::unique_ptr<Dataset> map_files(const TokensOptions& o, const Context& contex
     }
   const Tokens all(std::move(pieces));
   // The vocabulary of all tokens, so that every part has the same one.
-  return make_samples_of_role({.tokens = all,
-                               .vocab_size = [all] { return all.greatest() + 1; },
-                               .name = files_in_words(files),
-                               .preprocessing = nullptr,
-                               .holds = false},
-                              o, context);
+  return make_samples({.tokens = all,
+                       .vocab_size = [all] { return all.greatest() + 1; },
+                       .name = files_in_words(files),
+                       .preprocessing = nullptr,
+                       .holds = false},
+                      o, context);
 }
 
 const bool tokens_registered = registry().add<TokensOptions>(

@@ -101,6 +101,18 @@ void check_bounds(const std::vector<double>& bounds, const std::string& name) {
   throw usage_error("must be [least, greatest], not " + config::Value(bounds).dump(), name);
 }
 
+std::vector<double> range_around(double center, const config::Value& value, const std::string& name) {
+  if (value.is_number()) {
+    const auto reach = value.get<double>();
+    if (reach < 0) throw usage_error("must not be negative if it is one number", name);
+    return {center - reach, center + reach};
+  }
+  auto bounds = value.get<std::vector<double>>();
+  if (bounds.size() != 2) throw usage_error("must be a number or [least, greatest], not " + value.dump(), name);
+  check_bounds(bounds, name);
+  return bounds;
+}
+
 double draw_ratio(const std::vector<double>& bounds, Draws& draws) {
   return std::exp(draw_between(std::log(bounds[0]), std::log(bounds[1]), draws));
 }

@@ -38,6 +38,10 @@ config::Option ratio_option(const std::string& doc);
 // Throws ddp::Error (usage) if the second bound is below the first.
 void check_bounds(const std::vector<double>& bounds, const std::string& name);
 
+// Reads a range as v2 does: x for `center` - x to `center` + x, or [least, greatest]. Throws ddp::Error (usage) if x is
+// negative or a list has another form.
+std::vector<double> range_around(double center, const config::Value& value, const std::string& name);
+
 // Returns a number in [low, high), or `low` if both are equal.
 inline double draw_between(double low, double high, Draws& draws) { return low + (high - low) * draws.uniform(); }
 // Returns a ratio whose logarithm is uniform.

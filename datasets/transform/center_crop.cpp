@@ -33,8 +33,7 @@ class CenterCrop : public PixelTransform {
 };
 
 const bool center_crop_registered =
-    transforms().add<CenterCropOptions>("CenterCrop", "the middle of the image",
-                                        [](const CenterCropOptions& o) { return std::make_unique<CenterCrop>(o); });
+    transforms().add<CenterCropOptions>("CenterCrop", "the middle of the image", config::made<CenterCrop>);
 
 }  // namespace
 }  // namespace ddp::datasets

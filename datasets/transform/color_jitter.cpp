@@ -4,7 +4,6 @@
 #include <numeric>
 #include <optional>
 
-#include "base/error.h"
 #include "datasets/transform/arguments.h"
 #include "datasets/transform/functional.h"
 #include "datasets/transform/transform.h"
@@ -37,38 +36,21 @@ struct ColorJitterOptions {
   }
 };
 
-struct JitterBounds {
-  double least = 0;
-  double greatest = 0;
-};
-
-// Returns the bounds of a factor as v2 reads them: a number is the distance from `center`. Nothing: the factor changes
-// no image.
-std::optional<JitterBounds> jitter_bounds(const config::Value& value, const std::string& name, double center) {
-  if (value.is_null()) return std::nullopt;
-  JitterBounds bounds;
-  if (value.is_number()) {
-    const auto reach = value.get<double>();
-    if (reach < 0) throw usage_error("must not be negative if it is one number", name);
-    bounds = {.least = center - reach, .greatest = center + reach};
-    if (center > 0) bounds.least = std::max(bounds.least, 0.0);
-  } else {
-    const auto list = value.get<std::vector<double>>();
-    if (list.size() != 2) throw usage_error("must be a number or [least, greatest], not " + value.dump(), name);
-    check_bounds(list, name);
-    bounds = {.least = list[0], .greatest = list[1]};
-  }
-  if (bounds.least == center && bounds.greatest == center) return std::nullopt;
-  return bounds;
+// Returns the range of a factor around `center`, which is not negative around 1; empty: the factor changes no image.
+std::vector<double> jitter_range(const config::Value& value, const std::string& name, double center) {
+  if (value.is_null()) return {};
+  std::vector<double> range = range_around(center, value, name);
+  if (value.is_number() && center > 0) range[0] = std::max(range[0], 0.0);
+  return range == std::vector{center, center} ? std::vector<double>() : range;
 }
 
 class ColorJitter : public PixelTransform {
  public:
   explicit ColorJitter(const ColorJitterOptions& o)
-      : changes_{{{"brightness_factor", jitter_bounds(o.brightness, "brightness", 1), adjust_brightness},
-                  {"contrast_factor", jitter_bounds(o.contrast, "contrast", 1), adjust_contrast},
-                  {"saturation_factor", jitter_bounds(o.saturation, "saturation", 1), adjust_saturation},
-                  {"hue_factor", jitter_bounds(o.hue, "hue", 0), adjust_hue}}} {}
+      : changes_{{{"brightness_factor", jitter_range(o.brightness, "brightness", 1), adjust_brightness},
+                  {"contrast_factor", jitter_range(o.contrast, "contrast", 1), adjust_contrast},
+                  {"saturation_factor", jitter_range(o.saturation, "saturation", 1), adjust_saturation},
+                  {"hue_factor", jitter_range(o.hue, "hue", 0), adjust_hue}}} {}
 
   std::optional<config::Value> for_evaluation() const override { return config::Value::array(); }
 
@@ -79,7 +61,8 @@ class ColorJitter : public PixelTransform {
     draw_log("fn_idx", order);
     std::array<std::optional<double>, 4> factors;
     for (std::size_t i = 0; i < changes_.size(); ++i) {
-      if (const auto& bounds = changes_[i].bounds) factors[i] = draw_between(bounds->least, bounds->greatest, draws);
+      const std::vector<double>& range = changes_[i].range;
+      if (!range.empty()) factors[i] = draw_between(range[0], range[1], draws);
       draw_log(changes_[i].name, factors[i] ? config::Value(*factors[i]) : config::Value());
     }
     for (const std::size_t i : order) {
@@ -91,7 +74,7 @@ class ColorJitter : public PixelTransform {
   // A property that a factor changes.
   struct Change {
     const char* name;
-    std::optional<JitterBounds> bounds;
+    std::vector<double> range;  // of the factor; empty: it changes no image
     at::Tensor (*adjust)(const at::Tensor& pixels, double factor);
   };
 
@@ -100,7 +83,7 @@ class ColorJitter : public PixelTransform {
 
 const bool color_jitter_registered = transforms().add<ColorJitterOptions>(
     "ColorJitter", "changes brightness, contrast, saturation and hue, in random order; left out in evaluation",
-    [](const ColorJitterOptions& o) { return std::make_unique<ColorJitter>(o); });
+    config::made<ColorJitter>);
 
 }  // namespace
 }  // namespace ddp::datasets

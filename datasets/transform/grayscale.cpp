@@ -27,9 +27,8 @@ class Grayscale : public PixelTransform {
   const std::int64_t channels_;
 };
 
-const bool grayscale_registered =
-    transforms().add<GrayscaleOptions>("Grayscale", "gray as one channel or three equal channels",
-                                       [](const GrayscaleOptions& o) { return std::make_unique<Grayscale>(o); });
+const bool grayscale_registered = transforms().add<GrayscaleOptions>(
+    "Grayscale", "gray as one channel or three equal channels", config::made<Grayscale>);
 
 }  // namespace
 }  // namespace ddp::datasets

@@ -54,8 +54,7 @@ class Normalize : public FloatTransform {
 };
 
 const bool normalize_registered = transforms().add<NormalizeOptions>(
-    "Normalize", "(image - mean) / std of each channel; the image is float32 from here on",
-    [](const NormalizeOptions& o) { return std::make_unique<Normalize>(o); });
+    "Normalize", "(image - mean) / std of each channel; the image is float32 from here on", config::made<Normalize>);
 
 }  // namespace
 }  // namespace ddp::datasets

@@ -29,8 +29,7 @@ class Pad : public PixelTransform {
   const std::string mode_;
 };
 
-const bool pad_registered =
-    transforms().add<PadOptions>("Pad", "adds a border", [](const PadOptions& o) { return std::make_unique<Pad>(o); });
+const bool pad_registered = transforms().add<PadOptions>("Pad", "adds a border", config::made<Pad>);
 
 }  // namespace
 }  // namespace ddp::datasets

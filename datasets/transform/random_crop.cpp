@@ -93,9 +93,8 @@ class RandomCrop : public PixelTransform {
   const std::string mode_;
 };
 
-const bool random_crop_registered =
-    transforms().add<RandomCropOptions>("RandomCrop", "crops a part at a random place; in evaluation CenterCrop",
-                                        [](const RandomCropOptions& o) { return std::make_unique<RandomCrop>(o); });
+const bool random_crop_registered = transforms().add<RandomCropOptions>(
+    "RandomCrop", "crops a part at a random place; in evaluation CenterCrop", config::made<RandomCrop>);
 
 }  // namespace
 }  // namespace ddp::datasets

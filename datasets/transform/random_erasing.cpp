@@ -102,7 +102,7 @@ class RandomErasing : public FloatTransform {
 const bool random_erasing_registered = transforms().add<RandomErasingOptions>(
     "RandomErasing",
     "overwrites a random part, with the probability p; the image is float32 from here on; left out in evaluation",
-    [](const RandomErasingOptions& o) { return std::make_unique<RandomErasing>(o); });
+    config::made<RandomErasing>);
 
 }  // namespace
 }  // namespace ddp::datasets

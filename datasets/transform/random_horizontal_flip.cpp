@@ -18,7 +18,7 @@ class RandomHorizontalFlip : public PixelTransform {
 
 const bool random_horizontal_flip_registered = transforms().add<ApplyOptions>(
     "RandomHorizontalFlip", "swaps left and right, with the probability p; left out in evaluation",
-    [](const ApplyOptions& o) { return std::make_unique<RandomHorizontalFlip>(o); });
+    config::made<RandomHorizontalFlip>);
 
 }  // namespace
 }  // namespace ddp::datasets

@@ -92,7 +92,7 @@ class RandomResizedCrop : public PixelTransform {
 
 const bool random_resized_crop_registered = transforms().add<RandomResizedCropOptions>(
     "RandomResizedCrop", "resizes a part of random place, area and shape; in evaluation Resize and CenterCrop",
-    [](const RandomResizedCropOptions& o) { return std::make_unique<RandomResizedCrop>(o); });
+    config::made<RandomResizedCrop>);
 
 }  // namespace
 }  // namespace ddp::datasets

@@ -12,7 +12,6 @@
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/where.h>
 
-#include "base/error.h"
 #include "datasets/transform/arguments.h"
 #include "datasets/transform/transform.h"
 
@@ -44,18 +43,6 @@ struct RandomRotationOptions {
     f(fill_option(), fill);
   }
 };
-
-std::vector<double> angles_of(const config::Value& degrees) {
-  if (degrees.is_number()) {
-    const auto reach = degrees.get<double>();
-    if (reach < 0) throw usage_error("must not be negative if it is one number", "degrees");
-    return {-reach, reach};
-  }
-  auto bounds = degrees.get<std::vector<double>>();
-  if (bounds.size() != 2) throw usage_error("must be a number or [least, greatest], not " + degrees.dump(), "degrees");
-  check_bounds(bounds, "degrees");
-  return bounds;
-}
 
 // Returns the matrix from a pixel of the turned image to its source, float32 [2, 3], in pixels from the middle:
 // _get_inverse_affine_matrix of torchvision/transforms/v2/functional/_geometry.py, for a rotation only.
@@ -118,7 +105,7 @@ at::Tensor sampled(const at::Tensor& pixels, const at::Tensor& places, bool bili
 class RandomRotation : public PixelTransform {
  public:
   explicit RandomRotation(const RandomRotationOptions& o)
-      : angles_(angles_of(o.degrees)),
+      : angles_(range_around(0, o.degrees, "degrees")),
         bilinear_(o.interpolation == "bilinear"),
         expand_(o.expand),
         fill_(fill_of(o.fill)) {
@@ -161,8 +148,7 @@ class RandomRotation : public PixelTransform {
 };
 
 const bool random_rotation_registered = transforms().add<RandomRotationOptions>(
-    "RandomRotation", "turns the image by a random angle; left out in evaluation",
-    [](const RandomRotationOptions& o) { return std::make_unique<RandomRotation>(o); });
+    "RandomRotation", "turns the image by a random angle; left out in evaluation", config::made<RandomRotation>);
 
 }  // namespace
 }  // namespace ddp::datasets

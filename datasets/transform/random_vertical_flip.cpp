@@ -18,7 +18,7 @@ class RandomVerticalFlip : public PixelTransform {
 
 const bool random_vertical_flip_registered = transforms().add<ApplyOptions>(
     "RandomVerticalFlip", "swaps top and bottom, with the probability p; left out in evaluation",
-    [](const ApplyOptions& o) { return std::make_unique<RandomVerticalFlip>(o); });
+    config::made<RandomVerticalFlip>);
 
 }  // namespace
 }  // namespace ddp::datasets

@@ -76,8 +76,7 @@ class Resize : public PixelTransform {
   bool is_of_shorter_ = false;
 };
 
-const bool resize_registered = transforms().add<ResizeOptions>(
-    "Resize", "resizes the image", [](const ResizeOptions& o) { return std::make_unique<Resize>(o); });
+const bool resize_registered = transforms().add<ResizeOptions>("Resize", "resizes the image", config::made<Resize>);
 
 }  // namespace
 }  // namespace ddp::datasets

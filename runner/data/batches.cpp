@@ -117,26 +117,10 @@ class SampledBatches : public Batches {
   std::unique_ptr<Prefetch> prefetch_;
 };
 
-// Unlimited batches, drawn on the training thread, because the result depends on the order of draws.
+// Unlimited batches, drawn on the training thread, because the result may depend on the order of draws.
 class DrawnBatches : public Batches {
  public:
   DrawnBatches(const datasets::DrawnDataset& dataset, const Sharding& sharding)
-      : dataset_(dataset), batch_size_(sharding.batch_size), pin_memory_(sharding.pin_memory) {}
-
-  std::int64_t per_epoch(std::int64_t) const override { return 0; }
-  void start_epoch(std::int64_t, std::int64_t, std::int64_t, bool) override {}
-  datasets::Batch next() override { return pinned(dataset_.draw(batch_size_), pin_memory_); }
-
- private:
-  const datasets::DrawnDataset& dataset_;
-  const std::int64_t batch_size_;
-  const bool pin_memory_;
-};
-
-// Unlimited batches that depend on their place in the run, so a resumed run draws the same ones.
-class PlacedBatches : public Batches {
- public:
-  PlacedBatches(const datasets::PlacedDataset& dataset, const Sharding& sharding)
       : dataset_(dataset),
         batch_size_(sharding.batch_size),
         pin_memory_(sharding.pin_memory),
@@ -155,7 +139,7 @@ class PlacedBatches : public Batches {
   }
 
  private:
-  const datasets::PlacedDataset& dataset_;
+  const datasets::DrawnDataset& dataset_;
   const std::int64_t batch_size_;
   const bool pin_memory_;
   datasets::MicroBatchPosition place_;
@@ -222,9 +206,6 @@ std::unique_ptr<Batches> make_batches(const datasets::Dataset& dataset, const at
                                       const Sharding& sharding, const config::Loader& options) {
   if (const auto* drawn = dynamic_cast<const datasets::DrawnDataset*>(&dataset)) {
     return std::make_unique<DrawnBatches>(*drawn, sharding);
-  }
-  if (const auto* placed = dynamic_cast<const datasets::PlacedDataset*>(&dataset)) {
-    return std::make_unique<PlacedBatches>(*placed, sharding);
   }
   return std::make_unique<SampledBatches>(dynamic_cast<const datasets::MapDataset&>(dataset), train_samples, sharding,
                                           options);

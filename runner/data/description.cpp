@@ -1,7 +1,6 @@
 #include "data/description.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -13,13 +12,14 @@
 #include <ATen/ops/isfinite.h>
 #include <ATen/ops/nan_to_num.h>
 
+#include "config/data_description.h"
 #include "config/value.h"
 #include "datasets/histogram.h"
 
-#include "config/data_description.h"
-
 namespace ddp::data {
 namespace {
+
+using config::Value;
 
 constexpr std::int64_t kLongestSide = 96;
 constexpr std::int64_t kShortestSide = 4;
@@ -53,9 +53,9 @@ std::string in_hexadecimal_digits(const at::Tensor& bytes) {
 // [c, h, w] of a sample, if it differs from the shape in `inputs`; else empty. `labels`: one text for each sample, or
 // empty. Returns an empty list if samples are not pictures. Subsamples pictures that are wider or higher than 96
 // pixels.
-config::Value pictures_of(const at::Tensor& inputs, const std::vector<std::int64_t>& shape,
-                          const std::vector<std::string>& labels) {
-  config::Value pictures = config::Value::array();
+Value pictures_of(const at::Tensor& inputs, const std::vector<std::int64_t>& shape,
+                  const std::vector<std::string>& labels) {
+  Value pictures = Value::array();
   std::vector<std::int64_t> whole = inputs.sizes().vec();
   if (!shape.empty()) {
     whole = {inputs.size(0)};
@@ -73,18 +73,9 @@ config::Value pictures_of(const at::Tensor& inputs, const std::vector<std::int64
   return pictures;
 }
 
-using config::Value;
-
 constexpr std::size_t kClassesNamed = 1000;
 // Greater numbers are probably not classes, and counting takes memory for each class.
 constexpr std::int64_t kMostClasses = 100'000;
-
-std::vector<std::pair<const char*, const Set*>> sets_with_data(const Sets& sets) {
-  std::vector<std::pair<const char*, const Set*>> named = {{"train", &sets.train}};
-  if (sets.validation.dataset) named.emplace_back("validation", &sets.validation);
-  if (sets.test.dataset) named.emplace_back("test", &sets.test);
-  return named;
-}
 
 Value finite_number(const at::Tensor& number) {
   if (!number.is_floating_point()) return number.item<std::int64_t>();
@@ -129,7 +120,8 @@ std::vector<std::string> first_names(const std::vector<std::string>& names, std:
 void add_classes(const Sets& sets, const std::vector<std::string>& names, config::DataDescription& description) {
   std::vector<at::Tensor> classes;
   auto count = static_cast<std::int64_t>(names.size());
-  for (const auto& [name, set] : sets_with_data(sets)) {
+  for (const auto& [name, set] : sets.by_name()) {
+    if (!set->dataset) continue;
     classes.push_back(classes_of(*set));
     if (!classes.back().defined()) return;
     if (classes.back().numel() > 0) count = std::max(count, classes.back().max().item<std::int64_t>() + 1);
@@ -141,26 +133,18 @@ void add_classes(const Sets& sets, const std::vector<std::string>& names, config
   }
 }
 
-using config::Value;
-
 constexpr std::int64_t kSamplesShown = 16;
 constexpr std::int64_t kNumbersShown = 16;  // numbers of a sample
 // Limits on the data that histograms read, to be fast for mapped files of any size.
 constexpr std::int64_t kSamplesCounted = 10'000;
 constexpr std::int64_t kNumbersCounted = 8'000'000;
 
-std::string number_text(const at::Tensor& number) {
-  if (!number.is_floating_point()) return std::to_string(number.item<std::int64_t>());
-  char text[32];
-  return {text, std::to_chars(text, text + sizeof text, number.item<float>()).ptr};
-}
-
 // "0.5, 1, … (64 numbers)"
 std::string numbers_text(const at::Tensor& sample) {
   const at::Tensor numbers = sample.reshape({-1});
   std::string text;
   for (std::int64_t i = 0; i < std::min(kNumbersShown, numbers.numel()); ++i) {
-    text += (i > 0 ? ", " : "") + number_text(numbers[i]);
+    text += (i > 0 ? ", " : "") + datasets::number_text(numbers[i]);
   }
   return numbers.numel() > kNumbersShown ? text + ", … (" + std::to_string(numbers.numel()) + " numbers)" : text;
 }
@@ -244,12 +228,10 @@ bool holds_row(const Set& set, std::int64_t row) {
 
 // Adds the set of each row of the training table.
 void add_sets(const Sets& sets, Value& rows) {
-  const std::pair<const char*, const Set*> named[] = {
-      {"train", &sets.train}, {"validation", &sets.validation}, {"test", &sets.test}};
   rows["set"] = Value::array();
   for (std::int64_t row = 0; row < std::ssize(rows["before"]); ++row) {
     std::string of;
-    for (const auto& [name, set] : named) {
+    for (const auto& [name, set] : sets.by_name()) {
       if ((set == &sets.train || set->of_training) && holds_row(*set, row)) of = name;
     }
     rows["set"].push_back(of);
@@ -266,7 +248,8 @@ at::Tensor classes_of(const Set& set) {
 
 Value describe(const Sets& sets, const datasets::Batch& first) {
   config::DataDescription description{.of_dataset = sets.train.dataset->describe()};
-  for (const auto& [name, set] : sets_with_data(sets)) {
+  for (const auto& [name, set] : sets.by_name()) {
+    if (!set->dataset) continue;
     config::SetDescription one{.set = name};
     if (set->samples.defined()) one.samples = set->size();
     const Value own = set->dataset->describe();

@@ -39,13 +39,6 @@ NamedTensors with_prefix(const NamedTensors& tensors, const std::string& prefix)
   return found;
 }
 
-at::Tensor find_tensor(const NamedTensors& tensors, const std::string& name) {
-  for (const auto& [other, tensor] : tensors) {
-    if (other == name) return tensor;
-  }
-  return {};
-}
-
 // Returns the name of a set in the result of hold().
 std::string name_of(Role role) {
   return role == Role::train ? "train" : role == Role::validation ? "validation" : "test";
@@ -56,7 +49,7 @@ class Builder {
   Builder(const config::Experiment& e, int rank, int world_size, const NamedTensors& held, Value preprocessing)
       : e_(e), rank_(rank), world_size_(world_size), held_(held), preprocessing_(std::move(preprocessing)) {
     trained_before_ = !preprocessing_.is_null();
-    if (const at::Tensor fitted = find_tensor(held, kPreprocessing); fitted.defined()) {
+    if (const at::Tensor fitted = tensor_named(kPreprocessing, held); fitted.defined()) {
       preprocessing_ = Value::parse(text_of_bytes(fitted));
     }
     splits_itself_ = datasets::registry().traits(e.dataset.name).value("splits_itself", false);
@@ -114,9 +107,9 @@ class Builder {
 
   Parts parts_of(const datasets::MapDataset& dataset) const {
     if (!held_.empty()) {
-      return {.train = find_tensor(held_, "samples.train"),
-              .validation = find_tensor(held_, "samples.validation"),
-              .test = find_tensor(held_, "samples.test")};
+      return {.train = tensor_named("samples.train", held_),
+              .validation = tensor_named("samples.validation", held_),
+              .test = tensor_named("samples.test", held_)};
     }
     if (splits_itself_) {
       const at::Tensor none = at::empty({0}, at::kLong);
@@ -152,7 +145,7 @@ class Builder {
     set.of_training = false;  // held samples were taken as a part of the training dataset
     if (const auto* map = set.map()) {
       set.samples = held_.empty() ? map->usable(at::arange(map->size(), at::kLong))
-                                  : find_tensor(held_, "samples." + name_of(role));
+                                  : tensor_named("samples." + name_of(role), held_);
       return;
     }
     throw usage_error("generates unlimited samples, which cannot be evaluated", name_of(role));
@@ -200,9 +193,7 @@ bool has_own_transforms(const config::Experiment& experiment, const config::Comp
 
 NamedTensors hold(const Sets& sets) {
   NamedTensors all;
-  const std::pair<const Set*, const char*> named[] = {
-      {&sets.train, "train"}, {&sets.validation, "validation"}, {&sets.test, "test"}};
-  for (const auto& [set, name] : named) {
+  for (const auto& [name, set] : sets.by_name()) {
     if (!set->dataset) continue;
     if (set->samples.defined()) all.emplace_back(std::string("samples.") + name, set->samples);
     if (set->of_training) continue;
@@ -234,7 +225,7 @@ void add_sizes(Value& facts, const datasets::Batch& batch) {
 
 std::vector<std::string> warnings_of(const Sets& sets) {
   std::vector<std::string> all;
-  for (const Set* set : {&sets.train, &sets.validation, &sets.test}) {
+  for (const auto& [name, set] : sets.by_name()) {
     if (!set->dataset || set->of_training) continue;
     const auto own = set->dataset->warnings();
     all.insert(all.end(), own.begin(), own.end());
@@ -247,10 +238,7 @@ constexpr std::int64_t kLooked = 2;  // number of samples for facts_of()
 }  // namespace
 
 datasets::Batch first_samples(const Set& set, std::int64_t most) {
-  if (const auto* drawn = dynamic_cast<const datasets::DrawnDataset*>(set.dataset.get())) return drawn->draw(most);
-  if (const auto* placed = dynamic_cast<const datasets::PlacedDataset*>(set.dataset.get())) {
-    return placed->draw(most, {});
-  }
+  if (const auto* drawn = dynamic_cast<const datasets::DrawnDataset*>(set.dataset.get())) return drawn->draw(most, {});
   for (std::int64_t begin = 0;; begin += most) {
     const std::int64_t count = std::min(most, set.size() - begin);
     try {

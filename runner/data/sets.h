@@ -1,8 +1,9 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
-#include <optional>
+#include <utility>
 
 #include "config/experiment.h"
 #include "datasets/dataset.h"
@@ -27,6 +28,11 @@ struct Sets {
   Set validation;
   Set test;
   config::Value preprocessing = nullptr;  // the preprocessing fitted on the training samples; null: none
+
+  // The sets by their names; some may not exist.
+  std::array<std::pair<const char*, const Set*>, 3> by_name() const {
+    return {{{"train", &train}, {"validation", &validation}, {"test", &test}}};
+  }
 };
 
 // Builds the datasets of an experiment, splits them and fits the preprocessing. `rank`, `world_size`: the place of this

@@ -1,6 +1,5 @@
 #include "data/split.h"
 
-#include <algorithm>
 #include <cmath>
 #include <unordered_map>
 #include <vector>
@@ -10,7 +9,6 @@
 #include <ATen/ops/tensor.h>
 
 #include "base/error.h"
-#include "base/text_number.h"
 #include "config/length.h"
 
 namespace ddp::data {
@@ -23,18 +21,6 @@ Counts count(const std::int64_t* values, std::int64_t size) {
   Counts counts;
   for (std::int64_t i = 0; i < size; ++i) ++counts[values[i]];
   return counts;
-}
-
-// True if most classes have one sample: then the targets may be numbers.
-bool mostly_single(const Counts& counts) {
-  const auto single = std::count_if(counts.begin(), counts.end(), [](const auto& one) { return one.second <= 1; });
-  return single * 2 > std::ssize(counts);
-}
-
-// Is the class, which may be in quotes, a number?
-bool is_number(std::string name) {
-  std::erase(name, '"');
-  return text_number<double>(name).has_value();
 }
 
 // Takes held-out samples from a permutation, one set at a time.
@@ -87,11 +73,10 @@ class Holder {
     Counts left = count(of, size());
     for (auto& [value, samples] : left) {
       if (samples == 1 && value >= 0) {
-        throw usage_error("class " + dataset_.class_name(value) + " has only one sample, which cannot be divided",
-                          section + ".stratify",
-                          mostly_single(left) && is_number(dataset_.class_name(value))
-                              ? "to predict a number, give loss = \"mse\"; or leave stratify out"
-                              : "leave stratify out, or give the class more samples");
+        throw usage_error(
+            "class " + dataset_.class_name(value) + " has only one sample, which cannot be divided",
+            section + ".stratify",
+            "leave stratify out, or give the class more samples; to predict a number, give loss = \"mse\"");
       }
       samples = static_cast<std::int64_t>(std::floor(share * static_cast<double>(samples) + 0.5));
     }

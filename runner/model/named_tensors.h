@@ -13,6 +13,14 @@ namespace ddp {
 // a file.
 using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
 
+// Returns the tensor of this name; undefined if there is none.
+inline at::Tensor tensor_named(const std::string& name, const NamedTensors& tensors) {
+  for (const auto& [other, tensor] : tensors) {
+    if (other == name) return tensor;
+  }
+  return {};
+}
+
 // Converts a torch::OrderedDict, such as the result of torch::nn::Module::named_parameters(), to a list.
 template <class OrderedDict>
 NamedTensors named(const OrderedDict& tensors) {

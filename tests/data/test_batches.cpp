@@ -64,7 +64,7 @@ bool comes_true(const Fact& fact) {
 }
 
 // The samples are the place itself.
-class Placed : public datasets::PlacedDataset {
+class Placed : public datasets::DrawnDataset {
  public:
   datasets::Batch draw(std::int64_t batch_size, const datasets::MicroBatchPosition& place) const override {
     const at::Tensor where = at::tensor({place.step, place.micro_batch, std::int64_t{place.rank}}, at::kLong);
@@ -162,7 +162,7 @@ TEST_CASE("random_batch draws new samples for each batch or keeps its first samp
     return datasets::registry().build("random_batch", options, {});
   };
   const auto draw = [](const datasets::Dataset& from, std::int64_t size) {
-    return dynamic_cast<const datasets::DrawnDataset&>(from).draw(size).inputs.front().second;
+    return dynamic_cast<const datasets::DrawnDataset&>(from).draw(size, {}).inputs.front().second;
   };
   const auto anew = dataset(config::Value::object());
   CHECK_FALSE(at::equal(draw(*anew, 4), draw(*anew, 4)));

@@ -40,7 +40,7 @@ TEST_CASE("datasets that draw their samples draw the same bits as PyTorch") {
       batch = samples_of(*dataset, kept.at("indices"));
     } else {
       for (int i = 0; i < kept.at("batches"); ++i) {
-        batch = dynamic_cast<const DrawnDataset&>(*dataset).draw(kept.at("batch_size"));
+        batch = dynamic_cast<const DrawnDataset&>(*dataset).draw(kept.at("batch_size"), {});
       }
     }
     CHECK(same_bits(input_of(batch), kept_tensor(kept.at("inputs"))));
@@ -51,10 +51,10 @@ TEST_CASE("datasets that draw their samples draw the same bits as PyTorch") {
 TEST_CASE("random_batch with samples to keep gives the same ones in every batch and never more than it keeps") {
   const auto dataset = made("random_batch", {{"keep", 4}});
   const auto& drawn = dynamic_cast<const DrawnDataset&>(*dataset);
-  const Batch first = drawn.draw(4);
-  CHECK(at::equal(input_of(drawn.draw(4)), input_of(first)));
-  CHECK(at::equal(target_of(drawn.draw(2)), target_of(first).narrow(0, 0, 2)));
-  CHECK(contains(error_of([&] { drawn.draw(5); }), "keeps 4 samples, fewer than a batch of 5"));
+  const Batch first = drawn.draw(4, {});
+  CHECK(at::equal(input_of(drawn.draw(4, {})), input_of(first)));
+  CHECK(at::equal(target_of(drawn.draw(2, {})), target_of(first).narrow(0, 0, 2)));
+  CHECK(contains(error_of([&] { drawn.draw(5, {}); }), "keeps 4 samples, fewer than a batch of 5"));
 }
 
 TEST_CASE("sample i of counting is the number i, and its class is i modulo the classes") {

@@ -179,8 +179,8 @@ TEST_CASE("a text that cannot be read is an error with its name") {
 TEST_CASE("random offsets depend on seed, step, micro-batch, rank and sample, and reach every place") {
   const TextFolder folder;
   const auto dataset = text(folder.write("a.bin", numbers_to(10)), 4, {.seed = 7}, kRandomBytes);
-  const auto& placed = dynamic_cast<const PlacedDataset&>(*dataset);
-  const auto begins = [&](const MicroBatchPosition& place, const PlacedDataset& of) {
+  const auto& placed = dynamic_cast<const DrawnDataset&>(*dataset);
+  const auto begins = [&](const MicroBatchPosition& place, const DrawnDataset& of) {
     const Batch batch = of.draw(64, place);
     CHECK(at::equal(inputs(batch) + 1, targets(batch)));
     const at::Tensor firsts = inputs(batch).select(1, 0).contiguous();
@@ -195,7 +195,7 @@ TEST_CASE("random offsets depend on seed, step, micro-batch, rank and sample, an
   different.insert(begins({.step = 3, .micro_batch = 0, .rank = 2}, placed));
   different.insert(begins({.step = 3, .micro_batch = 1, .rank = 0}, placed));
   const auto other = text(folder.at("a.bin"), 4, {.seed = 8}, kRandomBytes);
-  different.insert(begins({.step = 3, .micro_batch = 1, .rank = 2}, dynamic_cast<const PlacedDataset&>(*other)));
+  different.insert(begins({.step = 3, .micro_batch = 1, .rank = 2}, dynamic_cast<const DrawnDataset&>(*other)));
   CHECK(different.size() == 5);
 }
 
@@ -219,7 +219,7 @@ TEST_CASE("ranks that use the held tokens read no file and have the same samples
     if (more.empty()) {
       CHECK(at::equal(inputs(all_of(other)), inputs(all_of(first))));
     } else {
-      const auto draw = [](const Dataset& d) { return inputs(dynamic_cast<const PlacedDataset&>(d).draw(8, {})); };
+      const auto draw = [](const Dataset& d) { return inputs(dynamic_cast<const DrawnDataset&>(d).draw(8, {})); };
       CHECK(at::equal(draw(*other), draw(*first)));
     }
   }
