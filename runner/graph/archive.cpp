@@ -164,31 +164,12 @@ class WeightReader {
 }  // namespace
 
 c10::ScalarType scalar_type(std::int64_t code) {
-  switch (code) {
-    case 1:
-      return c10::kByte;
-    case 2:
-      return c10::kChar;
-    case 3:
-      return c10::kShort;
-    case 4:
-      return c10::kInt;
-    case 5:
-      return c10::kLong;
-    case 6:
-      return c10::kHalf;
-    case 7:
-      return c10::kFloat;
-    case 8:
-      return c10::kDouble;
-    case 12:
-      return c10::kBool;
-    case 13:
-      return c10::kBFloat16;
-    default:
-      throw std::runtime_error("it has numbers of a type that is not supported (" + std::to_string(code) +
-                               " in the format of torch.export): use float32, bfloat16 or int64 in the model");
-  }
+  static const std::map<std::int64_t, c10::ScalarType> kTypes{
+      {1, c10::kByte}, {2, c10::kChar},  {3, c10::kShort},  {4, c10::kInt},   {5, c10::kLong},
+      {6, c10::kHalf}, {7, c10::kFloat}, {8, c10::kDouble}, {12, c10::kBool}, {13, c10::kBFloat16}};
+  if (const auto type = kTypes.find(code); type != kTypes.end()) return type->second;
+  throw std::runtime_error("it has numbers of a type that is not supported (" + std::to_string(code) +
+                           " in the format of torch.export): use float32, bfloat16 or int64 in the model");
 }
 
 Weights read_weights(const Archive& archive) {

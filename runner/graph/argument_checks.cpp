@@ -23,12 +23,6 @@ void check_range(const CheckedArguments& given) {
   given.require(!wanted.isComplex() && std::fabs(wanted.toDouble()) >= 1, step, "must be at least 1 for whole numbers");
 }
 
-// Ranges: tensors of evenly spaced numbers.
-const std::vector<ArgumentRule>& range_rules() {
-  static const std::vector<ArgumentRule> rules = {{{"arange"}, {"step", "dtype"}, check_range}};
-  return rules;
-}
-
 // Checks the first index of each bag. Kernels sum the indices between two offsets.
 template <class Offset>
 bool are_offsets(const at::Tensor& offsets, std::int64_t end, bool has_end) {
@@ -127,23 +121,6 @@ void check_distances(const CheckedArguments& given) {
   given.require(rows.dim() == 2 && rows.size(0) > 0, 0, "must have 2 dimensions and at least one row");
 }
 
-// Other layers.
-const std::vector<ArgumentRule>& layer_rules() {
-  static const std::vector<ArgumentRule> rules = {
-      {{"embedding_bag"},
-       {"mode", "weight", "indices", "offsets", "per_sample_weights", "include_last_offset"},
-       check_embedding_bag},
-      {{"_weight_norm"}, {"v", "g", "dim"}, check_weight_norm},
-      {{"_weight_norm_interface"}, {"v", "g", "dim"}, check_contiguous_weight_norm},
-      {{"scaled_dot_product_attention", "_scaled_dot_product_attention_math"},
-       {"query", "key", "value", "attn_mask", "enable_gqa"},
-       check_attention},
-      {{"batch_norm"}, {"input", "running_mean", "training"}, check_batch_norm},
-      {{"pdist"}, {"self"}, check_distances},
-  };
-  return rules;
-}
-
 // Limits that keep the product of two such numbers, which kernels compute, from overflow.
 constexpr std::int64_t kMostExtent = std::int64_t{1} << 31;
 constexpr double kMostScale = 1e6;
@@ -158,9 +135,6 @@ void check_windows(const CheckedArguments& given) {
     }
   }
 }
-
-const std::vector<std::string_view> kWindowArguments = {"kernel_size", "stride",         "padding", "dilation",
-                                                        "output_size", "output_padding", "pad"};
 
 // oneDNN computes addresses from strides, which may lead far beyond the image.
 void check_convolution(const CheckedArguments& given) {
@@ -203,99 +177,31 @@ void check_margins(const CheckedArguments& given) {
 
 // The scales and sizes of interpolation. With antialiasing, kernels compute the inputs of the last output from the
 // scale, not from the sizes.
-class Interpolation {
- public:
-  enum Argument : std::size_t { self, input, output_size, scales, scales_d, scales_h, scales_w, scale_factors };
-
-  explicit Interpolation(const CheckedArguments& arguments) : given_(arguments) {}
-
-  void require(bool is_antialiased) const {
-    for (const std::size_t place : {scales, scales_d, scales_h, scales_w, scale_factors}) {
-      if (given_.has(place)) require_scales(place);
-    }
-    if (!given_.has(output_size)) return;
-    const std::vector<std::int64_t> sizes = given_.numbers(output_size);
-    for (const std::int64_t size : sizes) {
-      given_.require(size > 0 && size < kMostExtent, output_size, "must hold sizes of 1 to 2^31");
-    }
-    if (!is_antialiased) return;
-    const std::size_t image = given_.has(self) ? self : input;
-    const at::Tensor& tensor = given_.tensor(image);
-    given_.require(tensor.dim() == 4, image, "must have 4 dimensions");
-    given_.require(sizes.size() == 2, output_size, "must hold 2 sizes");
-    require_fit(scales_h, tensor.size(2), sizes[0]);
-    require_fit(scales_w, tensor.size(3), sizes[1]);
-  }
-
- private:
-  void require_scales(std::size_t place) const {
-    for (const double scale : given_.reals(place)) {
-      given_.require(scale >= 1 / kMostScale && scale <= kMostScale, place, "must be a scale of 1e-6 to 1e6");
-    }
-  }
-
-  void require_fit(std::size_t place, std::int64_t in, std::int64_t out) const {
-    if (!given_.has(place)) return;
-    const double difference = static_cast<double>(in) * given_.reals(place).front() - static_cast<double>(out);
-    given_.require(std::fabs(difference) <= 1, place, "must be output size / input size");
-  }
-
-  const CheckedArguments& given_;
-};
-
-const std::vector<std::string_view> kInterpolationArguments = {"self",     "input",    "output_size", "scales",
-                                                               "scales_d", "scales_h", "scales_w",    "scale_factors"};
-
 template <bool is_antialiased>
 void check_interpolation(const CheckedArguments& given) {
-  Interpolation(given).require(is_antialiased);
-}
-
-// Images, and windows over them: output sizes, strides, padding, scales.
-const std::vector<ArgumentRule>& image_rules() {
-  static const std::vector<ArgumentRule> rules = {
-      {{"_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa"}, kInterpolationArguments, check_interpolation<true>},
-      {{"upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d", "_upsample_nearest_exact1d",
-        "_upsample_nearest_exact2d", "_upsample_nearest_exact3d", "upsample_linear1d", "upsample_bilinear2d",
-        "upsample_bicubic2d", "upsample_trilinear3d"},
-       kInterpolationArguments,
-       check_interpolation<false>},
-      {{"conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "convolution",
-        "_convolution"},
-       {"input", "self", "weight", "stride", "padding", "dilation", "output_padding"},
-       check_convolution},
-      {{"reflection_pad1d", "replication_pad1d"}, {"self", "padding"}, check_margins<1>},
-      {{"reflection_pad2d", "replication_pad2d"}, {"self", "padding"}, check_margins<2>},
-      {{"reflection_pad3d", "replication_pad3d"}, {"self", "padding"}, check_margins<3>},
-      {{"max_pool1d",
-        "max_pool1d_with_indices",
-        "max_pool2d",
-        "max_pool2d_with_indices",
-        "max_pool3d",
-        "max_pool3d_with_indices",
-        "avg_pool1d",
-        "avg_pool2d",
-        "avg_pool3d",
-        "adaptive_avg_pool1d",
-        "adaptive_avg_pool2d",
-        "adaptive_avg_pool3d",
-        "_adaptive_avg_pool2d",
-        "_adaptive_avg_pool3d",
-        "adaptive_max_pool1d",
-        "adaptive_max_pool2d",
-        "adaptive_max_pool3d",
-        "max_unpool2d",
-        "max_unpool3d",
-        "im2col",
-        "col2im",
-        "constant_pad_nd",
-        "pad",
-        "_pad_circular",
-        "_pad_enum"},
-       kWindowArguments,
-       check_windows},
-  };
-  return rules;
+  enum Argument : std::size_t { self, input, output_size, scales, scales_d, scales_h, scales_w, scale_factors };
+  for (const std::size_t place : {scales, scales_d, scales_h, scales_w, scale_factors}) {
+    if (!given.has(place)) continue;
+    for (const double scale : given.reals(place)) {
+      given.require(scale >= 1 / kMostScale && scale <= kMostScale, place, "must be a scale of 1e-6 to 1e6");
+    }
+  }
+  if (!given.has(output_size)) return;
+  const std::vector<std::int64_t> sizes = given.numbers(output_size);
+  for (const std::int64_t size : sizes) {
+    given.require(size > 0 && size < kMostExtent, output_size, "must hold sizes of 1 to 2^31");
+  }
+  if (!is_antialiased) return;
+  const std::size_t image = given.has(self) ? self : input;
+  const at::Tensor& tensor = given.tensor(image);
+  given.require(tensor.dim() == 4, image, "must have 4 dimensions");
+  given.require(sizes.size() == 2, output_size, "must hold 2 sizes");
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+    const std::size_t scale = i == 0 ? scales_h : scales_w;
+    if (!given.has(scale)) continue;
+    const double expected = static_cast<double>(tensor.sizes()[2 + i]) * given.reals(scale).front();
+    given.require(std::fabs(expected - static_cast<double>(sizes[i])) <= 1, scale, "must be output size / input size");
+  }
 }
 
 using Shape = std::vector<std::int64_t>;
@@ -420,29 +326,57 @@ class RecurrentLayers {
   std::int64_t cells_ = 0;     // features of LSTM's cells; otherwise of the outputs
 };
 
-const std::vector<std::string_view> kLayerArguments = {
-    "input", "data", "batch_sizes", "hx", "params", "has_biases", "num_layers", "bidirectional", "batch_first"};
-
 template <std::int64_t gates>
 void check_layers(const CheckedArguments& arguments) {
   RecurrentLayers(arguments, gates).require();
 }
 
-// Recurrent layers: lists of parameters, initial states, sequence lengths.
-const std::vector<ArgumentRule>& recurrent_rules() {
-  static const std::vector<ArgumentRule> rules = {
-      {{"lstm"}, kLayerArguments, check_layers<4>},
-      {{"gru"}, kLayerArguments, check_layers<3>},
-      {{"rnn_tanh", "rnn_relu"}, kLayerArguments, check_layers<1>},
-  };
-  return rules;
-}
+const std::vector<std::string_view> kWindowArguments = {"kernel_size", "stride",         "padding", "dilation",
+                                                        "output_size", "output_padding", "pad"};
+const std::vector<std::string_view> kInterpolationArguments = {"self",     "input",    "output_size", "scales",
+                                                               "scales_d", "scales_h", "scales_w",    "scale_factors"};
+const std::vector<std::string_view> kLayerArguments = {
+    "input", "data", "batch_sizes", "hx", "params", "has_biases", "num_layers", "bidirectional", "batch_first"};
 
-const ArgumentRule* rule_of(std::string_view operation) {
-  for (const std::vector<ArgumentRule>* rules : {&recurrent_rules(), &image_rules(), &layer_rules(), &range_rules()}) {
-    for (const ArgumentRule& rule : *rules) {
-      if (std::find(rule.operations.begin(), rule.operations.end(), operation) != rule.operations.end()) return &rule;
-    }
+const ArgumentRule kRules[] = {
+    // Recurrent layers: lists of parameters, initial states, sequence lengths.
+    {" lstm ", kLayerArguments, check_layers<4>},
+    {" gru ", kLayerArguments, check_layers<3>},
+    {" rnn_tanh rnn_relu ", kLayerArguments, check_layers<1>},
+    // Images, and windows over them: output sizes, strides, padding, scales.
+    {" _upsample_bilinear2d_aa _upsample_bicubic2d_aa ", kInterpolationArguments, check_interpolation<true>},
+    {" upsample_nearest1d upsample_nearest2d upsample_nearest3d _upsample_nearest_exact1d _upsample_nearest_exact2d"
+     " _upsample_nearest_exact3d upsample_linear1d upsample_bilinear2d upsample_bicubic2d upsample_trilinear3d ",
+     kInterpolationArguments, check_interpolation<false>},
+    {" conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d convolution _convolution ",
+     {"input", "self", "weight", "stride", "padding", "dilation", "output_padding"},
+     check_convolution},
+    {" reflection_pad1d replication_pad1d ", {"self", "padding"}, check_margins<1>},
+    {" reflection_pad2d replication_pad2d ", {"self", "padding"}, check_margins<2>},
+    {" reflection_pad3d replication_pad3d ", {"self", "padding"}, check_margins<3>},
+    {" max_pool1d max_pool1d_with_indices max_pool2d max_pool2d_with_indices max_pool3d max_pool3d_with_indices"
+     " avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d"
+     " _adaptive_avg_pool2d _adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d"
+     " max_unpool2d max_unpool3d im2col col2im constant_pad_nd pad _pad_circular _pad_enum ",
+     kWindowArguments, check_windows},
+    // Other layers.
+    {" embedding_bag ",
+     {"mode", "weight", "indices", "offsets", "per_sample_weights", "include_last_offset"},
+     check_embedding_bag},
+    {" _weight_norm ", {"v", "g", "dim"}, check_weight_norm},
+    {" _weight_norm_interface ", {"v", "g", "dim"}, check_contiguous_weight_norm},
+    {" scaled_dot_product_attention _scaled_dot_product_attention_math ",
+     {"query", "key", "value", "attn_mask", "enable_gqa"},
+     check_attention},
+    {" batch_norm ", {"input", "running_mean", "training"}, check_batch_norm},
+    {" pdist ", {"self"}, check_distances},
+    // Ranges: tensors of evenly spaced numbers.
+    {" arange ", {"step", "dtype"}, check_range},
+};
+
+const ArgumentRule* rule_of(const std::string& operation) {
+  for (const ArgumentRule& rule : kRules) {
+    if (rule.operations.find(" " + operation + " ") != std::string_view::npos) return &rule;
   }
   return nullptr;
 }

@@ -58,7 +58,7 @@ class CheckedArguments {
 
 // A check of some operators and the arguments that it reads, by their names in ATen's schema.
 struct ArgumentRule {
-  std::vector<std::string_view> operations;  // without overload: "lstm"
+  std::string_view operations;  // without overload, between blanks: " rnn_tanh rnn_relu "
   std::vector<std::string_view> arguments;
   void (*check)(const CheckedArguments&);
 };

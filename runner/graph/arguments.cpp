@@ -19,6 +19,7 @@ namespace {
 
 using c10::IValue;
 using config::member;
+using config::text_member;
 using nlohmann::json;
 
 constexpr std::int64_t kLongestList = 1 << 20;
@@ -75,43 +76,29 @@ IValue number_constant(const c10::Type& type, double number) {
 }
 
 at::MemoryFormat memory_format(std::int64_t code) {
-  switch (code) {
-    case 1:
-      return at::MemoryFormat::Contiguous;
-    case 2:
-      return at::MemoryFormat::ChannelsLast;
-    case 3:
-      return at::MemoryFormat::ChannelsLast3d;
-    case 4:
-      return at::MemoryFormat::Preserve;
-    default:
-      throw std::runtime_error("a memory format is unknown");
-  }
+  static const std::map<std::int64_t, at::MemoryFormat> kFormats{{1, at::MemoryFormat::Contiguous},
+                                                                 {2, at::MemoryFormat::ChannelsLast},
+                                                                 {3, at::MemoryFormat::ChannelsLast3d},
+                                                                 {4, at::MemoryFormat::Preserve}};
+  if (const auto format = kFormats.find(code); format != kFormats.end()) return format->second;
+  throw std::runtime_error("a memory format is unknown");
 }
+
+// Applies `read` to each element.
+template <class List, class Read>
+IValue list_constant(const json& value, const Read& read) {
+  List list;
+  for (const json& one : list_of(value)) list.push_back(read(one));
+  return list;
+}
+
+IValue real_list(const json& value) { return list_constant<std::vector<double>>(value, real_number); }
 
 // A list of integers, converted to floats if the operator takes floats.
 IValue number_list(const c10::Type& type, const json& value) {
   const auto list = type.cast<c10::ListType>();
-  if (list && unwrapped(list->getElementType())->kind() == c10::TypeKind::FloatType) {
-    std::vector<double> numbers;
-    for (const json& one : list_of(value)) numbers.push_back(real_number(one));
-    return numbers;
-  }
-  std::vector<std::int64_t> numbers;
-  for (const json& one : list_of(value)) numbers.push_back(whole_number(one));
-  return numbers;
-}
-
-IValue flag_list(const json& value) {
-  c10::List<bool> flags;
-  for (const json& one : list_of(value)) flags.push_back(truth(one));
-  return flags;
-}
-
-IValue real_list(const json& value) {
-  std::vector<double> numbers;
-  for (const json& one : list_of(value)) numbers.push_back(real_number(one));
-  return numbers;
+  const bool takes_floats = list && unwrapped(list->getElementType())->kind() == c10::TypeKind::FloatType;
+  return takes_floats ? real_list(value) : list_constant<std::vector<std::int64_t>>(value, whole_number);
 }
 
 // A number stands for a list of equal numbers if the operator takes a list of fixed length.
@@ -132,7 +119,7 @@ IValue converted(const c10::Argument& wanted, const json& given, c10::Device dev
   if (kind == "as_string" && value.is_string()) return value.get<std::string>();
   if (kind == "as_ints") return number_list(*type, value);
   if (kind == "as_floats") return real_list(value);
-  if (kind == "as_bools") return flag_list(value);
+  if (kind == "as_bools") return list_constant<c10::List<bool>>(value, truth);
   if (kind == "as_sym_int") return number_constant(*type, whole_number(member(value, "as_int")));
   if (kind == "as_sym_float") return number_constant(*type, real_number(member(value, "as_float")));
   if (kind == "as_sym_bool") return truth(member(value, "as_bool"));
@@ -163,7 +150,6 @@ IValue constant_of(const c10::Argument& wanted, const json& given, c10::Device d
   return value;
 }
 
-using config::text_member;
 using LateKind = CallList::Late::Kind;
 
 // The only kind of argument allowed for a scalar type, a layout or a memory format; "" for other arguments. The

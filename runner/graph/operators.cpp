@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -145,12 +146,6 @@ bool reshapes_in_place(std::string_view name) {
 namespace {
 
 using c10::IValue;
-using Arguments = std::vector<IValue>;
-
-const IValue& argument(const Arguments& arguments, std::size_t i) {
-  if (i >= arguments.size()) throw std::runtime_error("a number is missing");
-  return arguments[i];
-}
 
 // A truth value counts as 0 or 1 in sums.
 std::int64_t whole(const IValue& value) {
@@ -160,45 +155,22 @@ double real(const IValue& value) { return value.isDouble() ? value.toDouble() : 
 
 [[noreturn]] void too_large() { throw std::runtime_error("a size is too large"); }
 
-// Applies `of_whole` to integers, and `of_real` if one of the two arguments is a float.
-template <class Whole, class Real>
-IValue apply(const Arguments& arguments, Whole of_whole, Real of_real) {
-  const IValue& a = argument(arguments, 0);
-  const IValue& b = argument(arguments, 1);
-  if (a.isDouble() || b.isDouble()) return of_real(real(a), real(b));
-  return of_whole(whole(a), whole(b));
+std::int64_t sum(std::int64_t a, std::int64_t b) {
+  std::int64_t result = 0;
+  if (__builtin_add_overflow(a, b, &result)) too_large();
+  return result;
 }
 
-IValue add(const Arguments& arguments) {
-  return apply(
-      arguments,
-      [](std::int64_t a, std::int64_t b) {
-        std::int64_t sum = 0;
-        if (__builtin_add_overflow(a, b, &sum)) too_large();
-        return sum;
-      },
-      [](double a, double b) { return a + b; });
-}
-
-IValue subtract(const Arguments& arguments) {
-  return apply(
-      arguments,
-      [](std::int64_t a, std::int64_t b) {
-        std::int64_t difference = 0;
-        if (__builtin_sub_overflow(a, b, &difference)) too_large();
-        return difference;
-      },
-      [](double a, double b) { return a - b; });
+std::int64_t difference(std::int64_t a, std::int64_t b) {
+  std::int64_t result = 0;
+  if (__builtin_sub_overflow(a, b, &result)) too_large();
+  return result;
 }
 
 std::int64_t product(std::int64_t a, std::int64_t b) {
   std::int64_t result = 0;
   if (__builtin_mul_overflow(a, b, &result)) too_large();
   return result;
-}
-
-IValue multiply(const Arguments& arguments) {
-  return apply(arguments, product, [](double a, double b) { return a * b; });
 }
 
 // Rounds towards minus infinity, as Python does.
@@ -208,25 +180,14 @@ std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
   return a / b - static_cast<std::int64_t>(a % b != 0 && (a % b < 0) != (b < 0));
 }
 
-IValue floor_divide(const Arguments& arguments) {
-  return apply(arguments, floor_quotient, [](double a, double b) { return std::floor(a / b); });
+std::int64_t modulo(std::int64_t a, std::int64_t b) { return b == -1 ? 0 : a - floor_quotient(a, b) * b; }
+
+double divide(double a, double b) {
+  if (b == 0) throw std::runtime_error("a size is divided by zero");
+  return a / b;
 }
 
-IValue modulo(const Arguments& arguments) {
-  return apply(
-      arguments, [](std::int64_t a, std::int64_t b) { return b == -1 ? 0 : a - floor_quotient(a, b) * b; },
-      [](double a, double b) { return a - std::floor(a / b) * b; });
-}
-
-IValue divide(const Arguments& arguments) {
-  const double by = real(argument(arguments, 1));
-  if (by == 0) throw std::runtime_error("a size is divided by zero");
-  return real(argument(arguments, 0)) / by;
-}
-
-IValue power(const Arguments& arguments) {
-  const IValue& base = argument(arguments, 0);
-  const IValue& exponent = argument(arguments, 1);
+IValue power(const IValue& base, const IValue& exponent) {
   if (base.isDouble() || exponent.isDouble() || whole(exponent) < 0) return std::pow(real(base), real(exponent));
   std::int64_t result = 1;
   std::int64_t square = whole(base);
@@ -237,69 +198,78 @@ IValue power(const Arguments& arguments) {
   return result;
 }
 
-IValue negate(const Arguments& arguments) {
-  const IValue& value = argument(arguments, 0);
-  return value.isDouble() ? IValue(-value.toDouble()) : IValue(product(whole(value), -1));
-}
-
-IValue equals(const Arguments& a) { return real(argument(a, 0)) == real(argument(a, 1)); }
-IValue differs(const Arguments& a) { return real(argument(a, 0)) != real(argument(a, 1)); }
-IValue less(const Arguments& a) { return real(argument(a, 0)) < real(argument(a, 1)); }
-IValue at_most(const Arguments& a) { return real(argument(a, 0)) <= real(argument(a, 1)); }
-IValue greater(const Arguments& a) { return real(argument(a, 0)) > real(argument(a, 1)); }
-IValue at_least(const Arguments& a) { return real(argument(a, 0)) >= real(argument(a, 1)); }
-IValue both(const Arguments& a) { return real(argument(a, 0)) != 0 && real(argument(a, 1)) != 0; }
-IValue either(const Arguments& a) { return real(argument(a, 0)) != 0 || real(argument(a, 1)) != 0; }
-IValue negated(const Arguments& a) { return real(argument(a, 0)) == 0; }
-IValue greatest(const Arguments& a) { return at_least(a).toBool() ? argument(a, 0) : argument(a, 1); }
-IValue least(const Arguments& a) { return at_most(a).toBool() ? argument(a, 0) : argument(a, 1); }
-IValue chosen(const Arguments& a) { return argument(a, 0).toBool() ? argument(a, 1) : argument(a, 2); }
-IValue to_real(const Arguments& a) { return real(argument(a, 0)); }
-IValue square_root(const Arguments& a) { return std::sqrt(real(argument(a, 0))); }
-
 std::int64_t rounded(double value) {
   if (!(std::fabs(value) < 0x1p62)) too_large();
   return static_cast<std::int64_t>(value);
 }
-IValue floor_of(const Arguments& a) { return rounded(std::floor(real(argument(a, 0)))); }
-IValue ceiling_of(const Arguments& a) { return rounded(std::ceil(real(argument(a, 0)))); }
-IValue truncated(const Arguments& a) { return rounded(real(argument(a, 0))); }
 
-IValue size_of(const Arguments& a) { return argument(a, 0).toTensor().size(argument(a, 1).toInt()); }
-IValue stride_of(const Arguments& a) { return argument(a, 0).toTensor().stride(argument(a, 1).toInt()); }
-IValue elements_of(const Arguments& a) { return argument(a, 0).toTensor().numel(); }
+// The arguments of a function. Throws if the graph gives too few.
+class Given {
+ public:
+  explicit Given(const std::vector<IValue>& arguments) : arguments_(arguments) {}
+
+  const IValue& operator[](std::size_t i) const {
+    if (i >= arguments_.size()) throw std::runtime_error("a number is missing");
+    return arguments_[i];
+  }
+  double real_at(std::size_t i) const { return real((*this)[i]); }
+
+  // Applies `of_whole` to two integers, and `of_real` if one of them is a float.
+  template <class Whole, class Real>
+  IValue apply(Whole of_whole, Real of_real) const {
+    const IValue& a = (*this)[0];
+    const IValue& b = (*this)[1];
+    if (a.isDouble() || b.isDouble()) return of_real(real(a), real(b));
+    return of_whole(whole(a), whole(b));
+  }
+
+ private:
+  const std::vector<IValue>& arguments_;
+};
+
+// Makes a function of the list's form from a function of Given.
+template <class Function>
+constexpr CallList::Arithmetic of_given(Function) {
+  return [](const std::vector<IValue>& arguments) -> IValue { return Function()(Given(arguments)); };
+}
 
 const std::map<std::string, CallList::Arithmetic, std::less<>>& functions() {
   static const std::map<std::string, CallList::Arithmetic, std::less<>> all = {
-      {"_operator.add", add},
-      {"_operator.sub", subtract},
-      {"_operator.mul", multiply},
-      {"_operator.floordiv", floor_divide},
-      {"_operator.mod", modulo},
-      {"_operator.truediv", divide},
-      {"_operator.pow", power},
-      {"_operator.neg", negate},
-      {"_operator.eq", equals},
-      {"_operator.ne", differs},
-      {"_operator.lt", less},
-      {"_operator.le", at_most},
-      {"_operator.gt", greater},
-      {"_operator.ge", at_least},
-      {"_operator.and_", both},
-      {"_operator.or_", either},
-      {"math.floor", floor_of},
-      {"math.ceil", ceiling_of},
-      {"math.trunc", truncated},
-      {"torch.sym_float", to_real},
-      {"torch.sym_int", truncated},
-      {"torch.sym_ite", chosen},
-      {"torch.sym_max", greatest},
-      {"torch.sym_min", least},
-      {"torch.sym_not", negated},
-      {"torch._sym_sqrt", square_root},
-      {"torch.ops.aten.sym_numel.default", elements_of},
-      {"torch.ops.aten.sym_size.int", size_of},
-      {"torch.ops.aten.sym_stride.int", stride_of},
+      {"_operator.add", of_given([](const Given& a) { return a.apply(sum, std::plus<double>()); })},
+      {"_operator.sub", of_given([](const Given& a) { return a.apply(difference, std::minus<double>()); })},
+      {"_operator.mul", of_given([](const Given& a) { return a.apply(product, std::multiplies<double>()); })},
+      {"_operator.floordiv", of_given([](const Given& given) {
+         return given.apply(floor_quotient, [](double a, double b) { return std::floor(a / b); });
+       })},
+      {"_operator.mod", of_given([](const Given& given) {
+         return given.apply(modulo, [](double a, double b) { return a - std::floor(a / b) * b; });
+       })},
+      {"_operator.truediv", of_given([](const Given& a) { return divide(a.real_at(0), a.real_at(1)); })},
+      {"_operator.pow", of_given([](const Given& a) { return power(a[0], a[1]); })},
+      {"_operator.neg", of_given([](const Given& a) {
+         return a[0].isDouble() ? IValue(-a[0].toDouble()) : IValue(product(whole(a[0]), -1));
+       })},
+      {"_operator.eq", of_given([](const Given& a) { return a.real_at(0) == a.real_at(1); })},
+      {"_operator.ne", of_given([](const Given& a) { return a.real_at(0) != a.real_at(1); })},
+      {"_operator.lt", of_given([](const Given& a) { return a.real_at(0) < a.real_at(1); })},
+      {"_operator.le", of_given([](const Given& a) { return a.real_at(0) <= a.real_at(1); })},
+      {"_operator.gt", of_given([](const Given& a) { return a.real_at(0) > a.real_at(1); })},
+      {"_operator.ge", of_given([](const Given& a) { return a.real_at(0) >= a.real_at(1); })},
+      {"_operator.and_", of_given([](const Given& a) { return a.real_at(0) != 0 && a.real_at(1) != 0; })},
+      {"_operator.or_", of_given([](const Given& a) { return a.real_at(0) != 0 || a.real_at(1) != 0; })},
+      {"math.floor", of_given([](const Given& a) { return rounded(std::floor(a.real_at(0))); })},
+      {"math.ceil", of_given([](const Given& a) { return rounded(std::ceil(a.real_at(0))); })},
+      {"math.trunc", of_given([](const Given& a) { return rounded(a.real_at(0)); })},
+      {"torch.sym_float", of_given([](const Given& a) { return a.real_at(0); })},
+      {"torch.sym_int", of_given([](const Given& a) { return rounded(a.real_at(0)); })},
+      {"torch.sym_ite", of_given([](const Given& a) { return a[0].toBool() ? a[1] : a[2]; })},
+      {"torch.sym_max", of_given([](const Given& a) { return a.real_at(0) >= a.real_at(1) ? a[0] : a[1]; })},
+      {"torch.sym_min", of_given([](const Given& a) { return a.real_at(0) <= a.real_at(1) ? a[0] : a[1]; })},
+      {"torch.sym_not", of_given([](const Given& a) { return a.real_at(0) == 0; })},
+      {"torch._sym_sqrt", of_given([](const Given& a) { return std::sqrt(a.real_at(0)); })},
+      {"torch.ops.aten.sym_numel.default", of_given([](const Given& a) { return a[0].toTensor().numel(); })},
+      {"torch.ops.aten.sym_size.int", of_given([](const Given& a) { return a[0].toTensor().size(a[1].toInt()); })},
+      {"torch.ops.aten.sym_stride.int", of_given([](const Given& a) { return a[0].toTensor().stride(a[1].toInt()); })},
   };
   return all;
 }

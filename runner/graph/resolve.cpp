@@ -18,7 +18,11 @@
 namespace ddp::graph {
 namespace {
 
+using config::member;
+using config::text_member;
 using nlohmann::json;
+
+constexpr std::string_view kAten = "torch.ops.aten.";
 
 // An argument that selects training mode, with its value in evaluation.
 struct Switch {
@@ -74,8 +78,8 @@ void switch_arguments(std::string_view operation, json& inputs) {
 bool counts_batches(std::string_view operation, const json& inputs, const std::set<std::string>& counters) {
   if (operation != "add_" && operation != "add") return false;
   if (inputs.empty()) return false;
-  const json& first = config::member(inputs.front(), "arg");
-  return first.contains("as_tensor") && counters.contains(config::text_member(first.at("as_tensor"), "name"));
+  const json& first = member(inputs.front(), "arg");
+  return first.contains("as_tensor") && counters.contains(text_member(first.at("as_tensor"), "name"));
 }
 
 // A part of the model with its own gradient mode is a graph among the arguments.
@@ -85,10 +89,33 @@ bool has_graph(const json& input) {
 
 // The operator of a target such as "torch.ops.aten.add_.Tensor"; "" for other targets.
 std::string_view aten_operator(std::string_view target) {
-  constexpr std::string_view kAtenOps = "torch.ops.aten.";
-  if (!target.starts_with(kAtenOps)) return "";
-  target.remove_prefix(kAtenOps.size());
+  if (!target.starts_with(kAten)) return "";
+  target.remove_prefix(kAten.size());
   return target.substr(0, target.rfind('.'));
+}
+
+// Switches a graph of model.train() (the schema's type Graph) to evaluation. Changes the arguments that select training
+// mode, of dropout, batch_norm, instance_norm, the recurrent layers and attention's dropout; removes the nodes that
+// count batches. `counters` are the graph's names of batch norm's counters. Throws std::runtime_error if the graph is
+// damaged.
+void switch_to_evaluation(json& graph, const std::set<std::string>& counters) {
+  const auto nodes = graph.find("nodes");
+  if (nodes == graph.end() || !nodes->is_array()) throw std::runtime_error("its graph has no list of nodes");
+  json kept = json::array();
+  for (json& node : *nodes) {
+    const std::string target = text_member(node, "target");
+    member(node, "inputs");
+    json& inputs = node["inputs"];
+    if (!inputs.is_array()) throw std::runtime_error("a node has no list of inputs");
+    const std::string_view operation = aten_operator(target);
+    if (counts_batches(operation, inputs, counters)) continue;
+    switch_arguments(operation, inputs);
+    for (json& input : inputs) {
+      if (has_graph(input)) switch_to_evaluation(input["arg"]["as_graph"]["graph"], counters);
+    }
+    kept.push_back(std::move(node));
+  }
+  *nodes = std::move(kept);
 }
 
 // Counts the calls that act in training only: batch norms with running statistics, and dropouts of some share.
@@ -97,9 +124,9 @@ struct TrainingCalls {
   int off = 0;
 
   void count(const json& graph) {
-    for (const json& node : config::member(graph, "nodes")) {
-      const std::string target = config::text_member(node, "target");
-      const json& inputs = config::member(node, "inputs");
+    for (const json& node : member(graph, "nodes")) {
+      const std::string target = text_member(node, "target");
+      const json& inputs = member(node, "inputs");
       count_call(aten_operator(target), inputs);
       for (const json& input : inputs) {
         if (has_graph(input)) count(input.at("arg").at("as_graph").at("graph"));
@@ -121,7 +148,7 @@ struct TrainingCalls {
 
 // A node names the modules around it: "L__self__norm,norm,torch.nn.modules.batchnorm.SyncBatchNorm".
 bool is_synchronised_norm(const json& node) {
-  if (aten_operator(config::text_member(node, "target")) != "batch_norm") return false;
+  if (aten_operator(text_member(node, "target")) != "batch_norm") return false;
   if (!node.contains("metadata") || !node.at("metadata").is_object()) return false;
   const auto modules = node.at("metadata").find("nn_module_stack");
   return modules != node.at("metadata").end() && modules->is_string() &&
@@ -131,9 +158,9 @@ bool is_synchronised_norm(const json& node) {
 }  // namespace
 
 bool has_synchronised_norms(const json& graph) {
-  for (const json& node : config::member(graph, "nodes")) {
+  for (const json& node : member(graph, "nodes")) {
     if (is_synchronised_norm(node)) return true;
-    for (const json& input : config::member(node, "inputs")) {
+    for (const json& input : member(node, "inputs")) {
       if (has_graph(input) && has_synchronised_norms(input.at("arg").at("as_graph").at("graph"))) return true;
     }
   }
@@ -144,26 +171,6 @@ bool is_of_evaluation(const json& graph) {
   TrainingCalls calls;
   calls.count(graph);
   return calls.off > 0 && calls.on == 0;
-}
-
-void switch_to_evaluation(json& graph, const std::set<std::string>& counters) {
-  const auto nodes = graph.find("nodes");
-  if (nodes == graph.end() || !nodes->is_array()) throw std::runtime_error("its graph has no list of nodes");
-  json kept = json::array();
-  for (json& node : *nodes) {
-    const std::string target = config::text_member(node, "target");
-    config::member(node, "inputs");
-    json& inputs = node["inputs"];
-    if (!inputs.is_array()) throw std::runtime_error("a node has no list of inputs");
-    const std::string_view operation = aten_operator(target);
-    if (counts_batches(operation, inputs, counters)) continue;
-    switch_arguments(operation, inputs);
-    for (json& input : inputs) {
-      if (has_graph(input)) switch_to_evaluation(input["arg"]["as_graph"]["graph"], counters);
-    }
-    kept.push_back(std::move(node));
-  }
-  *nodes = std::move(kept);
 }
 
 namespace {
@@ -211,27 +218,7 @@ std::string source_line(const nlohmann::json& node) {
   return config::printable(line);
 }
 
-using config::member;
-using config::text_member;
 using Kind = CallList::Call::Kind;
-
-constexpr std::string_view kOps = "torch.ops.";
-constexpr std::string_view kAten = "torch.ops.aten.";
-constexpr std::string_view kHigherOrder = "torch.ops.higher_order.";
-
-// The operator of a target such as "torch.ops.aten.add_.Tensor".
-struct OperatorName {
-  std::string name;
-  std::string overload;  // "" for the default one
-};
-
-OperatorName operator_name(std::string_view target) {
-  target.remove_prefix(kAten.size());
-  const std::size_t dot = target.rfind('.');
-  if (dot == std::string_view::npos) throw std::runtime_error("it is damaged: its operator lacks an overload");
-  const std::string_view overload = target.substr(dot + 1);
-  return {.name = std::string(target.substr(0, dot)), .overload = std::string(overload == "default" ? "" : overload)};
-}
 
 // Does the operator write into a tensor that it gets as a keyword: aten.add.out, aten.sort.values?
 bool writes_to_keyword(const c10::FunctionSchema& schema) {
@@ -240,18 +227,15 @@ bool writes_to_keyword(const c10::FunctionSchema& schema) {
   });
 }
 
-// An error with an optional remedy.
-struct Refusal : std::runtime_error {
-  Refusal(const std::string& what, std::string what_to_do) : std::runtime_error(what), remedy(std::move(what_to_do)) {}
-  std::string remedy;
-};
+// The error of a node: add_nodes() adds the line of the user's Python code.
+Error refusal(const std::string& what, const std::string& remedy) { return usage_error(what, "", remedy); }
 
 // The slots of a model's tensors and of views of them. Evaluation must not write to these.
 class KeptTensors {
  public:
   void add(CallList::Slot slot, const std::string& name) { names_.emplace(slot, name); }
 
-  // Records the views that a call returns. Throws Refusal if the call writes to a tensor of the model.
+  // Records the views that a call returns. Throws if the call writes to a tensor of the model.
   void follow(const c10::FunctionSchema& schema, const CallList::Call& call) {
     for (const CallList::Late& late : call.late) {
       const c10::AliasInfo* alias = schema.arguments()[static_cast<std::size_t>(late.place)].alias_info();
@@ -268,7 +252,7 @@ class KeptTensors {
 
  private:
   [[noreturn]] static void refuse(const std::string& name) {
-    throw Refusal("changes the tensor " + config::in_quotes(name) + " of the model even in evaluation",
+    throw refusal("changes the tensor " + config::in_quotes(name) + " of the model even in evaluation",
                   "export model.eval() as well and name that file: model.eval; python/export_model.py does so");
   }
 
@@ -317,10 +301,9 @@ class Resolver {
     for (const json& node : nodes) {
       try {
         add_node(node);
-      } catch (const Refusal& error) {
-        refuse(node, error.what(), error.remedy);
-      } catch (const Error&) {
-        throw;
+      } catch (const Error& error) {
+        if (!error.where().empty()) throw;  // of a node in a graph that this node calls
+        refuse(node, error.summary(), error.remedy());
       } catch (const c10::Error& error) {
         refuse(node, error.msg(), "");
       } catch (const std::exception& error) {
@@ -339,39 +322,42 @@ class Resolver {
     if (const CallList::Arithmetic function = arithmetic_named(target)) {
       add_arithmetic(node, function);
     } else if (target.starts_with(kAten)) {
-      add_operation(node, operator_name(target));
+      add_operation(node, target);
     } else if (target == "torch.ops.higher_order.wrap_with_set_grad_enabled") {
       add_region(node, grad_region(node), /*graph_at=*/1);
     } else if (target == "torch.ops.higher_order.wrap_with_autocast") {
       add_region(node, autocast_region(node), /*graph_at=*/4);
-    } else if (target.starts_with(kHigherOrder)) {
-      throw Refusal("calls " + config::in_quotes(target) + ": data-dependent control flow is not supported",
+    } else if (target.starts_with("torch.ops.higher_order.")) {
+      throw refusal("calls " + config::in_quotes(target) + ": data-dependent control flow is not supported",
                     "write the model without torch.cond, torch.while_loop or similar functions");
-    } else if (target.starts_with(kOps)) {
-      throw Refusal("calls the custom operator " + config::in_quotes(target), "use operators of PyTorch itself");
+    } else if (target.starts_with("torch.ops.")) {
+      throw refusal("calls the custom operator " + config::in_quotes(target), "use operators of PyTorch itself");
     } else {
-      throw Refusal("calls " + config::in_quotes(target) + ", which is not allowed in a graph", "");
+      throw refusal("calls " + config::in_quotes(target) + ", which is not allowed in a graph", "");
     }
   }
 
-  void add_operation(const json& node, const OperatorName& name) {
-    const std::string calls =
-        "calls aten." + config::printable(name.name + (name.overload.empty() ? "" : "." + name.overload));
-    const Refusal not_allowed(calls + ", which is not an allowed operator", "replace it in the model");
-    if (!is_allowed(name.name)) throw not_allowed;
-    if (use_.evaluates && draws(name.name)) {
-      throw Refusal("draws random numbers with aten." + name.name + " even in evaluation",
+  void add_operation(const json& node, const std::string& target) {
+    const std::string name(aten_operator(target));
+    std::string overload = target.substr(std::min(kAten.size() + name.size() + 1, target.size()));
+    if (overload.empty()) throw std::runtime_error("it is damaged: its operator lacks an overload");
+    if (overload == "default") overload.clear();
+    const std::string calls = "calls aten." + config::printable(name + (overload.empty() ? "" : "." + overload));
+    const Error not_allowed = refusal(calls + ", which is not an allowed operator", "replace it in the model");
+    if (!is_allowed(name)) throw not_allowed;
+    if (use_.evaluates && draws(name)) {
+      throw refusal("draws random numbers with aten." + name + " even in evaluation",
                     use_.is_switched
                         ? "export model.eval() as well and name that file: model.eval; python/export_model.py does so"
                         : "draw only if self.training, and export the model again");
     }
-    const auto handle = c10::Dispatcher::singleton().findSchema({"aten::" + name.name, name.overload});
-    if (!handle) throw Refusal(calls + ", which this PyTorch lacks", "");
+    const auto handle = c10::Dispatcher::singleton().findSchema({"aten::" + name, overload});
+    if (!handle) throw refusal(calls + ", which this PyTorch lacks", "");
     if (writes_to_keyword(handle->schema())) throw not_allowed;
     list_.operators.push_back(std::make_unique<const c10::OperatorHandle>(*handle));
     CallList::Call call{.operation = list_.operators.back().get(), .source = source_line(node)};
     call.check = ArgumentCheck(handle->schema());
-    call.reshapes = reshapes_in_place(name.name);
+    call.reshapes = reshapes_in_place(name);
     values_.set_arguments(handle->schema(), member(node, "inputs"), call);
     require_dense_gradient(handle->schema(), call);
     call.results = values_.add_results(member(node, "outputs"));
@@ -385,7 +371,7 @@ class Resolver {
     const auto place = schema.argumentIndexWithName("sparse");
     if (!place || !call.arguments[static_cast<std::size_t>(*place)].isBool()) return;
     if (!call.arguments[static_cast<std::size_t>(*place)].toBool()) return;
-    throw Refusal("gives the embedding a sparse gradient, and gradients must be dense",
+    throw refusal("gives the embedding a sparse gradient, and gradients must be dense",
                   "leave out sparse=True, and export the model again");
   }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <map>
-#include <set>
 #include <string>
 
 #include <ATen/core/Tensor.h>
@@ -31,12 +30,6 @@ CallList resolve(const Program& program, const Use& use, const std::map<std::str
 
 // Returns a program's graph in the form that `resolve` uses for evaluation. Throws std::runtime_error if it is damaged.
 nlohmann::json graph_of_evaluation(const Program& program);
-
-// Switches a graph of model.train() (the schema's type Graph) to evaluation. Changes the arguments that select training
-// mode, of dropout, batch_norm, instance_norm, the recurrent layers and attention's dropout; removes the nodes that
-// count batches. `counters` are the graph's names of batch norm's counters. Throws std::runtime_error if the graph is
-// damaged.
-void switch_to_evaluation(nlohmann::json& graph, const std::set<std::string>& counters);
 
 // Tells whether the graph of a training has batch norms with running statistics or dropouts, and all of them are in
 // evaluation mode: model.eval() was exported in place of model.train(). Throws std::runtime_error if the graph is
