@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <exception>
-#include <optional>
+#include <iterator>
 #include <stdexcept>
 
 #include <c10/util/Exception.h>
@@ -18,69 +18,26 @@
 namespace ddp::format {
 namespace {
 
-std::optional<Element> element_of(at::ScalarType type) {
-  switch (type) {
-    case at::kBool:
-      return Element::boolean;
-    case at::kChar:
-      return Element::int8;
-    case at::kShort:
-      return Element::int16;
-    case at::kInt:
-      return Element::int32;
-    case at::kLong:
-      return Element::int64;
-    case at::kByte:
-      return Element::uint8;
-    case at::kUInt16:
-      return Element::uint16;
-    case at::kUInt32:
-      return Element::uint32;
-    case at::kUInt64:
-      return Element::uint64;
-    case at::kHalf:
-      return Element::float16;
-    case at::kBFloat16:
-      return Element::bfloat16;
-    case at::kFloat:
-      return Element::float32;
-    case at::kDouble:
-      return Element::float64;
-    default:
-      return std::nullopt;
-  }
-}
+struct ElementKind {
+  const char* name;
+  std::size_t size;
+  at::ScalarType type;
+};
+
+constexpr ElementKind kElements[] = {
+    // in the order of Element
+    {"bool", 1, at::kBool},      {"int8", 1, at::kChar},    {"int16", 2, at::kShort},       {"int32", 4, at::kInt},
+    {"int64", 8, at::kLong},     {"uint8", 1, at::kByte},   {"uint16", 2, at::kUInt16},     {"uint32", 4, at::kUInt32},
+    {"uint64", 8, at::kUInt64},  {"float16", 2, at::kHalf}, {"bfloat16", 2, at::kBFloat16}, {"float32", 4, at::kFloat},
+    {"float64", 8, at::kDouble},
+};
+static_assert(std::size(kElements) == static_cast<std::size_t>(Element::float64) + 1);
 
 }  // namespace
 
-std::string name_of(Element element) {
-  static constexpr const char* kNames[] = {"bool",   "int8",   "int16",   "int32",    "int64",   "uint8",  "uint16",
-                                           "uint32", "uint64", "float16", "bfloat16", "float32", "float64"};
-  return kNames[static_cast<std::size_t>(element)];
-}
+std::string name_of(Element element) { return kElements[static_cast<std::size_t>(element)].name; }
 
-std::size_t size_of(Element element) {
-  switch (element) {
-    case Element::boolean:
-    case Element::int8:
-    case Element::uint8:
-      return 1;
-    case Element::int16:
-    case Element::uint16:
-    case Element::float16:
-    case Element::bfloat16:
-      return 2;
-    case Element::int32:
-    case Element::uint32:
-    case Element::float32:
-      return 4;
-    case Element::int64:
-    case Element::uint64:
-    case Element::float64:
-      break;
-  }
-  return 8;
-}
+std::size_t size_of(Element element) { return kElements[static_cast<std::size_t>(element)].size; }
 
 bool is_float(Element element) { return element >= Element::float16; }
 
@@ -116,9 +73,13 @@ std::uint64_t bytes_of(const std::vector<std::int64_t>& shape, std::size_t eleme
 }
 
 Array array_of(std::string name, const at::Tensor& tensor) {
-  const auto element = element_of(tensor.scalar_type());
-  if (!element) throw usage_error(std::string("holds numbers of type ") + c10::toString(tensor.scalar_type()), name);
-  Array array{.name = std::move(name), .element = *element, .shape = tensor.sizes().vec()};
+  const auto* const kind = std::find_if(std::begin(kElements), std::end(kElements),
+                                        [&](const ElementKind& one) { return one.type == tensor.scalar_type(); });
+  if (kind == std::end(kElements)) {
+    throw usage_error(std::string("holds numbers of type ") + c10::toString(tensor.scalar_type()), name);
+  }
+  Array array{
+      .name = std::move(name), .element = static_cast<Element>(kind - kElements), .shape = tensor.sizes().vec()};
   for (const std::int64_t stride : tensor.strides()) array.strides.push_back(stride * tensor.element_size());
   array.data = static_cast<const char*>(tensor.const_data_ptr());
   array.memory = std::make_shared<at::Tensor>(tensor);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <span>
@@ -40,6 +41,16 @@ std::unique_ptr<format::ImageFile> open_webp(std::span<const std::byte> bytes, c
 
 // Implements format::list_tar.
 std::vector<format::TarMember> list_tar(const std::filesystem::path& file);
+
+inline constexpr std::int64_t kChannels = 3;  // bytes of a pixel
+
+// Copies rows of RGB that lie `stride` bytes apart to rows without gaps. Returns the end of the last one.
+inline std::uint8_t* copy_rows(const std::uint8_t* from, std::int64_t stride, std::int64_t rows, std::int64_t width,
+                               std::uint8_t* to) {
+  const auto row_bytes = static_cast<std::size_t>(kChannels * width);
+  for (; rows > 0; --rows, from += stride, to += row_bytes) std::memcpy(to, from, row_bytes);
+  return to;
+}
 
 // Errors of images. All of them are ddp::Error (usage) and name the file.
 

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <vector>
 
 #include <jpeglib.h>
@@ -18,42 +17,98 @@ constexpr int kMostScans = 500;
 constexpr long kMemory = 32 << 20;
 constexpr long kMemoryOfPixel = 16;
 
-void ignore_message(j_common_ptr) {}
-void ignore_level(j_common_ptr, int) {}
-void ignore_source(j_decompress_ptr) {}
-
 // libjpeg's state for one image in memory. Warnings about data that can still be decoded are ignored, as in Pillow.
 // Each call throws ddp::Error (usage) if the data end too early or libjpeg fails.
 class JpegDecompression {
  public:
   // Reads the header. Both arguments must outlive the object.
-  JpegDecompression(std::span<const std::byte> bytes, const std::string& name);
-  ~JpegDecompression();
+  JpegDecompression(std::span<const std::byte> bytes, const std::string& name) : bytes_(bytes), name_(name) {
+    set_up();
+    try {
+      run([this] { jpeg_create_decompress(&state_); });
+      state_.src = &source_;
+      state_.progress = &progress_;
+      run([this] { jpeg_read_header(&state_, TRUE); });
+      check_size(name_, {.height = state_.image_height, .width = state_.image_width});
+    } catch (...) {
+      jpeg_destroy_decompress(&state_);
+      throw;
+    }
+    state_.mem->max_memory_to_use =
+        kMemory + kMemoryOfPixel * static_cast<long>(state_.image_width) * state_.image_height;
+  }
+  ~JpegDecompression() { jpeg_destroy_decompress(&state_); }
   JpegDecompression(const JpegDecompression&) = delete;
   JpegDecompression& operator=(const JpegDecompression&) = delete;
 
   const jpeg_decompress_struct& state() const { return state_; }
   // The bytes after the header: the coded pixels.
-  std::span<const std::byte> rest() const;
+  std::span<const std::byte> rest() const { return bytes_.last(source_.bytes_in_buffer); }
 
   // Starts decoding to RGB, or to four inks if the file has four channels.
-  void start();
+  void start() {
+    state_.out_color_space = state_.num_components == 4 ? JCS_CMYK : JCS_RGB;
+    run([this] { jpeg_start_decompress(&state_); });
+  }
   // Chooses the columns from `left` on, before the first row is read. Widens them to the blocks that libjpeg decodes;
   // `left` and `width` return the actual columns of the rows.
-  void crop(JDIMENSION& left, JDIMENSION& width);
-  void skip_rows(JDIMENSION count);
-  void read_row(JSAMPLE* pixels);
+  void crop(JDIMENSION& left, JDIMENSION& width) {
+    run([&] { jpeg_crop_scanline(&state_, &left, &width); });
+  }
+  void skip_rows(JDIMENSION count) {
+    run([&] { jpeg_skip_scanlines(&state_, count); });
+  }
+  void read_row(JSAMPLE* pixels) {
+    run([&] { jpeg_read_scanlines(&state_, &pixels, 1); });
+  }
 
  private:
   template <class Call>
-  void run(const Call& call);
-  void set_up();
+  void run(const Call& call) {
+    if (guard_.completes(call)) return;
+    if (ended_) throw truncated(name_);
+    throw damaged(name_, guard_.message());
+  }
 
-  static JpegDecompression& of(j_common_ptr state);
-  [[noreturn]] static void leave(j_common_ptr state);
-  [[noreturn]] static void leave_at_end(j_decompress_ptr state);
-  static void skip_input(j_decompress_ptr state, long count);
-  static void limit_scans(j_common_ptr state);
+  void set_up() {
+    state_.err = jpeg_std_error(&errors_);
+    state_.client_data = this;
+    errors_.error_exit = leave;
+    errors_.output_message = [](j_common_ptr) {};
+    errors_.emit_message = [](j_common_ptr, int) {};
+    source_.next_input_byte = reinterpret_cast<const JOCTET*>(bytes_.data());
+    source_.bytes_in_buffer = bytes_.size();
+    source_.init_source = [](j_decompress_ptr) {};
+    source_.fill_input_buffer = [](j_decompress_ptr state) -> boolean { leave_at_end(state); };
+    source_.skip_input_data = skip_input;
+    source_.resync_to_restart = jpeg_resync_to_restart;
+    source_.term_source = [](j_decompress_ptr) {};
+    progress_.progress_monitor = limit_scans;
+  }
+
+  static JpegDecompression& of(j_common_ptr state) { return *static_cast<JpegDecompression*>(state->client_data); }
+  [[noreturn]] static void leave(j_common_ptr state) {
+    char message[JMSG_LENGTH_MAX];
+    state->err->format_message(state, message);
+    of(state).guard_.leave(message);
+  }
+  [[noreturn]] static void leave_at_end(j_decompress_ptr state) {
+    JpegDecompression& self = of(reinterpret_cast<j_common_ptr>(state));
+    self.ended_ = true;
+    self.guard_.leave("");
+  }
+  static void skip_input(j_decompress_ptr state, long count) {
+    if (count <= 0) return;
+    jpeg_source_mgr& source = *state->src;
+    if (static_cast<std::size_t>(count) > source.bytes_in_buffer) leave_at_end(state);
+    source.next_input_byte += count;
+    source.bytes_in_buffer -= static_cast<std::size_t>(count);
+  }
+  static void limit_scans(j_common_ptr state) {
+    if (reinterpret_cast<j_decompress_ptr>(state)->input_scan_number > kMostScans) {
+      of(state).guard_.leave("it has more scans than any real image");
+    }
+  }
 
   const std::span<const std::byte> bytes_;
   const std::string& name_;
@@ -65,98 +120,6 @@ class JpegDecompression {
   jpeg_progress_mgr progress_ = {};
 };
 
-JpegDecompression::JpegDecompression(std::span<const std::byte> bytes, const std::string& name)
-    : bytes_(bytes), name_(name) {
-  set_up();
-  try {
-    run([this] { jpeg_create_decompress(&state_); });
-    state_.src = &source_;
-    state_.progress = &progress_;
-    run([this] { jpeg_read_header(&state_, TRUE); });
-    check_size(name_, {.height = state_.image_height, .width = state_.image_width});
-  } catch (...) {
-    jpeg_destroy_decompress(&state_);
-    throw;
-  }
-  state_.mem->max_memory_to_use =
-      kMemory + kMemoryOfPixel * static_cast<long>(state_.image_width) * state_.image_height;
-}
-
-JpegDecompression::~JpegDecompression() { jpeg_destroy_decompress(&state_); }
-
-void JpegDecompression::set_up() {
-  state_.err = jpeg_std_error(&errors_);
-  state_.client_data = this;
-  errors_.error_exit = leave;
-  errors_.output_message = ignore_message;
-  errors_.emit_message = ignore_level;
-  source_.next_input_byte = reinterpret_cast<const JOCTET*>(bytes_.data());
-  source_.bytes_in_buffer = bytes_.size();
-  source_.init_source = ignore_source;
-  source_.fill_input_buffer = [](j_decompress_ptr state) -> boolean { leave_at_end(state); };
-  source_.skip_input_data = skip_input;
-  source_.resync_to_restart = jpeg_resync_to_restart;
-  source_.term_source = ignore_source;
-  progress_.progress_monitor = limit_scans;
-}
-
-template <class Call>
-void JpegDecompression::run(const Call& call) {
-  if (guard_.completes(call)) return;
-  if (ended_) throw truncated(name_);
-  throw damaged(name_, guard_.message());
-}
-
-JpegDecompression& JpegDecompression::of(j_common_ptr state) {
-  return *static_cast<JpegDecompression*>(state->client_data);
-}
-
-void JpegDecompression::leave(j_common_ptr state) {
-  char message[JMSG_LENGTH_MAX];
-  state->err->format_message(state, message);
-  of(state).guard_.leave(message);
-}
-
-void JpegDecompression::leave_at_end(j_decompress_ptr state) {
-  JpegDecompression& self = of(reinterpret_cast<j_common_ptr>(state));
-  self.ended_ = true;
-  self.guard_.leave("");
-}
-
-void JpegDecompression::skip_input(j_decompress_ptr state, long count) {
-  if (count <= 0) return;
-  jpeg_source_mgr& source = *state->src;
-  if (static_cast<std::size_t>(count) > source.bytes_in_buffer) leave_at_end(state);
-  source.next_input_byte += count;
-  source.bytes_in_buffer -= static_cast<std::size_t>(count);
-}
-
-void JpegDecompression::limit_scans(j_common_ptr state) {
-  if (reinterpret_cast<j_decompress_ptr>(state)->input_scan_number > kMostScans) {
-    of(state).guard_.leave("it has more scans than any real image");
-  }
-}
-
-std::span<const std::byte> JpegDecompression::rest() const { return bytes_.last(source_.bytes_in_buffer); }
-
-void JpegDecompression::start() {
-  state_.out_color_space = state_.num_components == 4 ? JCS_CMYK : JCS_RGB;
-  run([this] { jpeg_start_decompress(&state_); });
-}
-
-void JpegDecompression::crop(JDIMENSION& left, JDIMENSION& width) {
-  run([&] { jpeg_crop_scanline(&state_, &left, &width); });
-}
-
-void JpegDecompression::skip_rows(JDIMENSION count) {
-  run([&] { jpeg_skip_scanlines(&state_, count); });
-}
-
-void JpegDecompression::read_row(JSAMPLE* pixels) {
-  run([&] { jpeg_read_scanlines(&state_, &pixels, 1); });
-}
-
-constexpr std::int64_t kChannelsOfJpeg = 3;
 constexpr int kInks = 4;
 constexpr std::int64_t kRowsAtOnce = 16;  // libjpeg usually transforms as many rows at once
 constexpr std::byte kMarker{0xff};
@@ -237,9 +200,8 @@ class JpegFile : public format::ImageFile {
   format::ImageSize size() const override { return size_; }
 
   void decode(const format::Rectangle& part, std::uint8_t* pixels) const override {
-    const std::size_t row_bytes = static_cast<std::size_t>(part.width * kChannelsOfJpeg);
     decode_rows(part, [&](const std::uint8_t* from, std::int64_t rows, std::int64_t stride) {
-      for (; rows > 0; --rows, from += stride, pixels += row_bytes) std::memcpy(pixels, from, row_bytes);
+      pixels = copy_rows(from, stride, rows, part.width, pixels);
     });
   }
 
@@ -248,10 +210,10 @@ class JpegFile : public format::ImageFile {
     jpeg.start();
     const Columns columns = choose_columns(jpeg, part);
     if (part.top > 0) jpeg.skip_rows(static_cast<JDIMENSION>(part.top));
-    const std::int64_t row_bytes = columns.width * kChannelsOfJpeg;
+    const std::int64_t row_bytes = columns.width * kChannels;
     std::vector<std::uint8_t> decoded(static_cast<std::size_t>(kRowsAtOnce * row_bytes));
     std::vector<std::uint8_t> inks(jpeg.state().output_components == kInks ? columns.width * std::size_t{kInks} : 0);
-    const std::uint8_t* const wanted = decoded.data() + (part.left - columns.left) * kChannelsOfJpeg;
+    const std::uint8_t* const wanted = decoded.data() + (part.left - columns.left) * kChannels;
     for (std::int64_t done = 0; done < part.height; done += kRowsAtOnce) {
       const std::int64_t rows = std::min(kRowsAtOnce, part.height - done);
       for (std::int64_t row = 0; row < rows; ++row) {

@@ -10,7 +10,6 @@
 namespace ddp::images {
 namespace {
 
-constexpr std::int64_t kChannelsOfPng = 3;
 constexpr std::size_t kBytesBeforeData = 8;    // of a chunk: length and name
 constexpr std::size_t kBytesAroundChunk = 12;  // and the checksum
 constexpr std::size_t kHeaderBytes = 13;       // the data of IHDR
@@ -42,7 +41,7 @@ class PngDecompression {
       convert_to_rgb();
       if (header.interlaced) png_set_interlace_handling(png_);
       png_read_update_info(png_, info_);
-      if (png_get_rowbytes(png_, info_) != static_cast<std::size_t>(header.size.width * kChannelsOfPng)) {
+      if (png_get_rowbytes(png_, info_) != static_cast<std::size_t>(header.size.width * kChannels)) {
         png_error(png_, "its rows have another size than its header says");
       }
     });
@@ -51,13 +50,13 @@ class PngDecompression {
   // Reads the rows of a part, and stops after the last one. `row` holds one row of the image; null: the part is as
   // wide as the image.
   void read_part(const format::Rectangle& part, std::uint8_t* row, std::uint8_t* pixels) {
-    const auto part_bytes = static_cast<std::size_t>(part.width * kChannelsOfPng);
+    const auto part_bytes = static_cast<std::size_t>(part.width * kChannels);
     run([&] {
       for (std::int64_t i = 0; i < part.top; ++i) png_read_row(png_, nullptr, nullptr);
       for (std::int64_t i = 0; i < part.height; ++i) {
         std::uint8_t* const to = pixels + static_cast<std::size_t>(i) * part_bytes;
         png_read_row(png_, row != nullptr ? row : to, nullptr);
-        if (row != nullptr) std::memcpy(to, row + part.left * kChannelsOfPng, part_bytes);
+        if (row != nullptr) std::memcpy(to, row + part.left * kChannels, part_bytes);
       }
     });
   }
@@ -102,15 +101,13 @@ class PngDecompression {
 // Interlaced images have seven passes over the whole image, each finer than the one before.
 void decode_interlaced(PngDecompression& png, const PngHeader& header, const format::Rectangle& part,
                        std::uint8_t* pixels) {
-  const auto row_bytes = static_cast<std::size_t>(header.size.width * kChannelsOfPng);
+  const auto row_bytes = static_cast<std::size_t>(header.size.width * kChannels);
   std::vector<std::uint8_t> decoded(row_bytes * static_cast<std::size_t>(header.size.height));
   std::vector<std::uint8_t*> rows;
   for (std::size_t at = 0; at < decoded.size(); at += row_bytes) rows.push_back(decoded.data() + at);
   png.read_image(rows.data());
-  const auto part_bytes = static_cast<std::size_t>(part.width * kChannelsOfPng);
-  for (std::int64_t row = part.top; row < part.top + part.height; ++row, pixels += part_bytes) {
-    std::memcpy(pixels, rows[static_cast<std::size_t>(row)] + part.left * kChannelsOfPng, part_bytes);
-  }
+  copy_rows(rows[static_cast<std::size_t>(part.top)] + part.left * kChannels, static_cast<std::int64_t>(row_bytes),
+            part.height, part.width, pixels);
 }
 
 PngChunk require_chunk(std::span<const std::byte>& left, const std::string& name) {
@@ -183,7 +180,7 @@ void decode_by_libpng(std::span<const std::byte> bytes, const std::string& name,
     return;
   }
   const bool is_whole_row = part.width == header.size.width;
-  std::vector<std::uint8_t> row(static_cast<std::size_t>(is_whole_row ? 0 : header.size.width * kChannelsOfPng));
+  std::vector<std::uint8_t> row(static_cast<std::size_t>(is_whole_row ? 0 : header.size.width * kChannels));
   png.read_part(part, is_whole_row ? nullptr : row.data(), pixels);
 }
 

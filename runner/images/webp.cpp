@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstring>
 #include <string_view>
 #include <vector>
 
@@ -10,7 +9,6 @@
 namespace ddp::images {
 namespace {
 
-constexpr std::int64_t kChannelsOfWebp = 3;
 constexpr std::size_t kRiffBytes = 8;  // "RIFF" and the number of bytes that follow
 // libwebp starts a part at an even position and upsamples colours at its edges as at the edges of the image.
 constexpr std::int64_t kMargin = 2;
@@ -55,7 +53,7 @@ class WebpFile : public format::ImageFile {
 
   void decode(const format::Rectangle& part, std::uint8_t* pixels) const override {
     const format::Rectangle asked = widened(part, size_);
-    const std::size_t stride = static_cast<std::size_t>(asked.width * kChannelsOfWebp);
+    const std::size_t stride = static_cast<std::size_t>(asked.width * kChannels);
     std::vector<std::uint8_t> decoded(stride * static_cast<std::size_t>(asked.height));
     WebPDecoderConfig config;
     if (WebPInitDecoderConfig(&config) == 0) throw usage_error("has another version than its headers", "libwebp");
@@ -70,12 +68,9 @@ class WebpFile : public format::ImageFile {
     const VP8StatusCode status = WebPDecode(data_of(bytes_), bytes_.size(), &config);
     WebPFreeDecBuffer(&config.output);
     if (status != VP8_STATUS_OK) throw error_of(status);
-    const std::size_t part_bytes = static_cast<std::size_t>(part.width * kChannelsOfWebp);
-    const std::uint8_t* row = decoded.data() + static_cast<std::size_t>(part.top - asked.top) * stride +
-                              static_cast<std::size_t>((part.left - asked.left) * kChannelsOfWebp);
-    for (std::int64_t i = 0; i < part.height; ++i, row += stride, pixels += part_bytes) {
-      std::memcpy(pixels, row, part_bytes);
-    }
+    const std::uint8_t* first = decoded.data() + static_cast<std::size_t>(part.top - asked.top) * stride +
+                                static_cast<std::size_t>((part.left - asked.left) * kChannels);
+    copy_rows(first, static_cast<std::int64_t>(stride), part.height, part.width, pixels);
   }
 
  private:

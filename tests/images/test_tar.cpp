@@ -109,8 +109,8 @@ TEST_CASE("a tar archive that is compressed, truncated or invalid is refused by 
     return refusal_of_tar(file);
   };
   CHECK(contains(refused("\x1f\x8b\x08 and so on"), "images.tar"));
-  CHECK(contains(refused("\x1f\x8b\x08 and so on"), "gunzip"));
-  CHECK(contains(refused("\x28\xb5\x2f\xfd and so on"), "unzstd"));
+  CHECK(contains(refused("\x1f\x8b\x08 and so on"), "decompress it first"));
+  CHECK(contains(refused("\x28\xb5\x2f\xfd and so on"), "decompress it first"));
   CHECK(contains(refused(std::string(3000, 'x')), "images.tar"));
   CHECK(contains(refused(""), "images.tar"));
   for (const std::size_t end : {std::size_t{700}, std::size_t{1500}, std::size_t{1600}}) {
