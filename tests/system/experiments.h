@@ -3,7 +3,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
-#include <vector>
 
 #include "catch.h"
 #include "workspace.h"
@@ -23,12 +22,8 @@ inline std::filesystem::path digits_data() {
 inline constexpr const char* kTwoCpus = "device_pool=[\"cpu\", \"cpu\"]";
 
 // Runs a shipped experiment on CPUs, also on machines with GPUs; it must train to its end.
-inline Outcome train(const Workspace& w, const std::string& name, std::vector<std::string> sets = {kTwoCpus}) {
-  std::vector<std::string> arguments{"run", kExperiments / (name + ".toml")};
-  for (const auto& set : sets) arguments.insert(arguments.end(), {"--set", set});
-  Outcome run = w.run(arguments);
-  INFO(run.err);
-  REQUIRE(run.code == 0);
+inline Outcome train(const Workspace& w, const std::string& name, Words sets = {kTwoCpus}) {
+  Outcome run = w.done(with_sets({"run", kExperiments / (name + ".toml")}, sets));
   CHECK(run.run.summary().at("status") == "completed");
   return run;
 }

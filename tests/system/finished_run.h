@@ -1,7 +1,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "catch.h"
 #include "workspace.h"
@@ -10,21 +9,26 @@ namespace ddp::system_test {
 
 // A workspace with a finished run, small/…, and its files.
 struct FinishedRun {
-  explicit FinishedRun(const std::string& file, const std::vector<std::string>& sets = {}) {
-    workspace.write("small.toml", file);
-    std::vector<std::string> arguments{"run", "small.toml"};
-    for (const auto& set : sets) arguments.insert(arguments.end(), {"--set", set});
-    const Outcome outcome = workspace.run(arguments);
-    INFO(outcome.err);
-    REQUIRE(outcome.code == 0);
-    run = outcome.run;
+  explicit FinishedRun(const std::string& file, const Words& sets = {}) : workspace("small.toml", file) {
+    run = workspace.done(with_sets({"run", "small.toml"}, sets)).run;
     model = run.model();
     training = run.training();
   }
-  Outcome resume(std::vector<std::string> arguments) const {
-    arguments.insert(arguments.begin(), "resume");
-    return workspace.run(arguments);
+
+  // Runs `resume` with these words to its end, and requires that it ends well, or is refused.
+  Outcome resume(const Words& words, const Words& said = {}) const {
+    return workspace.done(joined({"resume"}, words), said);
   }
+  Outcome refused(const Words& words, const Words& said) const {
+    return workspace.refused(joined({"resume"}, words), said);
+  }
+
+  // Requires that the steps and the model of the run are as they were.
+  void check_unchanged() const {
+    CHECK(run.training() == training);
+    CHECK(run.model() == model);
+  }
+
   void flip_a_byte(const std::filesystem::path& file) const {
     std::string bytes = text_of(file);
     bytes.at(bytes.size() - 3) ^= 1;

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
-#include <vector>
 
 #include "catch.h"
 #include "image_files.h"
@@ -13,7 +12,7 @@ namespace ddp::system_test {
 
 inline constexpr std::uint32_t kImageSide = 12;
 inline constexpr int kImagesOfClass = 20;
-inline const std::vector<std::string> kImageClasses{"dark", "light", "noisy"};
+inline const Words kImageClasses{"dark", "light", "noisy"};
 
 // RGB pixels of an image; its mean or its noise shows its class.
 inline std::string class_pixels(int number, int image) {
@@ -63,13 +62,8 @@ layers = [{ type = "Flatten" }, { type = "Linear", in_features = 432, out_featur
 };
 
 // Runs images.toml with these settings; it must end well.
-inline Outcome trained_images(const Workspace& w, const std::vector<std::string>& sets) {
-  std::vector<std::string> arguments{"run", "images.toml"};
-  for (const auto& set : sets) arguments.insert(arguments.end(), {"--set", set});
-  Outcome outcome = w.run(arguments);
-  INFO(outcome.err);
-  REQUIRE(outcome.code == 0);
-  return outcome;
+inline Outcome trained_images(const Workspace& w, const Words& sets) {
+  return w.done(with_sets({"run", "images.toml"}, sets));
 }
 
 }  // namespace ddp::system_test

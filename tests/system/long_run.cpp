@@ -5,7 +5,7 @@
 namespace ddp::system_test {
 namespace {
 
-std::vector<std::string> command(std::vector<std::string> arguments) {
+Words command(Words arguments) {
   arguments.insert(arguments.begin(), {"run", "small.toml"});
   return arguments;
 }
@@ -16,10 +16,9 @@ std::int64_t saved_step(const RunFolder& run) {
 
 }  // namespace
 
-LongRun::LongRun(std::vector<std::string> arguments) : arguments_(std::move(arguments)), folder_("") {
+LongRun::LongRun(Words arguments) : arguments_(std::move(arguments)), folder_("") {
   workspace_.write("small.toml", kSmall + "[checkpoint]\nsave_every_steps = 5\n");
-  auto endless = arguments_;
-  endless.insert(endless.end(), {"--set", "epochs=1000000"});
+  const Words endless = joined(arguments_, {"--set", "epochs=1000000"});
   process_ = workspace_.start(command(endless));
   folder_ = workspace_.running(*process_, "small", 12);
 }
@@ -38,15 +37,12 @@ void LongRun::check_resumes_to_the_same_bits() {
   CHECK_FALSE(resumed.left);
   CHECK(folder_.summary().at("status") == "completed");
   CHECK(folder_.summary().at("error").is_null());
-  auto whole = arguments_;
-  whole.insert(whole.end(), {"--set", epochs, "--name", "whole"});
+  const Words whole = joined(arguments_, {"--set", epochs, "--name", "whole"});
   const Outcome never = workspace_.run(command(whole));
   REQUIRE(never.code == 0);
   CHECK(folder_.has_each_step_once(never.run.last_step()));
-  CHECK(folder_.training() == never.run.training());
-  CHECK(folder_.model() == never.run.model());
-  CHECK(text_of(folder_.path() / "checkpoints/latest/optimizer.safetensors") ==
-        text_of(never.run.path() / "checkpoints/latest/optimizer.safetensors"));
+  check_same(folder_, never.run);
+  CHECK(folder_.optimizer() == never.run.optimizer());
   const auto losses = [](const RunFolder& run) {
     std::vector<double> list;
     for (const auto& line : run.events("epoch")) list.push_back(line.at("train_loss"));

@@ -1,8 +1,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "workspace.h"
 
@@ -14,13 +12,16 @@ namespace ddp::system_test {
 class LongRun {
  public:
   // `arguments` follow the arguments of `run`.
-  explicit LongRun(std::vector<std::string> arguments);
+  explicit LongRun(Words arguments);
 
   Process& process() const { return *process_; }
   const RunFolder& folder() const { return folder_; }
   const Workspace& workspace() const { return workspace_; }
   // Waits for the process's end.
   Outcome finish() const { return workspace_.finish(*process_); }
+  // The same, and requires this exit code, these texts on stderr, and that no process is left.
+  Outcome ends(int code, const Words& said = {}) const { return workspace_.ends(code, *process_, said); }
+  Outcome stop() const { return workspace_.stop(*process_); }
   // Resumes the run, and returns when it has done a few more steps.
   void resume_and_wait();
   // Resumes the run to the end of a later epoch, and compares it with an uninterrupted run.
@@ -28,7 +29,7 @@ class LongRun {
 
  private:
   Workspace workspace_;
-  std::vector<std::string> arguments_;
+  Words arguments_;
   std::unique_ptr<Process> process_;
   RunFolder folder_;
 };

@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <string>
-#include <vector>
 
 #include "looking.h"
 #include "tables.h"
@@ -11,32 +10,27 @@
 namespace ddp::system_test {
 
 // One rank, two and three.
-extern const std::vector<std::string> kPools;
+extern const Words kPools;
 
 // The files of a folder, sorted, without the files in which the tests keep the program's output.
-std::vector<std::string> visible_files(const std::filesystem::path& folder);
+Words visible_files(const std::filesystem::path& folder);
 
 // Runs `ddp-exp predict` with these arguments, which must succeed. Returns its stdout.
-std::string predicted(const Workspace& workspace, std::vector<std::string> arguments);
+std::string predicted(const Workspace& workspace, const Words& words);
 
 // Runs `ddp-exp predict`, which must end with this exit code and these words, and leave no new file.
-void check_predict_fails(const Workspace& workspace, int code, std::vector<std::string> arguments,
-                         const std::vector<std::string>& words);
+void check_predict_fails(const Workspace& workspace, int code, const Words& words, const Words& said);
 
 // Runs `ddp-exp run FILE`, which must succeed.
 RunFolder trained(const Workspace& workspace, const std::string& file);
 
 // A trained model of shapes, and rows to predict.
 struct Trained : ShapesWorkspace {
-  explicit Trained(const std::vector<std::string>& sets = {}) { train(sets); }
+  explicit Trained(const Words& sets = {}) { train(sets); }
 
-  std::string predicted(std::vector<std::string> arguments) const {
-    arguments.insert(arguments.begin(), "shapes");
-    return system_test::predicted(*this, arguments);
-  }
-  void check_fails(int code, std::vector<std::string> arguments, const std::vector<std::string>& words) const {
-    arguments.insert(arguments.begin(), "shapes");
-    check_predict_fails(*this, code, arguments, words);
+  std::string predicted(const Words& words) const { return system_test::predicted(*this, joined({"shapes"}, words)); }
+  void check_fails(int code, const Words& words, const Words& said) const {
+    check_predict_fails(*this, code, joined({"shapes"}, words), said);
   }
   // A file with this many copies of a thousand rows.
   std::string write_many(int thousands) const {

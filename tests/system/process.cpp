@@ -9,7 +9,6 @@
 #include <unistd.h>
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -142,6 +141,11 @@ bool Process::ended() {
   if (waitpid(pid_, &status, WNOHANG) != pid_) return false;
   code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return true;
+}
+
+void Process::kill() {
+  signal(SIGKILL);
+  if (!wait_until([&] { return all_gone(); })) throw std::runtime_error("a process is left");
 }
 
 int Process::wait() {

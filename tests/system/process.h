@@ -56,6 +56,8 @@ class Process {
 
   pid_t pid() const { return pid_; }
   void signal(int number) const { ::kill(pid_, number); }
+  // Kills it, and waits until none of its processes is left.
+  void kill();
   // Waits for its end. Returns the exit code, or 128 + the signal that ended it; -1 after kPatience.
   int wait();
   bool ended();

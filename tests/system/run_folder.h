@@ -35,6 +35,7 @@ class RunFolder {
   std::filesystem::path checkpoint(std::int64_t step) const;
   // model.safetensors of the newest checkpoint.
   std::string model() const { return text_of(path_ / "checkpoints" / "latest" / "model.safetensors"); }
+  std::string optimizer() const { return text_of(path_ / "checkpoints" / "latest" / "optimizer.safetensors"); }
   std::string log(int rank) const { return text_of(path_ / "logs" / ("rank-" + std::to_string(rank) + ".log")); }
   // All entries, sorted: "checkpoints/", "config.toml", "checkpoints/latest@".
   std::vector<std::string> listing() const;

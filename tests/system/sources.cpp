@@ -27,8 +27,6 @@ std::string own_model(const std::string& activation, const std::string& more) {
 #include <ATen/ops/tanh.h>
 #include <torch/nn/modules/linear.h>
 
-#include "models/model.h"
-
 namespace ddp::models {
 namespace {
 
@@ -62,16 +60,9 @@ const bool own_registered =
 }
 
 SourcesWorkspace::SourcesWorkspace() {
+  environment_["XDG_CACHE_HOME"] = folder() / kCache;
   write("own.cpp", own_model());
   write("own.toml", kOwn);
-}
-
-Outcome SourcesWorkspace::run(std::vector<std::string> arguments) const {
-  return Workspace::run(std::move(arguments), {{"XDG_CACHE_HOME", (folder() / kCache).string()}});
-}
-
-std::unique_ptr<Process> SourcesWorkspace::start(std::vector<std::string> arguments) const {
-  return Workspace::start(std::move(arguments), {{"XDG_CACHE_HOME", (folder() / kCache).string()}});
 }
 
 std::vector<fs::path> SourcesWorkspace::compiled() const {

@@ -14,9 +14,6 @@ class SourcesWorkspace : public Workspace {
   // It has own.cpp, a model "own" with the option width, and own.toml, which trains it on two ranks.
   SourcesWorkspace();
 
-  Outcome run(std::vector<std::string> arguments) const;
-  std::unique_ptr<Process> start(std::vector<std::string> arguments) const;
-
   // The folders of compiled libraries.
   std::vector<std::filesystem::path> compiled() const;
   // All other entries of the cache except locks and lists of headers: none must be left behind.

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "workspace.h"
 
@@ -14,8 +13,7 @@ struct KilledAndWhole {
 };
 
 // Kills a run of NAME.toml with these --set once it has done 30 steps, resumes it to the end of a later epoch, and
-// trains another run to the same step.
-KilledAndWhole kill_and_resume(const Workspace& workspace, const std::string& name,
-                               const std::vector<std::string>& sets = {});
+// trains another run to the same step: both must have the same steps, model and optimizer.
+KilledAndWhole kill_and_resume(const Workspace& workspace, const std::string& name, const Words& sets = {});
 
 }  // namespace ddp::system_test

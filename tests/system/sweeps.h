@@ -11,9 +11,8 @@ namespace ddp::system_test {
 
 inline RunFolder sweep_of(const Workspace& workspace) { return RunFolder(workspace.results() / "s" / "one"); }
 
-inline std::vector<std::string> sweep_arguments(std::vector<std::string> more = {}) {
-  std::vector<std::string> arguments{"sweep", "s.toml", "--run-id", "one"};
-  arguments.insert(arguments.end(), more.begin(), more.end());
+inline Words sweep_arguments(Words more = {}) {
+  const Words arguments = joined({"sweep", "s.toml", "--run-id", "one"}, more);
   return arguments;
 }
 

@@ -14,6 +14,9 @@ void require_tables();
 // by `seed`. Class names contain a comma and quotes, so they need quoting.
 std::string shapes_csv(int rows, std::uint64_t seed = 1);
 
+// Lines of the dataset digits: 64 pixels and the class, which takes each value in turn.
+std::string digits_csv(int lines, int factor = 7);
+
 // Classification of shapes.csv, 0.2 held out for validation: 2 ranks, batches of 8, 3 epochs with a save each.
 inline const std::string kShapes = R"(
 dataset = { name = "csv", path = "shapes.csv", target = "kind", categories = ["colour"], drop = ["weight"], normalise = "standard" }
@@ -43,11 +46,11 @@ struct ShapesWorkspace : Workspace {
     write("shapes.toml", kShapes);
   }
   // Trains with these --set; must succeed.
-  RunFolder train(const std::vector<std::string>& sets = {}) const;
+  RunFolder train(const Words& sets = {}) const;
 };
 
 // Requires that plan and run refuse a table: exit 2, these words, no run. `options`: of the dataset; they may end with
 // kClassOptions or kNumberOptions.
-void check_table_refused(const std::string& csv, const std::string& options, const std::vector<std::string>& words);
+void check_table_refused(const std::string& csv, const std::string& options, const Words& words);
 
 }  // namespace ddp::system_test

@@ -25,11 +25,7 @@ TEST_CASE("a run on arrays of any format that is killed inside an epoch and resu
   for (const std::string format : {"npy", "npz", "safetensors"}) {
     INFO(format);
     const ArrayWorkspace w(format);
-    const auto [killed, whole] = kill_and_resume(w, "arrays");
-    CHECK(killed.model() == whole.model());
-    CHECK(killed.training() == whole.training());
-    CHECK(text_of(killed.path() / "checkpoints/latest/optimizer.safetensors") ==
-          text_of(whole.path() / "checkpoints/latest/optimizer.safetensors"));
+    kill_and_resume(w, "arrays");
   }
 }
 
@@ -42,19 +38,13 @@ TEST_CASE("targets of class ignore_index do not count and are not classes of the
       for (std::size_t row = 0; row < data.y.size(); row += 3) data.y[row] = ignored;
       const ArrayWorkspace w(format, data);
       const std::string loss = "loss={name=\"cross_entropy\", ignore_index=" + std::to_string(ignored) + "}";
-      const std::vector<std::string> sets{"--set", loss, "--set", "model={name=\"mlp\", in_features=4, hidden=[8]}"};
-      std::vector<std::string> plan{"plan", "arrays.toml", "--json"};
-      plan.insert(plan.end(), sets.begin(), sets.end());
-      const Outcome planned = w.run(plan);
-      INFO(planned.err);
-      REQUIRE(planned.code == 0);
+      const Words sets{"--set", loss, "--set", "model={name=\"mlp\", in_features=4, hidden=[8]}"};
+      const Words plan = joined({"plan", "arrays.toml", "--json"}, sets);
+      const Outcome planned = w.done(plan);
       CHECK(Json::parse(planned.out).at("sizes").at("out_features") == 3);
       CHECK(Json::parse(planned.out).at("data").at("classes").at("count") == 3);
-      std::vector<std::string> run{"run", "arrays.toml", "--set", "validation.split=0.2"};
-      run.insert(run.end(), sets.begin(), sets.end());
-      const Outcome trained = w.run(run);
-      INFO(trained.err);
-      REQUIRE(trained.code == 0);
+      const Words run = joined({"run", "arrays.toml", "--set", "validation.split=0.2"}, sets);
+      const Outcome trained = w.done(run);
       CHECK(trained.run.events("epoch").back().at("val_accuracy").is_number());
     }
   }
@@ -64,11 +54,7 @@ TEST_CASE("a negative target is refused, and the remedy shows how to ignore it")
   ArrayData data(100);
   data.y[7] = -1;
   const ArrayWorkspace w("npy", data);
-  const Outcome refused = w.run({"plan", "arrays.toml"});
-  INFO(refused.err);
-  CHECK(refused.code == 2);
-  CHECK(contains(refused.err, "row 7 has class -1"));
-  CHECK(contains(refused.err, "ignore_index = -1"));
+  w.refused({"plan", "arrays.toml"}, {"row 7 has class -1", "ignore_index = -1"});
 }
 
 TEST_CASE("an array of 4 GB trains in ranks that hold only their batches in memory") {
@@ -91,8 +77,7 @@ TEST_CASE("an array of 4 GB trains in ranks that hold only their batches in memo
     CHECK(peak > 0);
     CHECK(peak < std::int64_t{1} << 28);
   }
-  process->signal(SIGTERM);
-  CHECK(process->wait() == 143);
+  w.stop(*process);
 }
 
 }  // namespace ddp::system_test

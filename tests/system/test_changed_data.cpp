@@ -14,22 +14,6 @@ void append(const fs::path& file, const std::string& text) { std::ofstream(file,
 // Sets the time one nanosecond later, without a change of content.
 void touch(const fs::path& file) { fs::last_write_time(file, fs::last_write_time(file) + std::chrono::nanoseconds(1)); }
 
-void check_refused_by_name(const Workspace& w, const std::vector<std::string>& arguments,
-                           const std::vector<std::string>& words) {
-  const Outcome outcome = w.run(arguments);
-  INFO(outcome.err);
-  CHECK(outcome.code == 2);
-  CHECK(outcome.out.empty());
-  for (const auto& word : words) CHECK(contains(outcome.err, word));
-}
-
-Outcome check_goes_on(const Workspace& w, const std::vector<std::string>& arguments) {
-  const Outcome outcome = w.run(arguments);
-  INFO(outcome.err);
-  CHECK(outcome.code == 0);
-  return outcome;
-}
-
 }  // namespace
 
 TEST_CASE("data that changed before a resume is refused by name, and --data-changed accepts it") {
@@ -38,17 +22,15 @@ TEST_CASE("data that changed before a resume is refused by name, and --data-chan
   const fs::path table = w.folder() / "shapes.csv";
   const std::string bytes = std::to_string(fs::file_size(table));
   append(table, "1.00,2.00,red,flat,2.000\n");
-  check_refused_by_name(
-      w, {"resume", "shapes", "--set", "epochs=3"},
-      {"shapes.csv: has " + std::to_string(fs::file_size(table)) + " bytes, but had " + bytes, "--data-changed"});
-  check_goes_on(w, {"resume", "shapes", "--set", "epochs=3", "--data-changed"});
+  w.refused({"resume", "shapes", "--set", "epochs=3"},
+            {"shapes.csv: has " + std::to_string(fs::file_size(table)) + " bytes, but had " + bytes, "--data-changed"});
+  w.done({"resume", "shapes", "--set", "epochs=3", "--data-changed"});
   // From now on the new state is the recorded one.
-  check_goes_on(w, {"resume", "shapes", "--set", "epochs=4"});
+  w.done({"resume", "shapes", "--set", "epochs=4"});
   touch(table);
-  check_refused_by_name(w, {"resume", "shapes", "--set", "epochs=5"},
-                        {"shapes.csv: was modified at ", "--data-changed\n"});
+  w.refused({"resume", "shapes", "--set", "epochs=5"}, {"shapes.csv: was modified at ", "--data-changed\n"});
   // A run that has ended has nothing to do, with any change of its data.
-  check_goes_on(w, {"resume", "shapes"});
+  w.done({"resume", "shapes"});
 }
 
 TEST_CASE("a run that resumes with changed data keeps the classes, categories and means of its training") {
@@ -59,15 +41,15 @@ TEST_CASE("a run that resumes with changed data keeps the classes, categories an
   const std::string before = fitted(w.train({"epochs=1"}));
   // A colour that sorts first, and numbers that change the means.
   for (int row = 0; row < 20; ++row) append(w.folder() / "shapes.csv", "900.0,700.0,amber,flat,2.000\n");
-  const Outcome changed = check_goes_on(w, {"resume", "shapes", "--set", "epochs=2", "--data-changed"});
-  CHECK(contains(changed.err, "which the training rows do not have: all columns of the category are 0"));
+  const Outcome changed = w.done({"resume", "shapes", "--set", "epochs=2", "--data-changed"},
+                                 {"which the training rows do not have: all columns of the category are 0"});
   CHECK(fitted(changed.run) == before);
-  CHECK(fitted(check_goes_on(w, {"resume", "shapes", "--set", "epochs=3"}).run) == before);
+  CHECK(fitted(w.done({"resume", "shapes", "--set", "epochs=3"}).run) == before);
   // New options of the data are obeyed: everything is fitted again, now with one more colour.
-  check_refused_by_name(w, {"resume", "shapes", "--set", "epochs=4", "--set", "dataset.normalise=minmax"},
-                        {"\"model.in_features\" is 5", "have 6"});
+  w.refused({"resume", "shapes", "--set", "epochs=4", "--set", "dataset.normalise=minmax"},
+            {"\"model.in_features\" is 5", "have 6"});
   append(w.folder() / "shapes.csv", "1.0,2.0,red,crooked,2.000\n");
-  check_refused_by_name(w, {"resume", "shapes", "--set", "epochs=5", "--data-changed"}, {"shapes.csv:", "\"crooked\""});
+  w.refused({"resume", "shapes", "--set", "epochs=5", "--data-changed"}, {"shapes.csv:", "\"crooked\""});
 }
 
 TEST_CASE("a data file that is gone or new, or that validation reads, is named before a resume") {
@@ -77,8 +59,8 @@ TEST_CASE("a data file that is gone or new, or that validation reads, is named b
   touch(w.folder() / "val.csv");
   fs::remove(w.folder() / "part-2.csv");
   w.write("part-3.csv", shapes_csv(60, 3));
-  check_refused_by_name(w, {"resume", "shapes", "--set", "epochs=2"},
-                        {"part-2.csv: is missing", "part-3.csv: is new", "val.csv: was modified at "});
+  w.refused({"resume", "shapes", "--set", "epochs=2"},
+            {"part-2.csv: is missing", "part-3.csv: is new", "val.csv: was modified at "});
 }
 
 TEST_CASE("data at a new path from --set is accepted, and other changed files are not") {
@@ -87,13 +69,13 @@ TEST_CASE("data at a new path from --set is accepted, and other changed files ar
   w.write("other.csv", shapes_csv(203, 2));
   w.train({R"(validation={split=0, dataset={path="val.csv"}})", "epochs=1"});
   touch(w.folder() / "val.csv");
-  const std::vector<std::string> other{
-      "resume", "shapes", "--set", "epochs=2", "--set", "dataset.path=\"" + (w.folder() / "other.csv").string() + "\""};
-  check_refused_by_name(w, other, {"val.csv: was modified at "});
+  const Words other{"resume",   "shapes", "--set",
+                    "epochs=2", "--set",  "dataset.path=\"" + (w.folder() / "other.csv").string() + "\""};
+  w.refused(other, {"val.csv: was modified at "});
   fs::last_write_time(w.folder() / "val.csv",
                       fs::last_write_time(w.folder() / "val.csv") - std::chrono::nanoseconds(1));
-  check_goes_on(w, other);
-  check_goes_on(w, {"resume", "shapes", "--set", "epochs=3"});
+  w.done(other);
+  w.done({"resume", "shapes", "--set", "epochs=3"});
 }
 
 TEST_CASE("a run that resumed with changed data and was killed before it saved accepts the data again") {
@@ -103,38 +85,30 @@ TEST_CASE("a run that resumed with changed data and was killed before it saved a
   const auto process = w.start({"resume", "shapes", "--data-changed", "--set", "epochs=100000", "--set",
                                 "checkpoint.save_every=0", "--set", "checkpoint.keep_best=0"});
   const RunFolder run = w.running(*process, "shapes", 40);
-  process->signal(SIGKILL);
-  REQUIRE(wait_until([&] { return process->all_gone(); }));
-  check_goes_on(w, {"resume", "shapes", "--set", "epochs=2"});
+  process->kill();
+  w.done({"resume", "shapes", "--set", "epochs=2"});
   CHECK(run.has_each_step_once(run.last_step()));
 }
 
 TEST_CASE("a resume or fork with new options of the data goes on with them after a kill before its first save",
           "[slow]") {
-  const std::vector<std::string> minmax{"--set", "dataset.normalise=minmax"};
-  const std::vector<std::string> endless{"--set", "epochs=100000",         "--set", "checkpoint.save_every=0",
-                                         "--set", "checkpoint.keep_best=0"};
-  const auto joined = [](std::vector<std::string> words, const std::vector<std::string>& more) {
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
-  };
+  const Words minmax{"--set", "dataset.normalise=minmax"};
+  const Words endless{"--set", "epochs=100000", "--set", "checkpoint.save_every=0", "--set", "checkpoint.keep_best=0"};
   const ShapesWorkspace calm;
   calm.train({"epochs=1"});
-  const std::string model = check_goes_on(calm, joined({"resume", "shapes", "--set", "epochs=2"}, minmax)).run.model();
+  const std::string model = calm.done(joined({"resume", "shapes", "--set", "epochs=2"}, minmax)).run.model();
   const ShapesWorkspace w;
   w.train({"epochs=1"});
-  const std::string measured = check_goes_on(w, {"eval", "shapes"}).out;
-  const std::vector<std::string> fork{"fork", "shapes", "--name", "other"};
-  const std::vector<std::string> resume{"resume", "shapes"};
+  const std::string measured = w.done({"eval", "shapes"}).out;
+  const Words fork{"fork", "shapes", "--name", "other"};
+  const Words resume{"resume", "shapes"};
   for (const auto& [begin, name] : {std::pair(fork, "other"), std::pair(resume, "shapes")}) {
     INFO(name);
     const auto process = w.start(joined(joined(begin, minmax), endless));
     w.running(*process, name, 40);
-    process->signal(SIGKILL);
-    REQUIRE(wait_until([&] { return process->all_gone(); }));
-    CHECK(check_goes_on(w, {"eval", name}).out == measured);
-    const Outcome again = check_goes_on(w, {"resume", name, "--set", "epochs=2"});
-    CHECK(contains(again.err, "changed: dataset.normalise"));
+    process->kill();
+    CHECK(w.done({"eval", name}).out == measured);
+    const Outcome again = w.done({"resume", name, "--set", "epochs=2"}, {"changed: dataset.normalise"});
     CHECK(again.run.model() == model);
   }
 }
@@ -145,9 +119,9 @@ TEST_CASE("the best checkpoint of a run whose data moved later is evaluated with
   fs::create_directory(w.folder() / "moved");
   fs::rename(w.folder() / "shapes.csv", w.folder() / "moved/my shapes.csv");
   // A higher lr, with which the first epochs stay the best.
-  check_goes_on(w, {"resume", "shapes", "--set", "epochs=3", "--set", "optimizer.lr=10", "--set",
-                    "dataset.path=\"" + (w.folder() / "moved/my shapes.csv").string() + "\""});
-  const Outcome best = check_goes_on(w, {"eval", "shapes"});
+  w.done({"resume", "shapes", "--set", "epochs=3", "--set", "optimizer.lr=10", "--set",
+          "dataset.path=\"" + (w.folder() / "moved/my shapes.csv").string() + "\""});
+  const Outcome best = w.done({"eval", "shapes"});
   CHECK_FALSE(contains(best.out, "after epoch 2:"));
   CHECK(contains(best.out, "val_loss"));
 }
@@ -157,14 +131,14 @@ TEST_CASE("a fork of changed data is refused by name, and accepted with --data-c
   w.train({"epochs=1"});
   w.write("other.csv", shapes_csv(203, 2));
   touch(w.folder() / "shapes.csv");
-  check_refused_by_name(w, {"fork", "shapes", "--name", "a", "--set", "epochs = 2"},
-                        {"shapes.csv: was modified at ", "--data-changed\n"});
+  w.refused({"fork", "shapes", "--name", "a", "--set", "epochs = 2"},
+            {"shapes.csv: was modified at ", "--data-changed\n"});
   CHECK_FALSE(fs::exists(w.results() / "a"));
-  check_goes_on(w, {"fork", "shapes", "--name", "a", "--set", "epochs=2", "--data-changed"});
-  check_goes_on(w, {"resume", "a", "--set", "epochs=3"});
-  check_goes_on(w, {"fork", "shapes", "--name", "b", "--set", "epochs=2", "--set",
-                    "dataset.path=\"" + (w.folder() / "other.csv").string() + "\""});
-  check_goes_on(w, {"resume", "b", "--set", "epochs=3"});
+  w.done({"fork", "shapes", "--name", "a", "--set", "epochs=2", "--data-changed"});
+  w.done({"resume", "a", "--set", "epochs=3"});
+  w.done({"fork", "shapes", "--name", "b", "--set", "epochs=2", "--set",
+          "dataset.path=\"" + (w.folder() / "other.csv").string() + "\""});
+  w.done({"resume", "b", "--set", "epochs=3"});
 }
 
 TEST_CASE("ranks are not started again on arrays that changed, and the error names them") {
@@ -174,12 +148,7 @@ TEST_CASE("ranks are not started again on arrays that changed, and the error nam
   REQUIRE(process->wait_for_ranks(2));
   touch(w.folder() / "y.npy");
   kill(process->ranks().at(1), SIGKILL);
-  const Outcome outcome = w.finish(*process);
-  INFO(outcome.err);
-  CHECK(outcome.code == 1);
-  CHECK(contains(outcome.err, "killed by SIGKILL"));
-  CHECK(contains(outcome.err, "y.npy: was modified at "));
-  CHECK(contains(outcome.err, "--data-changed"));
+  w.ends(1, *process, {"killed by SIGKILL", "y.npy: was modified at ", "--data-changed"});
   CHECK(run.summary().at("status") == "failed");
 }
 
@@ -191,16 +160,16 @@ TEST_CASE("a sweep whose data changed is refused by name, and --data-changed acc
   REQUIRE(wait_until([&] { return trial.last_step() > 40; }, process->pid()));
   process->signal(SIGINT);
   REQUIRE(process->wait() == 130);
-  const auto resumed = [&](std::vector<std::string> more) {
+  const auto resumed = [&](Words more) {
     more.insert(more.begin(), {"resume", "s/one"});
     return more;
   };
   touch(w.folder() / "shapes.csv");
-  check_refused_by_name(w, resumed({"--jobs", "1"}),
-                        {"shapes.csv: was modified at ", "ddp-exp resume results/s/one --jobs 1 --data-changed\n"});
+  w.refused(resumed({"--jobs", "1"}),
+            {"shapes.csv: was modified at ", "ddp-exp resume results/s/one --jobs 1 --data-changed\n"});
   // `sweep` does not have the flag.
-  check_refused_by_name(w, {"sweep", "s.toml", "--run-id", "one", "--set", "epochs=1000000"},
-                        {"ddp-exp resume ", "s/one --data-changed\n"});
+  w.refused({"sweep", "s.toml", "--run-id", "one", "--set", "epochs=1000000"},
+            {"ddp-exp resume ", "s/one --data-changed\n"});
   const std::int64_t before = trial.last_step();
   const auto again = w.start(resumed({"--data-changed"}));
   CHECK(wait_until([&] { return trial.last_step() > before + 20; }, again->pid()));
@@ -213,8 +182,8 @@ TEST_CASE("a resume with another target is refused, also of a finished run") {
   const RunFolder run = w.train({"epochs=1"});
   const std::string config = text_of(run.path() / "config.toml");
   for (const char* epochs : {"epochs=1", "epochs=2"}) {
-    check_refused_by_name(w, {"resume", "shapes", "--set", "dataset.target=colour", "--set", epochs},
-                          {"a run cannot change this key: dataset.target was \"kind\", now \"colour\""});
+    w.refused({"resume", "shapes", "--set", "dataset.target=colour", "--set", epochs},
+              {"a run cannot change this key: dataset.target was \"kind\", now \"colour\""});
   }
   CHECK(text_of(run.path() / "config.toml") == config);
 }
@@ -236,8 +205,8 @@ TEST_CASE("a resume with data of other classes or categories is refused by their
        {std::pair("classes.csv", " of the classes of these data is \""),
         std::pair("categories.csv", " of the categories of \"colour\" of these data is \"")}) {
     const std::string path = "dataset.path=\"" + (w.folder() / file).string() + "\"";
-    check_refused_by_name(w, {"resume", "shapes", "--set", path, "--set", "epochs=2"},
-                          {"--set 1: ", words, ", and the run trained with "});
+    w.refused({"resume", "shapes", "--set", path, "--set", "epochs=2"},
+              {"--set 1: ", words, ", and the run trained with "});
   }
 }
 
@@ -245,7 +214,7 @@ TEST_CASE("a resume with other data or another loss warns that best compares it 
   const ShapesWorkspace w;
   w.train({"epochs=1"});
   const auto resumed = [&](const std::string& epochs, const std::string& set) {
-    return check_goes_on(w, {"resume", "shapes", "--set", epochs, "--set", set}).err;
+    return w.done({"resume", "shapes", "--set", epochs, "--set", set}).err;
   };
   CHECK(contains(resumed("epochs=2", "dataset.missing=zero"),
                  "the best val_loss so far was measured on other data (dataset.missing has changed)"));
@@ -264,17 +233,16 @@ TEST_CASE("a resume with other data or another loss warns that best compares it 
 TEST_CASE("inside an epoch a new option of the dataset is refused at its place, and the same data elsewhere are not") {
   const ShapesWorkspace w;
   w.train({"steps=1"});
-  check_refused_by_name(w, {"resume", "shapes", "--set", "steps=2", "--set", "dataset.normalise=\"minmax\""},
-                        {"--set 2: the checkpoint is inside an epoch, and this would change the epoch's order of "
-                         "samples: dataset.normalise was \"standard\"",
-                         "leave this change out, or use the end of an epoch with --from"});
+  w.refused({"resume", "shapes", "--set", "steps=2", "--set", "dataset.normalise=\"minmax\""},
+            {"--set 2: the checkpoint is inside an epoch, and this would change the epoch's order of "
+             "samples: dataset.normalise was \"standard\"",
+             "leave this change out, or use the end of an epoch with --from"});
   fs::rename(w.folder() / "shapes.csv", w.folder() / "moved.csv");
   w.write("other.csv", shapes_csv(203, 2));
-  check_refused_by_name(w, {"resume", "shapes", "--set", "steps=2"},
-                        {"name the place where it is now: --set dataset.path=…"});
-  check_refused_by_name(w, {"resume", "shapes", "--set", "steps=2", "--set", "dataset.path=other.csv"},
-                        {"the epoch's order of samples: dataset.path was"});
-  check_goes_on(w, {"resume", "shapes", "--set", "steps=2", "--set", "dataset.path=moved.csv"});
+  w.refused({"resume", "shapes", "--set", "steps=2"}, {"name the place where it is now: --set dataset.path=…"});
+  w.refused({"resume", "shapes", "--set", "steps=2", "--set", "dataset.path=other.csv"},
+            {"the epoch's order of samples: dataset.path was"});
+  w.done({"resume", "shapes", "--set", "steps=2", "--set", "dataset.path=moved.csv"});
 }
 
 }  // namespace ddp::system_test

@@ -17,44 +17,27 @@ std::string other_graph() { return exported_model({{"\"as_float\": 0.25", "\"as_
 
 // A workspace with a run "arrays" of two epochs, saved after each.
 struct TrainedWorkspace : ExportedWorkspace {
-  TrainedWorkspace() {
-    const Outcome trained = run({"run", "arrays.toml", "--set", kExported, "--set", "validation={split=0.2}"});
-    INFO(trained.err);
-    REQUIRE(trained.code == 0);
-  }
+  TrainedWorkspace() { done({"run", "arrays.toml", "--set", kExported, "--set", "validation={split=0.2}"}); }
 
-  void check_refused(std::vector<std::string> words, const std::string& file) const {
-    const Outcome refused = run(words);
-    INFO(words.front() << ": " << refused.err);
-    CHECK(refused.code == 2);
-    CHECK(contains(refused.err, file + ": has another content than when the checkpoint was trained"));
-    CHECK(contains(refused.err, "--data-changed\n"));
+  void check_refused(Words words, const std::string& file) const {
+    refused(words, {file + ": has another content than when the checkpoint was trained", "--data-changed\n"});
   }
 
   // The weights differ: to accept the file does not help. The answer names the first difference, `what`.
-  void check_misfit(const std::vector<std::string>& words, const std::string& what) const {
-    const Outcome refused = run(words);
-    INFO(words.front() << ": " << refused.err);
-    CHECK(refused.code == 2);
-    CHECK(contains(refused.err,
-                   "net.pt2: has another content than when the checkpoint was trained, and the weights of the "
-                   "checkpoint do not fit it:\n"));
-    CHECK(contains(refused.err, what + "\n"));
+  void check_misfit(const Words& words, const std::string& what) const {
+    const Outcome refused = Workspace::refused(
+        words, {"net.pt2: has another content than when the checkpoint was trained, and the weights of the "
+                "checkpoint do not fit it:\n",
+                what + "\n"});
     CHECK_FALSE(contains(refused.err, "--data-changed"));
-  }
-
-  void check_done(const std::vector<std::string>& words) const {
-    const Outcome done = run(words);
-    INFO(words.front() << ": " << done.err);
-    CHECK(done.code == 0);
   }
 };
 
-const std::vector<std::vector<std::string>> kUses = {{"resume", "arrays", "--set", "epochs=3"},
-                                                     {"fork", "arrays", "--name", "forked", "--set", "epochs=5"},
-                                                     {"eval", "arrays"},
-                                                     {"predict", "arrays", "x.npy", "-o", "answers.csv"},
-                                                     {"export", "arrays", "out.pt2"}};
+const std::vector<Words> kUses = {{"resume", "arrays", "--set", "epochs=3"},
+                                  {"fork", "arrays", "--name", "forked", "--set", "epochs=5"},
+                                  {"eval", "arrays"},
+                                  {"predict", "arrays", "x.npy", "-o", "answers.csv"},
+                                  {"export", "arrays", "out.pt2"}};
 
 // The bias under another name.
 std::string other_names() { return exported_model({{"\"fc.bias\"", "\"fc.other\""}, {"\"fc.bias\"", "\"fc.other\""}}); }
@@ -75,11 +58,6 @@ std::string more_weights() {
            "fc.bias": {)"}});
 }
 
-std::vector<std::string> with(std::vector<std::string> words, const std::string& more) {
-  words.push_back(more);
-  return words;
-}
-
 }  // namespace
 
 TEST_CASE("a .pt2 file that was exported again is refused by name, and --data-changed accepts it", "[slow]") {
@@ -89,12 +67,12 @@ TEST_CASE("a .pt2 file that was exported again is refused by name, and --data-ch
   CHECK_FALSE(fs::exists(w.results() / "forked"));
   CHECK_FALSE(fs::exists(w.folder() / "out.pt2"));
   // Weights alone need no graph.
-  w.check_done({"export", "arrays", "out.safetensors"});
-  w.check_done({"resume", "arrays"});  // it has ended: nothing to do
-  for (const auto& words : kUses) w.check_done(with(words, "--data-changed"));
+  w.done({"export", "arrays", "out.safetensors"});
+  w.done({"resume", "arrays"});  // it has ended: nothing to do
+  for (const auto& words : kUses) w.done(joined(words, {"--data-changed"}));
   // From now on the checkpoint has this file's content.
-  w.check_done({"resume", "arrays", "--set", "epochs=4"});
-  w.check_done({"eval", "arrays"});
+  w.done({"resume", "arrays", "--set", "epochs=4"});
+  w.done({"eval", "arrays"});
 }
 
 TEST_CASE("a .pt2 file with other weights is refused with the first difference, whether or not it is accepted",
@@ -108,22 +86,19 @@ TEST_CASE("a .pt2 file with other weights is refused with the first difference, 
     w.write("net.pt2", file);
     for (const auto& words : kUses) {
       w.check_misfit(words, what);
-      w.check_misfit(with(words, "--data-changed"), what);
+      w.check_misfit(joined(words, {"--data-changed"}), what);
     }
   }
   CHECK_FALSE(fs::exists(w.results() / "forked"));
   CHECK_FALSE(fs::exists(w.folder() / "out.pt2"));
-  w.check_done({"export", "arrays", "out.safetensors"});
+  w.done({"export", "arrays", "out.safetensors"});
 }
 
 TEST_CASE("a .pt2 file that is damaged after the training has to be put back") {
   const TrainedWorkspace w;
   w.write("net.pt2", exported_model().substr(0, 1000));
   for (const auto& words : kUses) {
-    const Outcome refused = w.run(words);
-    INFO(words.front() << ": " << refused.err);
-    CHECK(refused.code == 2);
-    CHECK(contains(refused.err, "net.pt2: is not a zip archive, or cut off\n"));
+    w.refused(words, {"net.pt2: is not a zip archive, or cut off\n"});
   }
 }
 
@@ -131,8 +106,8 @@ TEST_CASE("a .pt2 file that moved is known by its content") {
   const TrainedWorkspace w;
   fs::rename(w.folder() / "net.pt2", w.folder() / "moved.pt2");
   const std::string set = "model.path=\"" + (w.folder() / "moved.pt2").string() + "\"";
-  w.check_done({"eval", "arrays", "--set", set});
-  w.check_done({"resume", "arrays", "--set", "epochs=3", "--set", set});
+  w.done({"eval", "arrays", "--set", set});
+  w.done({"resume", "arrays", "--set", "epochs=3", "--set", set});
   w.write("moved.pt2", other_graph());
   w.check_refused({"eval", "arrays", "--set", set}, "moved.pt2");
   w.check_refused({"resume", "arrays", "--set", "epochs=4"}, "moved.pt2");
@@ -147,13 +122,9 @@ TEST_CASE("a sweep whose .pt2 file has other weights is refused, whether or not 
   process->signal(SIGINT);
   REQUIRE(process->wait() == 130);
   w.write("net.pt2", other_names());
-  for (const std::vector<std::string>& more : std::vector<std::vector<std::string>>{{}, {"--data-changed"}}) {
-    std::vector<std::string> words{"resume", "arrays/one"};
-    words.insert(words.end(), more.begin(), more.end());
-    const Outcome refused = w.run(words);
-    INFO(refused.err);
-    CHECK(refused.code == 2);
-    CHECK(contains(refused.err, "has \"fc.bias\", Float[3], which the model does not have\n"));
+  for (const Words& more : std::vector<Words>{{}, {"--data-changed"}}) {
+    const Words words = joined({"resume", "arrays/one"}, more);
+    w.refused(words, {"has \"fc.bias\", Float[3], which the model does not have\n"});
   }
 }
 
@@ -165,10 +136,7 @@ TEST_CASE("ranks are not started again on a .pt2 file that changed") {
   REQUIRE(process->wait_for_ranks(2));
   w.write("net.pt2", other_graph());
   kill(process->ranks().at(1), SIGKILL);
-  const Outcome outcome = w.finish(*process);
-  INFO(outcome.err);
-  CHECK(outcome.code == 1);
-  CHECK(contains(outcome.err, "net.pt2: has another content than when the checkpoint was trained"));
+  w.ends(1, *process, {"net.pt2: has another content than when the checkpoint was trained"});
   CHECK(run.summary().at("status") == "failed");
 }
 

@@ -7,8 +7,6 @@
 namespace ddp::system_test {
 namespace {
 
-using Words = std::vector<std::string>;
-
 const Words kOps{"all_reduce", "reduce", "broadcast", "scatter", "gather", "all_gather"};
 
 // The factor from algorithm bandwidth to bus bandwidth (nccl-tests, doc/PERFORMANCE.md).
@@ -19,11 +17,7 @@ double bus_factor(const std::string& op, double ranks) {
 
 bool about(double value, double other) { return std::abs(value - other) <= 1e-9 * std::abs(other); }
 
-Words comm(Words more) {
-  Words all{"comm"};
-  all.insert(all.end(), more.begin(), more.end());
-  return all;
-}
+Words comm(const Words& more) { return joined({"comm"}, more); }
 
 // The rows of a table, each split into its columns.
 std::vector<Words> rows_of(const std::string& table) {
@@ -58,16 +52,13 @@ TEST_CASE("each collective is timed and every value checked, on two, three and f
   const Workspace w;
   for (const std::string backend : {"shm", "gloo"}) {
     for (const int ranks : {2, 3, 4}) {
-      const Outcome outcome = w.run(comm({"--devices", std::to_string(ranks), "--backend", backend, "--sizes",
-                                          "1,1KiB,300KB", "--iterations", "2", "--warmup", "1", "--json"}));
-      INFO(backend << " " << ranks << "\n" << outcome.out << outcome.err);
-      REQUIRE(outcome.code == 0);
-      CHECK_FALSE(outcome.left);
+      const Outcome outcome = w.done(comm({"--devices", std::to_string(ranks), "--backend", backend, "--sizes",
+                                           "1,1KiB,300KB", "--iterations", "2", "--warmup", "1", "--json"}));
       const Json json = Json::parse(outcome.out);
       CHECK(json.at("version") == 1);
       CHECK(json.at("world_size") == ranks);
       CHECK(json.at("backend") == backend);
-      CHECK(json.at("devices") == std::vector<std::string>(ranks, "cpu"));
+      CHECK(json.at("devices") == Words(ranks, "cpu"));
       CHECK(json.at("error").is_null());
       CHECK(json.at("wrong") == 0);
       REQUIRE(json.at("rows").size() == 18);
@@ -94,10 +85,8 @@ TEST_CASE("every type of element is right in every collective", "[slow]") {
   const Workspace w;
   for (const std::string backend : {"shm", "gloo"}) {
     for (const std::string type : {"double", "half", "bfloat16", "int8", "uint8", "int32", "int64"}) {
-      const Outcome outcome = w.run(comm({"--dtype", type, "--devices", "3", "--backend", backend, "--sizes", "5KiB",
-                                          "--iterations", "1", "--warmup", "0"}));
-      INFO(type << "\n" << outcome.out << outcome.err);
-      CHECK(outcome.code == 0);
+      const Outcome outcome = w.done(comm({"--dtype", type, "--devices", "3", "--backend", backend, "--sizes", "5KiB",
+                                           "--iterations", "1", "--warmup", "0"}));
       CHECK(rows_of(outcome.out).size() == 6);
       CHECK(contains(outcome.out, "every value of every rank was right"));
     }
@@ -107,9 +96,7 @@ TEST_CASE("every type of element is right in every collective", "[slow]") {
 TEST_CASE("the table has a line for each size as in nccl-tests") {
   const Workspace w;
   const Outcome outcome =
-      w.run(comm({"--op", "all_reduce,gather", "--sizes", "1KiB..4KiB", "--iterations", "3", "--devices", "cpu,cpu"}));
-  INFO(outcome.out << outcome.err);
-  REQUIRE(outcome.code == 0);
+      w.done(comm({"--op", "all_reduce,gather", "--sizes", "1KiB..4KiB", "--iterations", "3", "--devices", "cpu,cpu"}));
   CHECK(contains(outcome.out, "# 2 ranks on 1 node, backend shm, float, mean of 3 calls after 5 to warm up\n"));
   CHECK(contains(outcome.out, "# rank 1: cpu\n"));
   for (const char* column : {"size", "elements", "time", "algbw", "busbw", "wrong"}) {
@@ -141,7 +128,7 @@ TEST_CASE("without a check nothing is reported as right") {
 
 TEST_CASE("comm leaves no results and no other files") {
   const Workspace w;
-  REQUIRE(w.run(comm({"--op", "reduce", "--sizes", "8"})).code == 0);
+  w.done(comm({"--op", "reduce", "--sizes", "8"}));
   for (const auto& entry : std::filesystem::directory_iterator(w.folder())) {
     CHECK(entry.path().filename().string().starts_with("."));  // files in which the test itself keeps the output
   }
@@ -150,20 +137,16 @@ TEST_CASE("comm leaves no results and no other files") {
 TEST_CASE("values that a network changes are reported by rank and index and end the command with 1") {
   const Workspace w;
   for (const std::string& op : kOps) {
-    const Outcome outcome = w.run(comm({"--op", op, "--backend", "gloo", "--sizes", "64KiB", "--iterations", "1"}),
-                                  {{"LD_PRELOAD", DDP_FLIPPED_BITS}});
-    INFO(outcome.out << outcome.err);
-    CHECK(outcome.code == 1);
-    CHECK_FALSE(outcome.left);
+    const Outcome outcome = w.ends(1, comm({"--op", op, "--backend", "gloo", "--sizes", "64KiB", "--iterations", "1"}),
+                                   {}, {{"LD_PRELOAD", DDP_FLIPPED_BITS}});
     CHECK(std::stoll(rows_of(outcome.out).at(0).at(6)) > 0);
     CHECK(contains(outcome.err, "error: " + op + " of 65536 B: rank "));
     CHECK(contains(outcome.err, " at index "));
     CHECK(contains(outcome.err, " instead of "));
     CHECK_FALSE(contains(outcome.out, "was right"));
   }
-  const Outcome json = w.run(comm({"--op", "broadcast", "--backend", "gloo", "--sizes", "64KiB", "--json"}),
-                             {{"LD_PRELOAD", DDP_FLIPPED_BITS}});
-  CHECK(json.code == 1);
+  const Outcome json = w.ends(1, comm({"--op", "broadcast", "--backend", "gloo", "--sizes", "64KiB", "--json"}), {},
+                              {{"LD_PRELOAD", DDP_FLIPPED_BITS}});
   const Json first = Json::parse(json.out).at("rows").at(0).at("first_wrong");
   CHECK(first.at("rank") == 1);
   CHECK(first.at("got") != first.at("expected"));
@@ -241,27 +224,22 @@ TEST_CASE("an impossible measurement is refused before anything starts") {
       {{"small.toml"}, "\"small.toml\" is one word too many"},
   };
   for (const auto& [words, says] : mistakes) {
-    const Outcome outcome = w.run(comm(words));
-    INFO(words.back() << "\n" << outcome.out << outcome.err);
-    CHECK(outcome.code == 2);
-    CHECK(contains(outcome.err, says));
-    CHECK(outcome.out.empty());
+    w.refused(comm(words), {says});
   }
 }
 
 TEST_CASE("a node that does not come is named") {
   const Workspace w;
-  const Outcome alone = w.run(comm({"--nnodes", "2", "--node-rank", "0", "--master-addr", "127.0.0.1", "--master-port",
-                                    "29517", "--timeout", "0.2"}));
-  CHECK(alone.code == 1);
-  CHECK(contains(alone.err, "node 1: not there after 0.2 s"));
+  w.ends(1,
+         comm({"--nnodes", "2", "--node-rank", "0", "--master-addr", "127.0.0.1", "--master-port", "29517", "--timeout",
+               "0.2"}),
+         {"node 1: not there after 0.2 s"});
 }
 
 TEST_CASE("a size is rounded down to whole elements of each part, and to at least one") {
   const Workspace w;
-  const Outcome json = w.run(comm({"--devices", "cpu,cpu,cpu", "--backend", "gloo", "--op", "all_reduce,scatter",
-                                   "--sizes", "3,7,30", "--iterations", "1", "--warmup", "0", "--json"}));
-  REQUIRE(json.code == 0);
+  const Outcome json = w.done(comm({"--devices", "cpu,cpu,cpu", "--backend", "gloo", "--op", "all_reduce,scatter",
+                                    "--sizes", "3,7,30", "--iterations", "1", "--warmup", "0", "--json"}));
   std::vector<std::int64_t> bytes;
   const Json result = Json::parse(json.out);
   for (const Json& row : result.at("rows")) bytes.push_back(row.at("bytes"));

@@ -31,6 +31,11 @@ const std::vector<WrongLine> kWrongLines = {
     {"run tiny.toml --jobs 2", "there is no option \"--jobs\"", "it is an option of `resume`, `sweep`, `plan`"},
     {"show tiny --max-restarts 2", "there is no option", "it is an option of `run`, `resume`, `fork`"},
     {"run", "FILE is missing", "usage: "},
+    {"run .", "it is a directory"},
+    {"run tiny.toml --results tiny.toml", "tiny.toml"},
+    {"run tiny.toml --set", "--set"},
+    {"resume", "RUN is missing"},
+    {"resume latest", "no runs yet"},
     {"run tiny.toml epochs=2", "\"epochs=2\" is one word too many", "--set KEY=VALUE"},
     {"run tiny.toml --set epochs = 2", "\"=\" is one word too many"},
     {"resume --set epochs= 5", "no such run: \"5\""},
@@ -45,33 +50,23 @@ const std::vector<WrongLine> kWrongLines = {
 }  // namespace
 
 TEST_CASE("a wrong command line is refused with what is wrong and the nearest name, and nothing is started") {
-  const Workspace w;
-  w.write("tiny.toml", kTiny + "[sweep.parameters]\nseed = [1, 2]\n");
+  const Workspace w("tiny.toml", kTiny + "[sweep.parameters]\nseed = [1, 2]\n");
   for (const auto& [line, what, hint] : kWrongLines) {
-    const Outcome answer = w.run(words_of(line), with_program_on_path());
-    INFO("ddp-exp " << line << "\n" << answer.err);
-    CHECK(answer.code == 2);
-    CHECK(contains(answer.err, what));
-    CHECK(contains(answer.err, hint));
-    CHECK(answer.out.empty());
+    w.refused(words_of(line), {what, hint}, with_program_on_path());
   }
   CHECK_FALSE(fs::exists(w.results()));
 }
 
 TEST_CASE("a setting without a value does not take the file behind it") {
-  const Workspace w;
-  w.write("tiny.toml", kTiny);
+  const Workspace w("tiny.toml", kTiny);
   CHECK(contains(w.run({"run", "--set", "epochs=", "tiny.toml"}).err, "--set 1: the value is missing"));
   CHECK(contains(w.run({"run", "--set", "epochs", "tiny.toml"}).err, "--set 1: not an assignment"));
-  CHECK(w.run({"validate", "--set", " epochs = 5 ", "--set", "device_pool=[ \"cpu\" ]", "tiny.toml"}).code == 0);
+  w.done({"validate", "--set", " epochs = 5 ", "--set", "device_pool=[ \"cpu\" ]", "tiny.toml"});
 }
 
 TEST_CASE("commands in hints name the program as it was called") {
-  const Workspace w;
-  w.write("tiny.toml", kTiny);
-  const auto hint = [&](const std::map<std::string, std::string>& environment) {
-    return w.run({"resume"}, environment).err;
-  };
+  const Workspace w("tiny.toml", kTiny);
+  const auto hint = [&](const Environment& environment) { return w.run({"resume"}, environment).err; };
   CHECK(contains(hint(with_program_on_path()), "such as: ddp-exp resume latest"));
   CHECK(contains(hint({}), "such as: " DDP_EXP " resume latest"));
   CHECK(contains(hint({{"DDP_EXP_CALLED_AS", "scripts/ddp-exp"}}), "such as: scripts/ddp-exp resume latest"));
@@ -79,15 +74,12 @@ TEST_CASE("commands in hints name the program as it was called") {
 }
 
 TEST_CASE("an empty name, run id or results folder is refused, not taken as none") {
-  const Workspace w;
-  w.write("tiny.toml", kTiny);
+  const Workspace w("tiny.toml", kTiny);
   for (const auto& [option, what] :
        std::vector<std::pair<std::string, std::string>>{{"--name", "\"\" cannot be the name of an experiment"},
                                                         {"--run-id", "\"\" cannot be a run id"},
                                                         {"--results", "\"\" cannot be a results folder"}}) {
-    const Outcome answer = w.run({"run", "tiny.toml", option, ""});
-    CHECK(answer.code == 2);
-    CHECK(contains(answer.err, option + ": " + what));
+    w.refused({"run", "tiny.toml", option, ""}, {option + ": " + what});
   }
 }
 

@@ -7,13 +7,10 @@ namespace ddp::system_test {
 namespace {
 
 // The JSON output of eval.
-Json evaluated(const Workspace& w, std::vector<std::string> arguments) {
+Json evaluated(const Workspace& w, Words arguments) {
   arguments.insert(arguments.begin(), {"eval"});
   arguments.push_back("--json");
-  const Outcome outcome = w.run(arguments);
-  INFO(outcome.err);
-  REQUIRE(outcome.code == 0);
-  CHECK_FALSE(outcome.left);
+  const Outcome outcome = w.done(arguments);
   return Json::parse(outcome.out);
 }
 
@@ -27,15 +24,6 @@ Json metrics_in(const Json& line, const std::string& prefix) {
 }
 
 }  // namespace
-
-TEST_CASE("eval without the file of its data says what to do") {
-  const ShapesWorkspace w;
-  w.train();
-  std::filesystem::remove(w.folder() / "shapes.csv");
-  const Outcome outcome = w.run({"eval", "shapes"});
-  CHECK(outcome.code == 2);
-  CHECK(contains(outcome.err, "shapes.csv"));
-}
 
 TEST_CASE("eval gives the numbers that training wrote, for any checkpoint, on any number of ranks", "[slow]") {
   const ShapesWorkspace w;
@@ -85,19 +73,19 @@ TEST_CASE("eval measures other data whole, prepared like the training data") {
   w.write("shifted.csv", shifted);
   const double loss = evaluated(w, {"shapes", "--set", "dataset.path=shifted.csv"}).at("metrics").at("loss");
   CHECK(loss > 1);
+  std::filesystem::remove(w.folder() / "shapes.csv");
+  w.refused({"eval", "shapes"}, {"shapes.csv"});
 }
 
 TEST_CASE("eval measures other arrays, digits and texts whole, the same on any number of ranks", "[slow]") {
   const Workspace w;
-  const auto measured = [&](const std::string& name, std::vector<std::string> sets) {
-    std::vector<std::string> arguments{name};
-    for (const std::string& set : sets) arguments.insert(arguments.end(), {"--set", set});
+  const auto measured = [&](const std::string& name, Words sets) {
+    const Words arguments = with_sets({name}, sets);
     const Json one = evaluated(w, arguments);
     CHECK(one.at("metrics").contains("loss"));
     for (const std::string& pool : kPools) {
       INFO(name << " " << pool);
-      auto elsewhere = arguments;
-      elsewhere.insert(elsewhere.end(), {"--set", pool});
+      const Words elsewhere = joined(arguments, {"--set", pool});
       CHECK(evaluated(w, elsewhere) == one);
     }
     return one.at("metrics").at("loss").get<double>();
@@ -121,17 +109,9 @@ TEST_CASE("eval measures other arrays, digits and texts whole, the same on any n
     CHECK(measured("named", {"dataset.path=" + name + ".safetensors"}) == loss);
   }
 
-  const auto digits = [](int count, int factor) {
-    std::string lines;
-    for (int line = 0; line < count; ++line) {
-      for (int pixel = 0; pixel < 64; ++pixel) lines += std::to_string((line * factor + pixel) % 17) + ",";
-      lines += std::to_string(line % 10) + "\n";
-    }
-    return lines;
-  };
-  w.write("digits.csv", digits(60, 7));
-  w.write("other.csv", digits(33, 5));
-  w.write("few.csv", digits(1, 3));
+  w.write("digits.csv", digits_csv(60, 7));
+  w.write("other.csv", digits_csv(33, 5));
+  w.write("few.csv", digits_csv(1, 3));
   w.write("digits.toml",
           "model = { name = \"mlp\", in_features = 64, hidden = [8], out_features = 10 }\n"
           "dataset = { name = \"digits\", path = \"digits.csv\" }\n"
@@ -159,61 +139,38 @@ TEST_CASE("eval measures other arrays, digits and texts whole, the same on any n
 TEST_CASE("eval refuses a request that it cannot measure") {
   const ShapesWorkspace w;
   w.train({"validation.split=0.0", "epochs=1"});
-  const auto refused = [&](const std::vector<std::string>& arguments, const std::string& said) {
-    const Outcome outcome = w.run(arguments);
-    INFO(outcome.err);
-    CHECK(outcome.code == 2);
-    CHECK(outcome.out.empty());
-    CHECK(contains(outcome.err, said));
-    CHECK_FALSE(outcome.left);
-  };
-  refused({"eval", "shapes"}, "--set dataset.path=FILE");
-  refused({"eval", "shapes", "--set", "dataset.path=none.csv"}, "none.csv");
+  w.refused({"eval", "shapes"}, {"--set dataset.path=FILE"});
+  w.refused({"eval", "shapes", "--set", "dataset.path=none.csv"}, {"none.csv"});
   w.write("unknown.csv", "width,height,colour,kind,weight\n1,2,red,oval,3\n");
-  refused({"eval", "shapes", "--set", "dataset.path=unknown.csv"}, "\"oval\"");
+  w.refused({"eval", "shapes", "--set", "dataset.path=unknown.csv"}, {"\"oval\""});
   w.write("narrow.csv", "width,colour,kind,weight\n1,red,flat,3\n");
-  refused({"eval", "shapes", "--set", "dataset.path=narrow.csv"}, "\"height\"");
-  refused({"eval", "shapes", "--from", "77", "--set", "dataset.path=shapes.csv"}, "77");
+  w.refused({"eval", "shapes", "--set", "dataset.path=narrow.csv"}, {"\"height\""});
+  w.write("new.csv", "width,height,colour\n1,2,red\n");
+  w.refused({"eval", "shapes", "--set", "dataset.path=new.csv"}, {"has no column \"kind\""});
+  w.refused({"eval", "shapes", "--from", "77", "--set", "dataset.path=shapes.csv"}, {"77"});
 }
 
 TEST_CASE("eval prints null for a metric that is not a number") {
   const ShapesWorkspace w;
   w.write("numbers.toml", kShapes);
-  const std::vector<std::string> regression{
-      "loss=\"mse\"", "dataset={name=\"csv\", path=\"shapes.csv\", target=\"weight\", drop=[\"kind\", \"colour\"]}",
-      "optimizer={name=\"sgd\", lr=1e30}", "on_nan=\"skip\"", "model.dropout=0.0"};
+  const Words regression{"loss=\"mse\"",
+                         "dataset={name=\"csv\", path=\"shapes.csv\", target=\"weight\", drop=[\"kind\", \"colour\"]}",
+                         "optimizer={name=\"sgd\", lr=1e30}", "on_nan=\"skip\"", "model.dropout=0.0"};
   const RunFolder run = w.train(regression);
   REQUIRE(run.events("epoch").back().at("val_loss").is_null());
   CHECK(evaluated(w, {"shapes", "--from", "latest"}).at("metrics").at("val_loss").is_null());
-  const Outcome plain = w.run({"eval", "shapes", "--from", "latest"});
-  CHECK(contains(plain.err, "the checkpoint of step "));
-  CHECK(contains(plain.err, ", after epoch "));
-  INFO(plain.err);
-  CHECK(plain.code == 0);
+  const Outcome plain = w.done({"eval", "shapes", "--from", "latest"}, {"the checkpoint of step ", ", after epoch "});
   CHECK(contains(plain.out, "val_loss nan"));
 }
 
-TEST_CASE("eval of a run that held out nothing names the key that holds out data") {
-  const Workspace w;
-  w.write("small.toml", kSmall);
-  REQUIRE(w.run({"run", "small.toml"}).code == 0);
-  const Outcome eval = w.run({"eval", "small"});
-  CHECK(eval.code == 2);
-  CHECK(contains(eval.err, "held out no data to measure on"));
-  CHECK(contains(eval.err, "held out no data to measure on"));
-}
-
 TEST_CASE("eval, resume and fork warn of a split that holds out samples of the training") {
-  const Workspace w;
-  w.write("small.toml", kSmall);
+  const Workspace w("small.toml", kSmall);
   const std::string warning = "the model has trained on samples that are held out now";
-  const auto answer = [&](std::vector<std::string> words) {
-    const Outcome outcome = w.run(std::move(words));
-    INFO(outcome.err);
-    CHECK(outcome.code == 0);
+  const auto answer = [&](Words words) {
+    const Outcome outcome = w.done(std::move(words));
     return outcome.err;
   };
-  REQUIRE(w.run({"run", "small.toml", "--set", "validation.split=0.2"}).code == 0);
+  w.done({"run", "small.toml", "--set", "validation.split=0.2"});
   CHECK_FALSE(contains(answer({"eval", "small"}), "warning: "));
   CHECK_FALSE(contains(answer({"eval", "small", "--set", "validation.split=0.1"}), "warning: "));
   const std::string larger = answer({"eval", "small", "--set", "validation.split=0.3"});
@@ -229,12 +186,9 @@ TEST_CASE("eval, resume and fork warn of a split that holds out samples of the t
 }
 
 TEST_CASE("a config.toml that was edited changes nothing for eval and fork, and resume lists its changes") {
-  const Workspace w;
-  w.write("small.toml", kSmall);
-  const auto answer = [&](std::vector<std::string> words) {
-    const Outcome outcome = w.run(std::move(words));
-    INFO(outcome.err);
-    REQUIRE(outcome.code == 0);
+  const Workspace w("small.toml", kSmall);
+  const auto answer = [&](Words words) {
+    const Outcome outcome = w.done(std::move(words));
     return outcome;
   };
   const RunFolder run = answer({"run", "small.toml", "--set", "validation.split=0.2"}).run;
@@ -264,7 +218,7 @@ TEST_CASE("a config.toml that was edited changes nothing for eval and fork, and 
 TEST_CASE("eval shows the matrix of the metric confusion, as lines and as JSON") {
   const ShapesWorkspace w;
   w.train({"epochs=1"});
-  const std::vector<std::string> confusion{"eval", "shapes", "--set", "metrics=[\"confusion\"]"};
+  const Words confusion{"eval", "shapes", "--set", "metrics=[\"confusion\"]"};
   const Json matrix = evaluated(w, {"shapes", "--set", "metrics=[\"confusion\"]"}).at("metrics").at("val_confusion");
   std::int64_t samples = 0;
   for (const Json& row : matrix) {
@@ -272,19 +226,9 @@ TEST_CASE("eval shows the matrix of the metric confusion, as lines and as JSON")
     for (const Json& count : row) samples += count.get<std::int64_t>();
   }
   CHECK(samples == 40);
-  const Outcome plain = w.run(confusion);
-  CHECK(plain.code == 0);
+  const Outcome plain = w.done(confusion);
   CHECK(contains(plain.out, "val_confusion\nclass  predicted as"));
   CHECK(contains(plain.out, "\n0 flat"));
-}
-
-TEST_CASE("eval of a table without the target is refused") {
-  const ShapesWorkspace w;
-  w.train({"epochs=1"});
-  w.write("new.csv", "width,height,colour\n1,2,red\n");
-  const Outcome outcome = w.run({"eval", "shapes", "--set", "dataset.path=new.csv"});
-  CHECK(outcome.code == 2);
-  CHECK(contains(outcome.err, "has no column \"kind\""));
 }
 
 }  // namespace ddp::system_test

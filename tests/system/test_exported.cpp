@@ -11,36 +11,23 @@ namespace fs = std::filesystem;
 
 TEST_CASE("a run on a model of Python that is killed inside an epoch and resumed has the same bits") {
   const ExportedWorkspace w;
-  const auto [killed, whole] = kill_and_resume(w, "arrays", {kExported});
-  CHECK(killed.model() == whole.model());
-  CHECK(killed.training() == whole.training());
-  CHECK(text_of(killed.path() / "checkpoints/latest/optimizer.safetensors") ==
-        text_of(whole.path() / "checkpoints/latest/optimizer.safetensors"));
+  kill_and_resume(w, "arrays", {kExported});
 }
 
 TEST_CASE("a trained model of Python is planned, measured, exported and used for prediction like any other") {
   const ExportedWorkspace w;
-  const std::vector<std::string> sets{"--set", kExported, "--set", "validation={split=0.2}"};
-  const auto with_sets = [&](std::vector<std::string> words) {
-    words.insert(words.end(), sets.begin(), sets.end());
-    return w.run(words);
-  };
-  CHECK(with_sets({"validate", "arrays.toml"}).code == 0);
-  CHECK(contains(with_sets({"plan", "arrays.toml"}).out, "exported, 15 parameters"));
-  const Outcome trained = with_sets({"run", "arrays.toml"});
-  INFO(trained.err);
-  REQUIRE(trained.code == 0);
-
-  const Outcome measured = w.run({"eval", "arrays"});
-  CHECK(measured.code == 0);
+  const Words sets{kExported, "validation={split=0.2}"};
+  w.done(with_sets({"validate", "arrays.toml"}, sets));
+  CHECK(contains(w.done(with_sets({"plan", "arrays.toml"}, sets)).out, "exported, 15 parameters"));
+  w.done(with_sets({"run", "arrays.toml"}, sets));
+  const Outcome measured = w.done({"eval", "arrays"});
   CHECK(contains(measured.out, "val_loss"));
-  CHECK(w.run({"export", "arrays", "out.safetensors"}).code == 0);
+  w.done({"export", "arrays", "out.safetensors"});
   const std::string weights = text_of(w.folder() / "out.safetensors");
   CHECK(contains(weights, "fc.weight"));
   CHECK(contains(weights, "fc.bias"));
   // In evaluation no value is dropped: two predictions are the same.
-  const Outcome once = w.run({"predict", "arrays", "x.npy"});
-  CHECK(once.code == 0);
+  const Outcome once = w.done({"predict", "arrays", "x.npy"});
   CHECK(once.out == w.run({"predict", "arrays", "x.npy"}).out);
 }
 
@@ -51,51 +38,36 @@ TEST_CASE("a model of Python that changes its inputs in place trains and is meas
                                      {R"({"name": "p", "arg": {"as_float": 0.25}},
                   {"name": "train", "arg": {"as_bool": true}}])",
                                       R"({"name": "other", "arg": {"as_float": 0.5}}])"}}));
-  const Outcome trained = w.run({"run", "arrays.toml", "--set", kExported, "--set", "validation={split=0.2}"});
-  INFO(trained.err);
-  REQUIRE(trained.code == 0);
-  CHECK(w.run({"eval", "arrays"}).code == 0);
+  w.done({"run", "arrays.toml", "--set", kExported, "--set", "validation={split=0.2}"});
+  w.done({"eval", "arrays"});
 }
 
 TEST_CASE("batches of a size for which a model of Python was not exported are refused before it trains") {
   const ExportedWorkspace w;  // batches of 4 from 100 samples, over two ranks
-  const auto planned = [&](std::vector<std::string> sets) {
-    std::vector<std::string> words{"plan", "arrays.toml", "--set", kExported};
-    for (const std::string& set : sets) words.insert(words.end(), {"--set", set});
-    return w.run(words);
-  };
-  const auto check_sizes = [&](const std::vector<std::string>& sets, const std::string& key, const std::string& what) {
-    const Outcome refused = planned(sets);
-    INFO(refused.err);
-    CHECK(refused.code == 2);
-    CHECK(contains(refused.err, key));
-    CHECK(contains(refused.err, what));
+  const Words plan{"plan", "arrays.toml", "--set", kExported};
+  const auto check_sizes = [&](const Words& sets, const std::string& key, const std::string& what) {
+    w.refused(with_sets(plan, sets), {key, what});
   };
   w.write("net.pt2", exported_model({{"\"max_val\": 64", "\"max_val\": 3"}}));
   check_sizes({}, "batch_size", "its batches have 4 samples, but the model was exported for batches of 1 to 3");
   w.write("net.pt2", exported_model({{"\"min_val\": 1", "\"min_val\": 3"}}));
   check_sizes({}, "export the model again", "last batch has 2 samples, but the model was exported for batches of 3");
-  CHECK(planned({"loader.drop_last_batch=true"}).code == 0);
+  w.done(with_sets(plan, {"loader.drop_last_batch=true"}));
 
   w.write("net.pt2", exported_model({{kAnyBatch, "{\"as_int\": 4}"}}));
   check_sizes({"batch_size=8"}, "export the model again",
               "have 8 samples, but the model was exported for batches of 4");
   const std::string whole = "loader.drop_last_batch=true";
   check_sizes({whole, "validation={split=0.1}"}, "validation.batch_size", "last batch has 2 samples");
-  const Outcome trained =
-      w.run({"run", "arrays.toml", "--set", kExported, "--set", whole, "--set", "validation={split=0.12}"});
-  INFO(trained.err);
-  CHECK(trained.code == 0);
+  w.done({"run", "arrays.toml", "--set", kExported, "--set", whole, "--set", "validation={split=0.12}"});
 }
 
 TEST_CASE("export returns a model of Python with the weights of a checkpoint") {
   const ExportedWorkspace w;
-  REQUIRE(w.run({"run", "arrays.toml", "--set", kExported}).code == 0);
-  const auto exported = [&](std::vector<std::string> words) {
+  w.done({"run", "arrays.toml", "--set", kExported});
+  const auto exported = [&](Words words) {
     words.insert(words.begin(), {"export", "arrays"});
-    const Outcome outcome = w.run(words);
-    INFO(outcome.err);
-    CHECK(outcome.code == 0);
+    w.done(words);
     return text_of(w.folder() / words.at(2));
   };
   const std::string latest = exported({"out.pt2"});
@@ -105,24 +77,19 @@ TEST_CASE("export returns a model of Python with the weights of a checkpoint") {
   CHECK(contains(latest, weights.substr(weights.size() - 12)));  // part of fc.bias or fc.weight
   // The evaluation graph has no dropout; the other graph trains again.
   CHECK(contains(exported({"evaluates.pt2", "--eval"}), "\"as_bool\":false"));
-  const Outcome again = w.run({"run", "arrays.toml", "--set", R"(model={name="exported",path="out.pt2"})"});
-  INFO(again.err);
-  CHECK(again.code == 0);
+  w.done({"run", "arrays.toml", "--set", R"(model={name="exported",path="out.pt2"})"});
 }
 
 TEST_CASE("export refuses an archive that is not the trained one and leaves nothing") {
   const ExportedWorkspace w;
-  REQUIRE(w.run({"run", "arrays.toml", "--set", kExported}).code == 0);
+  w.done({"run", "arrays.toml", "--set", kExported});
   w.write("out.pt2", "mine");
   const auto before = visible_files(w.folder());
   const auto check_export_fails = [&](const std::string& output, const std::string& what,
                                       const std::string& flag = "") {
-    std::vector<std::string> words{"export", "arrays", output};
+    Words words{"export", "arrays", output};
     if (!flag.empty()) words.push_back(flag);
-    const Outcome refused = w.run(words);
-    INFO(refused.err);
-    CHECK(refused.code == 2);
-    CHECK(contains(refused.err, what));
+    w.refused(words, {what});
     CHECK(text_of(w.folder() / "out.pt2") == "mine");
   };
   check_export_fails("net.pt2", "is the model's own file");
@@ -134,9 +101,7 @@ TEST_CASE("export refuses an archive that is not the trained one and leaves noth
   fs::remove(w.folder() / "net.pt2");
   check_export_fails("out.pt2", "net.pt2: there is no such file, and the run's model was read from it");
   check_export_fails("out.pt2", "there is no such file, and the run's model was read from it");
-  const Outcome weights = w.run({"export", "arrays", "out.safetensors"});
-  INFO(weights.err);
-  CHECK(weights.code == 0);
+  w.done({"export", "arrays", "out.safetensors"});
 }
 
 TEST_CASE("a model that was exported for evaluation trains with a warning that says so") {
@@ -145,10 +110,7 @@ TEST_CASE("a model that was exported for evaluation trains with a warning that s
   CHECK_FALSE(contains(w.run({"plan", "arrays.toml", "--set", kExported}).err, warning));
   w.write("net.pt2", exported_model({{"\"as_bool\": true", "\"as_bool\": false"}}));
   for (const char* verb : {"plan", "run"}) {
-    const Outcome warned = w.run({verb, "arrays.toml", "--set", kExported});
-    INFO(warned.err);
-    CHECK(warned.code == 0);
-    CHECK(contains(warned.err, warning));
+    w.done({verb, "arrays.toml", "--set", kExported}, {warning});
   }
 }
 
@@ -168,12 +130,8 @@ TEST_CASE("a SyncBatchNorm that was exported is a warning on several ranks, beca
                            "\"L__self__,,net.Net;L__self__norm,norm,"
                            "torch.nn.modules.batchnorm.SyncBatchNorm\", "}}));
   const std::string warning = "net.pt2: SyncBatchNorm is not synchronised among ranks";
-  const Outcome two = w.run({"plan", "arrays.toml", "--set", kExported});
-  INFO(two.err);
-  CHECK(two.code == 0);
-  CHECK(contains(two.err, warning));
-  const Outcome one = w.run({"plan", "arrays.toml", "--set", kExported, "--set", "device_pool=[\"cpu\"]"});
-  CHECK(one.code == 0);
+  w.done({"plan", "arrays.toml", "--set", kExported}, {warning});
+  const Outcome one = w.done({"plan", "arrays.toml", "--set", kExported, "--set", "device_pool=[\"cpu\"]"});
   CHECK_FALSE(contains(one.err, warning));
 }
 
@@ -183,65 +141,39 @@ TEST_CASE("a parameter that the loss does not depend on is named before anything
       "net.pt2",
       exported_model(
           {{",\n                  {\"name\": \"bias\", \"arg\": {\"as_tensor\": {\"name\": \"p_fc_bias\"}}}", ""}}));
-  const auto run_with = [&](const std::string& verb, const std::string& set) {
-    return w.run({verb, "arrays.toml", "--set", kExported, "--set", set});
-  };
   for (const char* verb : {"plan", "run"}) {
     for (const char* set : {"epochs=1", "device_pool=[\"cpu\"]"}) {
-      const Outcome refused = run_with(verb, set);
-      INFO(verb << " " << set << ": " << refused.err);
-      CHECK(refused.code == 2);
-      CHECK(contains(refused.err,
-                     "--set 1: the loss does not depend on these parameters, so they have no gradient: "
-                     "fc.bias\n"));
-      CHECK(contains(refused.err, "name them in freeze"));
-      CHECK(contains(refused.err, "--set distributed.find_unused_parameters=true"));
+      w.refused({verb, "arrays.toml", "--set", kExported, "--set", set},
+                {"--set 1: the loss does not depend on these parameters, so they have no gradient: fc.bias\n",
+                 "name them in freeze", "--set distributed.find_unused_parameters=true"});
       CHECK_FALSE(fs::exists(w.results()));
     }
   }
   for (const char* set :
        {"distributed.find_unused_parameters=true", "distributed.static_graph=true", "freeze=[\"fc.bias\"]"}) {
-    const Outcome trained = run_with("run", set);
-    INFO(set << ": " << trained.err);
-    CHECK(trained.code == 0);
+    w.done({"run", "arrays.toml", "--set", kExported, "--set", set});
   }
   // Without DDP nothing waits for a gradient.
-  CHECK(w.run({"run", "arrays.toml", "--set", kExported, "--set", "parallel=single", "--set", "device_pool=[\"cpu\"]"})
-            .code == 0);
+  w.done({"run", "arrays.toml", "--set", kExported, "--set", "parallel=single", "--set", "device_pool=[\"cpu\"]"});
 }
 
 TEST_CASE("a file of the model that is gone is named with the setting for its new place") {
   const ExportedWorkspace w;
-  REQUIRE(w.run({"run", "arrays.toml", "--set", kExported}).code == 0);
+  w.done({"run", "arrays.toml", "--set", kExported});
   fs::create_directory(w.folder() / "moved");
   fs::rename(w.folder() / "net.pt2", w.folder() / "moved/net.pt2");
-  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+  for (const Words& words : std::vector<Words>{
            {"eval", "arrays"}, {"predict", "arrays", "x.npy"}, {"resume", "arrays", "--set", "epochs=3"}}) {
-    const Outcome refused = w.run(words);
-    INFO(words.front() << ": " << refused.err);
-    CHECK(refused.code == 2);
-    CHECK(contains(refused.err, "there is no such file: "));
-    CHECK(contains(refused.err, "--set model.path=PATH names another place"));
+    w.refused(words, {"there is no such file: ", "--set model.path=PATH names another place"});
   }
 }
 
 TEST_CASE("rows that a model of Python does not take are named with their file and both shapes") {
   const ExportedWorkspace w;
-  REQUIRE(w.run({"run", "arrays.toml", "--set", kExported}).code == 0);
+  w.done({"run", "arrays.toml", "--set", kExported});
   w.write("wide.npy", npy_of("<f4", "(2, 5)", std::vector<float>(10)));
-  const Outcome refused = w.run({"predict", "arrays", "wide.npy"});
-  INFO(refused.err);
-  CHECK(refused.code == 2);
-  CHECK(contains(refused.err, "wide.npy: has rows of shape [5]"));
-  CHECK(contains(refused.err, "of shape [1 to 64, 4] and type Float, but it gets [1, 5]"));
-}
-
-TEST_CASE("init_from refuses an archive of torch.export") {
-  const ExportedWorkspace w;
-  const Outcome archive = w.run({"plan", "arrays.toml", "--set", "init_from=net.pt2"});
-  INFO(archive.err);
-  CHECK(archive.code == 2);
-  CHECK(contains(archive.err, "is no .safetensors file"));
+  w.refused({"predict", "arrays", "wide.npy"},
+            {"wide.npy: has rows of shape [5]", "of shape [1 to 64, 4] and type Float, but it gets [1, 5]"});
 }
 
 TEST_CASE("outputs that are probabilities get a warning if the loss applies a softmax itself") {
@@ -267,14 +199,9 @@ TEST_CASE("outputs whose shape depends on the number of rows are refused by pred
                   {"name": "weight", "arg": {"as_tensor": {"name": "rows"}}}],
        "outputs": [{"as_tensor": {"name": "linear"}}],
        "metadata": {}}],)x"}}));
-  const Outcome run = w.run({"run", "arrays.toml", "--set", kExported, "--set", "loader.drop_last_batch=true"});
-  INFO(run.err);
-  REQUIRE(run.code == 0);
-  const Outcome predicted = w.run({"predict", run.run.path(), "x.npy"});
-  INFO(predicted.err);
-  CHECK(predicted.code == 2);
-  CHECK(predicted.out.empty());
-  CHECK(contains(predicted.err, "gives outputs of shape [4, 4] for 4 rows, but of shape [1, 1] for one row"));
+  const Outcome run = w.done({"run", "arrays.toml", "--set", kExported, "--set", "loader.drop_last_batch=true"});
+  w.refused({"predict", run.run.path(), "x.npy"},
+            {"gives outputs of shape [4, 4] for 4 rows, but of shape [1, 1] for one row"});
 }
 
 }  // namespace ddp::system_test

@@ -8,15 +8,12 @@ namespace ddp::system_test {
 namespace fs = std::filesystem;
 namespace {
 
-void check_not_started(const Workspace& w, const std::vector<std::string>& sets,
-                       const std::vector<std::string>& words) {
+void check_not_started(const Workspace& w, const Words& sets, const Words& words) {
   for (const std::string verb : {"plan", "run"}) {
-    std::vector<std::string> arguments{verb, "small.toml", "--name", "refused"};
+    Words arguments{verb, "small.toml", "--name", "refused"};
     if (verb == "plan") arguments.resize(2);
     for (const auto& set : sets) arguments.insert(arguments.end(), {"--set", set});
-    const Outcome refused = w.run(arguments);
-    INFO(refused.err);
-    CHECK(refused.code == 2);
+    const Outcome refused = w.refused(arguments, {});
     for (const std::string& word : words) CHECK(contains(refused.err, word));
   }
   CHECK_FALSE(fs::exists(w.results() / "refused"));
@@ -28,20 +25,14 @@ TEST_CASE("a run begins with the weights of another run's latest checkpoint, and
   const FinishedRun small(kSmall, {"epochs=2"});
   const Workspace& w = small.workspace;
   w.write("given.safetensors", small.model);
-  const Outcome of_file = w.run({"run", "small.toml", "--name", "file", "--init-from", "given.safetensors"});
-  REQUIRE(of_file.code == 0);
+  const Outcome of_file = w.done({"run", "small.toml", "--name", "file", "--init-from", "given.safetensors"});
   fs::create_directory(w.folder() / "small");  // a folder with this name is not a run
   for (const std::string& origin : {std::string("small"), small.run.path().string()}) {
-    const Outcome of_run = w.run({"run", "small.toml", "--name", "run", "--init-from", origin});
-    INFO(of_run.err);
-    REQUIRE(of_run.code == 0);
-    CHECK(of_run.run.model() == of_file.run.model());
-    CHECK(of_run.run.training() == of_file.run.training());
+    const Outcome of_run = w.done({"run", "small.toml", "--name", "run", "--init-from", origin});
+    check_same(of_run.run, of_file.run);
     CHECK(contains(text_of(of_run.run.path() / "config.toml"), "checkpoints/step-"));
   }
-  const Outcome unknown = w.run({"run", "small.toml", "--name", "refused", "--init-from", "nobody"});
-  CHECK(unknown.code == 2);
-  CHECK(contains(unknown.err, "nobody"));
+  w.refused({"run", "small.toml", "--name", "refused", "--init-from", "nobody"}, {"nobody"});
 }
 
 TEST_CASE("weights are read from a .safetensors file whose length of header looks like a file of torch.save") {
@@ -53,9 +44,7 @@ TEST_CASE("weights are read from a .safetensors file whose length of header look
   const std::string begin({'\x80', '\x02', 0, 0, 0, 0, 0, 0});
   const std::string header = small.model.substr(sizeof length, length) + std::string(kLength - length, ' ');
   small.workspace.write("given.safetensors", begin + header + small.model.substr(sizeof length + length));
-  const Outcome run = small.workspace.run({"run", "small.toml", "--name", "next", "--init-from", "given.safetensors"});
-  INFO(run.err);
-  CHECK(run.code == 0);
+  small.workspace.done({"run", "small.toml", "--name", "next", "--init-from", "given.safetensors"});
 }
 
 TEST_CASE("a link to the latest run or checkpoint names the weights that it leads to as the command begins") {
@@ -65,9 +54,7 @@ TEST_CASE("a link to the latest run or checkpoint names the weights that it lead
       "\"" + fs::canonical(small.run.path() / "checkpoints" / "latest").string() + "/model.safetensors\"";
   for (const std::string link :
        {"latest", "latest/checkpoints/latest", "latest/checkpoints/latest/model.safetensors"}) {
-    const Outcome next = w.run({"run", "small.toml", "--name", "small", "--init-from", "results/small/" + link});
-    INFO(next.err);
-    REQUIRE(next.code == 0);
+    const Outcome next = w.done({"run", "small.toml", "--name", "small", "--init-from", "results/small/" + link});
     CHECK(contains(text_of(next.run.path() / "config.toml"), saved));
     fs::remove(w.results() / "small" / "latest");
     fs::create_directory_symlink(small.run.path().filename(), w.results() / "small" / "latest");
@@ -77,22 +64,16 @@ TEST_CASE("a link to the latest run or checkpoint names the weights that it lead
 TEST_CASE("a run that resumes without a checkpoint begins with the weights of the run that --set init_from names") {
   const FinishedRun small(kSmall, {"epochs=2"});
   const Workspace& w = small.workspace;
-  const Outcome begun = w.run({"run", "small.toml", "--name", "begun", "--set", "epochs=1"});
-  REQUIRE(begun.code == 0);
+  const Outcome begun = w.done({"run", "small.toml", "--name", "begun", "--set", "epochs=1"});
   fs::remove_all(begun.run.path() / "checkpoints");
   fs::create_directory(begun.run.path() / "checkpoints");
   // As a run that was killed before its first save: a completed run without checkpoints is refused.
   fs::remove(begun.run.path() / "summary.json");
-  const Outcome resumed = w.run({"resume", "begun", "--set", "init_from=\"small\""});
-  INFO(resumed.err);
-  REQUIRE(resumed.code == 0);
-  const Outcome whole = w.run({"run", "small.toml", "--name", "whole", "--set", "epochs=1", "--init-from", "small"});
-  REQUIRE(whole.code == 0);
+  const Outcome resumed = w.done({"resume", "begun", "--set", "init_from=\"small\""});
+  const Outcome whole = w.done({"run", "small.toml", "--name", "whole", "--set", "epochs=1", "--init-from", "small"});
   CHECK(resumed.run.model() == whole.run.model());
-  const Outcome unknown =
-      w.run({"resume", "begun", "--from", "latest", "--set", "init_from=\"nobody\"", "--set", "epochs=9"});
-  INFO(unknown.err);
-  CHECK(unknown.code == 0);  // it has a checkpoint now and needs no first weights
+  w.done({"resume", "begun", "--from", "latest", "--set", "init_from=\"nobody\"", "--set",
+          "epochs=9"});  // it has a checkpoint now and needs no first weights
 }
 
 TEST_CASE("weights with other names and shapes are renamed and skipped, and all that does not fit is one error") {
@@ -106,31 +87,24 @@ TEST_CASE("weights with other names and shapes are renamed and skipped, and all 
   check_not_started(w, {"init_from={path=\"given.safetensors\", rename={\"0.\"=\"first.\"}, skip=[\"9.*\"]}"},
                     {"left over: \"0.weight\" (\"first.weight\")", "left over: \"0.bias\"", "missing: \"0.weight\"",
                      "missing: \"0.bias\"", "skip matches nothing: \"9.*\""});
-  const Outcome fitted = w.run({"run", "small.toml", "--name", "fitted", "--set", wider, "--set", wider_data, "--set",
-                                "init_from={path=\"given.safetensors\", skip=[\"3.*\"]}", "--set", "freeze=[\"0.*\"]"});
-  INFO(fitted.err);
-  REQUIRE(fitted.code == 0);
+  w.done({"run", "small.toml", "--name", "fitted", "--set", wider, "--set", wider_data, "--set",
+          "init_from={path=\"given.safetensors\", skip=[\"3.*\"]}", "--set", "freeze=[\"0.*\"]"});
   // In the order of the file: both prefixes apply to the original names.
   const Outcome there_and_back =
-      w.run({"run", "small.toml", "--name", "renamed", "--set",
-             "init_from={path=\"given.safetensors\", rename={\"0.\"=\"x.\", \"x.\"=\"0.\"}}"});
-  INFO(there_and_back.err);
-  REQUIRE(there_and_back.code == 0);
+      w.done({"run", "small.toml", "--name", "renamed", "--set",
+              "init_from={path=\"given.safetensors\", rename={\"0.\"=\"x.\", \"x.\"=\"0.\"}}"});
   const Outcome plain = w.run({"run", "small.toml", "--name", "plain", "--init-from", "given.safetensors"});
   CHECK(there_and_back.run.model() == plain.run.model());
 }
 
 TEST_CASE("plan and show count frozen parameters, and patterns that freeze nothing or all are refused") {
-  const Workspace w;
-  w.write("small.toml", kSmall);
-  const std::vector<std::string> freeze{"--set", "freeze=[\"0.*\"]"};
+  const Workspace w("small.toml", kSmall);
+  const Words freeze{"--set", "freeze=[\"0.*\"]"};
   const Outcome plan = w.run({"plan", "small.toml", freeze[0], freeze[1]});
   INFO(plan.err);
   CHECK(contains(plan.out, "74 parameters"));
   CHECK(contains(plan.out, "56 of them frozen"));
-  const Outcome run = w.run({"run", "small.toml", freeze[0], freeze[1]});
-  INFO(run.err);
-  REQUIRE(run.code == 0);
+  const Outcome run = w.done({"run", "small.toml", freeze[0], freeze[1]});
   CHECK(run.run.summary().at("frozen_parameters") == 56);
   CHECK(contains(w.run({"show", "small"}).out, "74, 56 of them frozen"));
   check_not_started(w, {"freeze=[\"0.*\", \"layer1.*\", \"x\"]"}, {"\"layer1.*\", \"x\"", "such as \"0.weight\""});
@@ -139,8 +113,7 @@ TEST_CASE("plan and show count frozen parameters, and patterns that freeze nothi
 
 TEST_CASE("a killed run with frozen parameters resumes to the bits of an uninterrupted run") {
   LongRun run({"--set", "freeze=[\"0.*\"]"});
-  run.process().signal(SIGKILL);
-  REQUIRE(wait_until([&] { return run.process().all_gone(); }));
+  run.process().kill();
   run.check_resumes_to_the_same_bits();
 }
 
@@ -148,29 +121,22 @@ TEST_CASE("a run resumes with other parameters frozen") {
   const FinishedRun small(kSmall, {"epochs=2", "freeze=[\"0.*\"]"});
   const Workspace& w = small.workspace;
   for (const std::string freeze : {"freeze=[]", "freeze=[\"3.*\"]"}) {
-    const Outcome fork = w.run({"fork", "small", "--name", "thawed", "--set", "epochs=3", "--set", freeze});
-    INFO(fork.err);
-    REQUIRE(fork.code == 0);
+    const Outcome fork = w.done({"fork", "small", "--name", "thawed", "--set", "epochs=3", "--set", freeze});
     CHECK(fork.run.model() != small.model);
   }
 }
 
 TEST_CASE("validate refuses an init_method and first weights that run refuses") {
-  const Workspace w;
-  w.write("text.pth", "no weights at all");
+  const Workspace w("text.pth", "no weights at all");
   for (const auto& [line, what] : std::vector<std::pair<std::string, std::string>>{
            {"distributed.init_method = \"127.0.0.1:29500\"", "there is no init_method"},
            {"init_from = \"gone.pth\"", "no such run: \"gone.pth\""},
            {"init_from = \"text.pth\"", "is no .safetensors file: "}}) {
     w.write("bad.toml", kTiny.substr(1) + line + "\n");
-    const Outcome answer = w.run({"validate", "bad.toml"});
-    INFO(answer.err);
-    CHECK(answer.code == 2);
-    CHECK(contains(answer.err, what));
-    CHECK(contains(answer.err, "bad.toml:7:"));
+    w.refused({"validate", "bad.toml"}, {what, "bad.toml:7:"});
   }
   w.write("good.toml", kTiny + "init_from = \"a_run\"\n");
-  CHECK(w.run({"validate", "good.toml"}).code == 0);
+  w.done({"validate", "good.toml"});
 }
 
 }  // namespace ddp::system_test

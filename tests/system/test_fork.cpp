@@ -30,14 +30,13 @@ std::string trained_after(const RunFolder& run, std::int64_t step) {
   return text;
 }
 
-Outcome fork_of(const FinishedRun& f, std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), {"fork", "small/origin"});
-  return f.workspace.run(arguments);
+Outcome fork_of(const FinishedRun& f, const Words& words, const Words& said = {}) {
+  return f.workspace.done(joined({"fork", "small/origin"}, words), said);
 }
 
 // A finished run small/origin.
 struct OriginRun : FinishedRun {
-  explicit OriginRun(const std::string& file, const std::vector<std::string>& sets = {}) : FinishedRun(file, sets) {
+  explicit OriginRun(const std::string& file, const Words& sets = {}) : FinishedRun(file, sets) {
     fs::rename(run.path(), workspace.results() / "small/origin");
     run = RunFolder(workspace.results() / "small/origin");
   }
@@ -51,8 +50,6 @@ TEST_CASE("a fork from a step ends with the bits of its origin and has only its 
   for (const std::string step : {"5", "10", "25"}) {
     INFO("from " << step);
     const Outcome fork = fork_of(f, {"--from", step});
-    INFO(fork.err);
-    REQUIRE(fork.code == 0);
     CHECK(fork.run.path() != f.run.path());
     CHECK(fork.run.model() == f.model);
     CHECK(fork.run.training() == trained_after(f.run, std::stoi(step)));
@@ -81,8 +78,7 @@ TEST_CASE("a fork trains with its own settings, under the given name and id, fro
   REQUIRE(fork.code == 0);
   CHECK(fork.out == "results/other/a\n");
   CHECK(fork.run.events().front().at("changes").at("optimizer.lr") == Json::parse("[0.01, 0.02]"));
-  const Outcome resumed = f.resume({"small/origin", "--set", "epochs=6", "--set", "optimizer.lr=0.02"});
-  REQUIRE(resumed.code == 0);
+  f.resume({"small/origin", "--set", "epochs=6", "--set", "optimizer.lr=0.02"});
   CHECK(fork.run.model() == f.run.model());
   CHECK(fork.run.training() == trained_after(f.run, 28));
   const std::string shown = f.workspace.run({"show", "other"}).out;
@@ -91,34 +87,27 @@ TEST_CASE("a fork trains with its own settings, under the given name and id, fro
   CHECK(contains(shown, "after step 28 of small/origin"));
   CHECK(Json::parse(f.workspace.run({"show", "other", "--json"}).out).at("origin").at("run") == "small/origin");
   // The same command again resumes it.
-  const Outcome again = fork_of(f, {"--set", "epochs=7", "--name", "other", "--run-id", "a"});
-  INFO(again.err);
-  CHECK(again.code == 0);
-  CHECK(contains(again.err, "resuming after step 42"));
+  fork_of(f, {"--set", "epochs=7", "--name", "other", "--run-id", "a"}, {"resuming after step 42"});
   // But it does not resume a run that is not a fork, or a fork of another run.
-  CHECK(f.workspace.run({"fork", "other/a", "--from", "42", "--name", "small", "--run-id", "origin"}).code == 2);
+  f.workspace.refused({"fork", "other/a", "--from", "42", "--name", "small", "--run-id", "origin"}, {});
 }
 
 TEST_CASE("a fork that is killed before its first save resumes to the bits of resume --from") {
   const OriginRun f(kForkable);
-  const std::vector<std::string> sets{
+  const Words sets{
       "--set", "optimizer.lr=0.02", "--set", "epochs=1000000", "--set", "checkpoint.save_every_steps=100000000"};
-  std::vector<std::string> arguments{"fork", "small/origin", "--from", "10", "--name", "forked"};
-  arguments.insert(arguments.end(), sets.begin(), sets.end());
+  const Words arguments = joined({"fork", "small/origin", "--from", "10", "--name", "forked"}, sets);
   const auto process = f.workspace.start(arguments);
   const RunFolder run = f.workspace.running(*process, "forked", 13);
-  process->signal(SIGKILL);
-  REQUIRE(wait_until([&] { return process->all_gone(); }));
+  process->kill();
   const Outcome shown = f.workspace.run({"show", "forked"});
   CHECK(contains(shown.out, "step-00000010  (latest"));
   for (const std::string name : {"forked", "forked"}) {
-    const Outcome ended = f.resume({name, "--set", "epochs=4"});
-    INFO(ended.err);
-    REQUIRE(ended.code == 0);
+    f.resume({name, "--set", "epochs=4"});
   }
   CHECK(run.summary().at("origin").at("run") == "small/origin");
   CHECK(run.events().front().at("origin").at("step") == 10);
-  REQUIRE(f.resume({"small/origin", "--from", "10", "--set", "optimizer.lr=0.02"}).code == 0);
+  f.resume({"small/origin", "--from", "10", "--set", "optimizer.lr=0.02"});
   CHECK(run.training() == trained_after(f.run, 10));
   CHECK(run.model() == f.run.model());
 }
@@ -144,8 +133,6 @@ TEST_CASE("the best checkpoint of a fork is the best of its own, and of its firs
   const Json best = f.run.summary().at("best");
   const Outcome fork = fork_of(f, {"--from", "best", "--set", "epochs=8", "--set", "optimizer.lr=1e3", "--set",
                                    "on_nan=skip", "--name", "worse"});
-  INFO(fork.err);
-  REQUIRE(fork.code == 0);
   CHECK(fork.run.events().front().at("step") == best.at("step"));
   CHECK(fork.run.summary().at("best") == best);
   CHECK(fs::exists(fork.run.checkpoint(best.at("step")) / "COMPLETE"));
@@ -159,11 +146,10 @@ TEST_CASE("an invalid fork is refused with exit 2 and leaves nothing") {
   f.workspace.write(
       "sweep.toml",
       "extends = \"small.toml\"\n[sweep]\nmethod = \"grid\"\n[sweep.parameters]\n\"optimizer.lr\" = [0.1]\n");
-  REQUIRE(f.workspace.run({"sweep", "sweep.toml", "--run-id", "1", "--set", "epochs=1"}).code == 0);
-  REQUIRE(f.workspace.run({"run", "small.toml", "--name", "bare", "--set", "epochs=1"}).code == 0);
+  f.workspace.done({"sweep", "sweep.toml", "--run-id", "1", "--set", "epochs=1"});
+  f.workspace.done({"run", "small.toml", "--name", "bare", "--set", "epochs=1"});
   fs::remove_all(f.workspace.results() / "bare/latest/checkpoints");
   const auto before = files_below(f.workspace.results());
-  using Words = std::vector<std::string>;
   for (const auto& [arguments, said] : std::vector<std::pair<Words, std::string>>{
            {{"small/origin"}, "all steps are done at this checkpoint, of step 28"},
            {{"small/origin", "--from", "11"}, "5, 10, 15, 20, 25, 28"},
@@ -173,26 +159,18 @@ TEST_CASE("an invalid fork is refused with exit 2 and leaves nothing") {
            {{"sweep/1"}, "this is a sweep, not a run"},
            {{"bare"}, "no checkpoint of it is left"},
            {{"gone"}, "no such run"}}) {
-    Words words{"fork"};
-    words.insert(words.end(), arguments.begin(), arguments.end());
-    const Outcome refused = f.workspace.run(words);
-    INFO(said << ": " << refused.err);
-    CHECK(refused.code == 2);
-    CHECK(refused.out.empty());
-    CHECK(contains(refused.err, said));
+    const Words words = joined({"fork"}, arguments);
+    f.workspace.refused(words, {said});
   }
   CHECK(files_below(f.workspace.results()) == before);
 }
 
 TEST_CASE("a fork of a trial does not take the name of the sweep") {
-  const Workspace w;
-  w.write("small.toml", kSmall);
+  const Workspace w("small.toml", kSmall);
   w.write("sweep.toml",
           "extends = \"small.toml\"\n[sweep]\nmethod = \"grid\"\n[sweep.parameters]\n\"optimizer.lr\" = [0.1]\n");
-  REQUIRE(w.run({"sweep", "sweep.toml", "--run-id", "1", "--set", "epochs=1"}).code == 0);
-  const Outcome fork = w.run({"fork", "sweep/1/trials/000", "--set", "epochs=2"});
-  INFO(fork.err);
-  REQUIRE(fork.code == 0);
+  w.done({"sweep", "sweep.toml", "--run-id", "1", "--set", "epochs=1"});
+  const Outcome fork = w.done({"fork", "sweep/1/trials/000", "--set", "epochs=2"});
   CHECK(fork.run.path().parent_path().filename() == "sweep-trial-000");
   CHECK(fork.run.summary().at("origin").at("run") == "sweep/1/trials/000");
   CHECK(fs::read_symlink(w.results() / "sweep/latest") == "1");
@@ -201,13 +179,9 @@ TEST_CASE("a fork of a trial does not take the name of the sweep") {
 TEST_CASE("a fork whose checkpoints are gone does not start over") {
   const OriginRun f(kForkable);
   const Outcome fork = fork_of(f, {"--from", "10"});
-  REQUIRE(fork.code == 0);
   fs::remove_all(fork.run.path() / "checkpoints");
-  const Outcome refused = f.resume({fork.run.path()});
-  INFO(refused.err);
-  CHECK(refused.code == 2);
-  CHECK(contains(refused.err, "the checkpoint from which this fork started is missing"));
-  CHECK(contains(refused.err, "ddp-exp fork small/origin --from 10"));
+  f.refused({fork.run.path()},
+            {"the checkpoint from which this fork started is missing", "ddp-exp fork small/origin --from 10"});
 }
 
 }  // namespace ddp::system_test

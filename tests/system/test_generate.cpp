@@ -18,32 +18,17 @@ struct TextModel : Workspace {
                            "optimizer = { name = \"adamw\", lr = 1e-2 }\ndevice_pool = [\"cpu\", \"cpu\"]\n"
                            "batch_size = 8\nthreads = 1\nsteps = 10\n" +
                            rest);
-    const Outcome trained = run({"run", "text.toml", "--run-id", "run"});
-    INFO(trained.err);
-    REQUIRE(trained.code == 0);
+    done({"run", "text.toml", "--run-id", "run"});
   }
 
-  Outcome generate(std::vector<std::string> arguments) const {
-    arguments.insert(arguments.begin(), {"generate", "text"});
-    const Outcome outcome = run(arguments);
-    INFO(outcome.err);
-    CHECK_FALSE(outcome.left);
-    return outcome;
-  }
-  std::string generated(const std::vector<std::string>& arguments) const {
-    const Outcome outcome = generate(arguments);
-    INFO(outcome.err);
-    REQUIRE(outcome.code == 0);
+  std::string generated(const Words& words) const {
+    const Outcome outcome = done(joined({"generate", "text"}, words));
     CHECK(outcome.err.empty());
     return outcome.out;
   }
   // Requires this exit code, nothing on stdout, and these words.
-  void check_refused(const std::vector<std::string>& arguments, const std::vector<std::string>& words) const {
-    const Outcome outcome = generate(arguments);
-    INFO(outcome.err);
-    CHECK(outcome.code == 2);
-    CHECK(outcome.out.empty());
-    for (const std::string& word : words) CHECK(contains(outcome.err, word));
+  void check_refused(const Words& words, const Words& said) const {
+    refused(joined({"generate", "text"}, words), said);
   }
 };
 
@@ -78,11 +63,11 @@ TEST_CASE("generate without temperature takes the likeliest token, as with top_k
 TEST_CASE("generate prints UTF-8 for any bytes of the model") {
   const TextModel t("byte");
   // Hot enough that all bytes are almost equally likely.
-  const std::vector<std::string> hot{"--prompt", "na\xC3", "--tokens", "300", "--temperature", "1e6", "--top-k", "256"};
+  const Words hot{"--prompt", "na\xC3", "--tokens", "300", "--temperature", "1e6", "--top-k", "256"};
   const std::string text = t.generated(hot);
   CHECK(contains(text, "\uFFFD"));
   CHECK_NOTHROW(Json(text).dump());  // dump() accepts only UTF-8
-  std::vector<std::string> as_json = hot;
+  Words as_json = hot;
   as_json.push_back("--json");
   CHECK(Json::parse(t.generated(as_json)).at("tokens").size() == 300);
 }
@@ -94,16 +79,14 @@ TEST_CASE("generate works with any model that scores the next token at every pos
           "extends = \"text.toml\"\nsteps = 60\n[model]\nname = \"sequential\"\nlayers = [\n"
           "  { type = \"Embedding\", num_embeddings = 256, embedding_dim = 16 },\n"
           "  { type = \"Linear\", in_features = 16, out_features = 256 },\n]\n");
-  REQUIRE(t.run({"run", "bigram.toml"}).code == 0);
-  const Outcome outcome = t.run({"generate", "bigram", "--prompt", "v", "--tokens", "2", "--temperature", "0"});
-  INFO(outcome.err);
-  CHECK(outcome.code == 0);
+  t.done({"run", "bigram.toml"});
+  const Outcome outcome = t.done({"generate", "bigram", "--prompt", "v", "--tokens", "2", "--temperature", "0"});
   CHECK(outcome.out == "ve \n");
 }
 
 TEST_CASE("generate takes the best checkpoint of a run with validation, or the one that --from names") {
   const TextModel t("char", "validation = { split = 0.2, every = \"5 steps\" }\ncheckpoint = { keep_best = 5 }\n");
-  const auto step = [&](std::vector<std::string> from) {
+  const auto step = [&](Words from) {
     from.insert(from.end(), {"--prompt", "l", "--tokens", "1", "--json"});
     return Json::parse(t.generated(from)).at("step");
   };
@@ -116,18 +99,13 @@ TEST_CASE("generate takes the best checkpoint of a run with validation, or the o
 TEST_CASE("generate skips a damaged checkpoint, and takes the next one if a run that trains has replaced it") {
   const TextModel t("char", "checkpoint = { save_every_steps = 5, keep_last = 5 }\n");
   const std::filesystem::path newest = t.results() / "text" / "run" / "checkpoints" / "step-00000010";
-  const std::vector<std::string> arguments{"generate", "text", "--prompt", "l", "--tokens", "1", "--json"};
-  const Outcome replaced = t.run(arguments, {{"LD_PRELOAD", DDP_REPLACED_CHECKPOINT}, {"DDP_REPLACED", newest}});
-  INFO(replaced.err);
-  REQUIRE(replaced.code == 0);
-  CHECK(contains(replaced.err, "the run replaced step-00000010 meanwhile"));
+  const Words arguments{"generate", "text", "--prompt", "l", "--tokens", "1", "--json"};
+  const Outcome replaced = t.done(arguments, {"the run replaced step-00000010 meanwhile"},
+                                  {{"LD_PRELOAD", DDP_REPLACED_CHECKPOINT}, {"DDP_REPLACED", newest}});
   CHECK(Json::parse(replaced.out).at("step") == 5);
   std::filesystem::rename(newest.parent_path() / ".gone", newest);
   std::filesystem::resize_file(newest / "model.safetensors", 100);
-  const Outcome damaged = t.run(arguments);
-  INFO(damaged.err);
-  REQUIRE(damaged.code == 0);
-  CHECK(contains(damaged.err, "step-00000010 is skipped: model.safetensors is damaged"));
+  const Outcome damaged = t.done(arguments, {"step-00000010 is skipped: model.safetensors is damaged"});
   CHECK(Json::parse(damaged.out).at("step") == 5);
 }
 
@@ -149,10 +127,9 @@ TEST_CASE("generate refuses a prompt that it cannot continue, with the remedy") 
 
 TEST_CASE("a temperature that makes scores overflow is refused") {
   const TextModel t;
-  const Outcome outcome = t.generate({"--prompt", "l", "--tokens", "1", "--temperature", "1e-300"});
-  CHECK(outcome.code == 2);
+  const Outcome outcome =
+      t.ends(2, words_of("generate text --prompt l --tokens 1 --temperature 1e-300"), {"--temperature: is too small"});
   CHECK(outcome.out == "l\n");
-  CHECK(contains(outcome.err, "--temperature: is too small"));
 }
 
 TEST_CASE("generate refuses runs that were not trained on text, with the remedy") {
@@ -163,28 +140,18 @@ TEST_CASE("generate refuses runs that were not trained on text, with the remedy"
           "model = { name = \"gpt\", n_layer = 1, n_head = 2, n_embd = 16 }\ndevice_pool = [\"cpu\"]\n"
           "batch_size = 4\nthreads = 1\nsteps = 1\n");
   w.write("small.toml", kSmall);
-  REQUIRE(w.run({"run", "tokens.toml"}).code == 0);
-  REQUIRE(w.run({"run", "small.toml", "--set", "epochs=1"}).code == 0);
-  const Outcome tokens = w.run({"generate", "tokens", "--prompt", "a", "--tokens", "1"});
-  CHECK(tokens.code == 2);
-  CHECK(contains(tokens.err, "have no tokenizer"));
-  CHECK(contains(tokens.err, "train on the dataset text"));
-  const Outcome pairs = w.run({"generate", "small", "--prompt", "a", "--tokens", "1"});
-  CHECK(pairs.code == 2);
-  CHECK(contains(pairs.err, "was not trained on text"));
-  CHECK(w.run({"generate", "nobody", "--prompt", "a", "--tokens", "1"}).code == 2);
+  w.done({"run", "tokens.toml"});
+  w.done({"run", "small.toml", "--set", "epochs=1"});
+  const Outcome tokens = w.refused({"generate", "tokens", "--prompt", "a", "--tokens", "1"},
+                                   {"have no tokenizer", "train on the dataset text"});
+  w.refused({"generate", "small", "--prompt", "a", "--tokens", "1"}, {"was not trained on text"});
+  w.refused({"generate", "nobody", "--prompt", "a", "--tokens", "1"}, {});
 }
 
 TEST_CASE("weights whose scores are not finite are reported") {
   const TextModel t("char", "on_nan = \"skip\"\n");
-  const Outcome spoiled = t.run({"run", "text.toml", "--run-id", "spoiled", "--set", "optimizer.lr=1e30"});
-  INFO(spoiled.err);
-  REQUIRE(spoiled.code == 0);
-  const Outcome outcome = t.run({"generate", "text/spoiled", "--prompt", "l", "--tokens", "1"});
-  INFO(outcome.err);
-  CHECK(outcome.code == 2);
-  CHECK(contains(outcome.err, "not finite"));
-  CHECK(contains(outcome.err, "--from"));
+  const Outcome spoiled = t.done({"run", "text.toml", "--run-id", "spoiled", "--set", "optimizer.lr=1e30"});
+  t.refused({"generate", "text/spoiled", "--prompt", "l", "--tokens", "1"}, {"not finite", "--from"});
 }
 
 TEST_CASE("generate prints its text as it is drawn, and a signal ends it on a line of its own") {

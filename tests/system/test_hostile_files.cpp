@@ -2,7 +2,6 @@
 // the results folder.
 #include <sys/stat.h>
 #include <unistd.h>
-#include <fstream>
 
 #include "catch.h"
 #include "workspace.h"
@@ -14,7 +13,7 @@ namespace {
 const std::string kOne = "model = \"linear\"\ndataset = \"random_pairs\"\ndevice_pool = [\"cpu\"]\nsteps = 2\n";
 
 // A path in the test's folder for each kind of file that cannot be read as one.
-std::vector<std::string> make_odd_files(const Workspace& w) {
+Words make_odd_files(const Workspace& w) {
   REQUIRE(mkfifo((w.folder() / "pipe").c_str(), 0600) == 0);
   fs::create_directory(w.folder() / "folder");
   fs::create_symlink("itself", w.folder() / "itself");
@@ -23,10 +22,8 @@ std::vector<std::string> make_odd_files(const Workspace& w) {
 }
 
 // Requires exit 2, this text on stderr, nothing started and nothing written.
-Outcome check_file_refused(const Workspace& w, const std::vector<std::string>& arguments) {
-  Outcome run = w.run(arguments);
-  INFO(run.err);
-  CHECK(run.code == 2);
+Outcome check_file_refused(const Workspace& w, const Words& arguments) {
+  const Outcome run = w.refused(arguments, {});
   CHECK_FALSE(run.err.empty());
   CHECK(run.err.size() < 2000);
   CHECK(run.out.empty());
@@ -38,8 +35,7 @@ Outcome check_file_refused(const Workspace& w, const std::vector<std::string>& a
 }  // namespace
 
 TEST_CASE("a path that is not a readable file is refused as an experiment, as weights and as data") {
-  const Workspace w;
-  w.write("x.toml", kOne);
+  const Workspace w("x.toml", kOne);
   for (const std::string& name : make_odd_files(w)) {
     INFO(name);
     check_file_refused(w, {"run", name});
@@ -53,8 +49,7 @@ TEST_CASE("a path that is not a readable file is refused as an experiment, as we
 }
 
 TEST_CASE("a file of a gigabyte is refused as an experiment and as weights without being read") {
-  const Workspace w;
-  w.write("x.toml", kOne);
+  const Workspace w("x.toml", kOne);
   w.write("huge.toml", kOne);
   fs::resize_file(w.folder() / "huge.toml", std::uintmax_t{1} << 30);
   CHECK(contains(check_file_refused(w, {"run", "huge.toml"}).err, "larger than 1 MiB"));
@@ -65,19 +60,16 @@ TEST_CASE("a file of a gigabyte is refused as an experiment and as weights witho
 }
 
 TEST_CASE("a file without read permission is named") {
-  const Workspace w;
-  w.write("x.toml", kOne);
+  const Workspace w("x.toml", kOne);
   if (geteuid() == 0) return;  // root may read everything
   fs::permissions(w.folder() / "x.toml", fs::perms::none);
   CHECK(contains(check_file_refused(w, {"run", "x.toml"}).err, "Permission denied"));
 }
 
 TEST_CASE("no name leads out of the results folder") {
-  const Workspace w;
-  w.write("x.toml", kOne);
-  for (const std::string& name :
-       std::vector<std::string>{"../up", "/tmp/up", "a/b", "..", ".", ".hidden", "a\nb", "a b", std::string(200, 'a'),
-                                std::string("\x1b[31m"), std::string("caf\xc3\xa9")}) {
+  const Workspace w("x.toml", kOne);
+  for (const std::string& name : Words{"latest", "../up", "/tmp/up", "a/b", "..", ".", ".hidden", "a\nb", "a b",
+                                       std::string(200, 'a'), std::string("\x1b[31m"), std::string("caf\xc3\xa9")}) {
     INFO(name);
     check_file_refused(w, {"run", "x.toml", "--name", name});
     check_file_refused(w, {"run", "x.toml", "--run-id", name});
@@ -85,21 +77,20 @@ TEST_CASE("no name leads out of the results folder") {
     check_file_refused(w, {"run", "named.toml"});
   }
   for (const std::string& run :
-       std::vector<std::string>{"..", "../..", "/", "x/../../..", "", "latest/..", "x\x1b[31m"}) {
+       Words{"..", "../..", "/", "x/../../..", "", "latest/..", "x\x1b[31m", std::string(300, 'x')}) {
     INFO(run);
     CHECK_FALSE(contains(check_file_refused(w, {"resume", run}).err, "\x1b"));
   }
   // A file name that cannot name a folder gives a similar name.
   w.write(".hidden.toml", kOne);
-  CHECK(w.run({"run", ".hidden.toml"}).code == 0);
+  w.done({"run", ".hidden.toml"});
   CHECK(fs::exists(w.results() / "hidden"));
   CHECK_FALSE(fs::exists(w.results() / ".hidden"));
 }
 
 TEST_CASE("odd files in a run's folder do not block a resume forever") {
-  const Workspace w;
-  w.write("x.toml", kOne);
-  REQUIRE(w.run({"run", "x.toml", "--run-id", "a"}).code == 0);
+  const Workspace w("x.toml", kOne);
+  w.done({"run", "x.toml", "--run-id", "a"});
   const fs::path run = w.results() / "x/a";
   for (const char* name : {"metrics.jsonl", "summary.json", "config.toml", "logs/rank-0.log", "checkpoints/latest"}) {
     INFO(name);
@@ -119,24 +110,23 @@ TEST_CASE("odd files in a run's folder do not block a resume forever") {
 }
 
 TEST_CASE("nothing that a run writes contains the environment's values") {
-  const Workspace w;
-  w.write("good.toml", kOne);
+  const Workspace w("good.toml", kOne);
   w.write("wrong.toml", kOne + "nonsense = 1\n");
   w.write("failing.toml",
           "model = \"linear\"\ndataset = \"random_pairs\"\ndevice_pool = [\"cpu\", \"cpu\"]\n"
           "backend = \"gloo\"\nsteps = 1000000\n");
   const std::string secret = "s3cr3t-of-the-environment";
   // Turns on all messages of c10d and libtorch.
-  const std::map<std::string, std::string> environment{{"API_TOKEN", secret},
-                                                       {"TORCH_DISTRIBUTED_DEBUG", "DETAIL"},
-                                                       {"TORCH_CPP_LOG_LEVEL", "INFO"},
-                                                       {"TORCH_SHOW_CPP_STACKTRACES", "1"}};
-  CHECK(w.run({"run", "good.toml"}, environment).code == 0);
-  CHECK(w.run({"run", "wrong.toml"}, environment).code == 2);
+  const Environment environment{{"API_TOKEN", secret},
+                                {"TORCH_DISTRIBUTED_DEBUG", "DETAIL"},
+                                {"TORCH_CPP_LOG_LEVEL", "INFO"},
+                                {"TORCH_SHOW_CPP_STACKTRACES", "1"}};
+  w.done({"run", "good.toml"}, {}, environment);
+  w.refused({"run", "wrong.toml"}, {}, environment);
   const auto failing = w.start({"run", "failing.toml"}, environment);
   w.running(*failing, "failing", 2);
   REQUIRE(kill(failing->ranks().back(), SIGKILL) == 0);
-  CHECK(w.finish(*failing).code == 1);
+  w.ends(1, *failing);
   std::size_t bytes = 0;
   for (const auto& entry : fs::recursive_directory_iterator(w.folder())) {
     if (!entry.is_regular_file()) continue;

@@ -24,31 +24,26 @@ TEST_CASE("an image of another size than in training is refused by its name, and
   check_predict_fails(w, 2, {"images", "images/dark/00.png", "large.png"},
                       {"the images of a batch need the same shape"});
   const std::string resized = "dataset.transforms=[{type=\"Resize\",size=[12, 12]}]";
-  CHECK(w.run({"predict", "images", "images/dark/00.png", "large.png", "--set", resized}).code == 0);
+  w.done({"predict", "images", "images/dark/00.png", "large.png", "--set", resized});
   write_large_images(w);
-  CHECK(w.run({"eval", "images", "--set", "dataset.path=large"}).code == 2);
-  CHECK(w.run({"eval", "images", "--set", "dataset.path=large", "--set", resized}).code == 0);
+  w.refused({"eval", "images", "--set", "dataset.path=large"}, {});
+  w.done({"eval", "images", "--set", "dataset.path=large", "--set", resized});
 }
 
 TEST_CASE("validation or test images of another size are refused before the training") {
   const ImageWorkspace w;
   write_large_images(w);
   for (const std::string role : {"validation", "test"}) {
-    const Outcome refused =
-        w.run({"plan", "images.toml", "--set", role + ".dataset={path=\"large\"}", "--set", "dataset.transforms=[]"});
-    INFO(refused.err);
-    CHECK(refused.code == 2);
-    CHECK(contains(refused.err, "large/dark/00.png: "));
-    CHECK(contains(refused.err, "[3, 20, 24]"));
+    w.refused({"plan", "images.toml", "--set", role + ".dataset={path=\"large\"}", "--set", "dataset.transforms=[]"},
+              {"large/dark/00.png: ", "[3, 20, 24]"});
   }
 }
 
 TEST_CASE("validation images of another size are no mistake if the model takes both") {
   const ImageWorkspace w;
   write_large_images(w);
-  CHECK(w.run({"plan", "images.toml", "--set", "validation.dataset={path=\"large\"}", "--set", "model=\"resnet18\"",
-               "--set", "dataset.transforms=[]"})
-            .code == 0);
+  w.done({"plan", "images.toml", "--set", "validation.dataset={path=\"large\"}", "--set", "model=\"resnet18\"", "--set",
+          "dataset.transforms=[]"});
 }
 
 TEST_CASE("folders of sets in the place of classes are a warning") {
@@ -59,13 +54,8 @@ TEST_CASE("folders of sets in the place of classes are a warning") {
   for (int number = 0; number < 3; ++number) w.write_image("data/val", number, 0, class_png(number, 90));
   const std::string training = "dataset.path=" + (w.folder() / "data/train").string();
   const std::string validation = "validation.dataset.path=" + (w.folder() / "data/val").string();
-  const Outcome plan = w.run({"plan", "images.toml", "--set", "dataset.path=data"});
-  INFO(plan.err);
-  CHECK(plan.code == 0);
-  CHECK(contains(plan.err, "whose folders are the classes: \"train\", \"val\""));
-  const Outcome run = w.run({"run", "images.toml", "--set", training, "--set", validation});
-  INFO(run.err);
-  CHECK(run.code == 0);
+  w.done({"plan", "images.toml", "--set", "dataset.path=data"}, {"whose folders are the classes: \"train\", \"val\""});
+  const Outcome run = w.done({"run", "images.toml", "--set", training, "--set", validation});
   CHECK_FALSE(contains(run.err, "warning"));
   CHECK(run.run.summary().at("final").contains("val_loss"));
 }

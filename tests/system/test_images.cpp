@@ -24,13 +24,9 @@ bool are_close(const std::vector<double>& a, const std::vector<double>& b) {
 }
 
 // Requires exit code 2, these words, and no run.
-void check_images_refused(const Workspace& w, const std::vector<std::string>& sets,
-                          const std::vector<std::string>& words) {
-  std::vector<std::string> arguments{"run", "images.toml"};
-  for (const auto& set : sets) arguments.insert(arguments.end(), {"--set", set});
-  const Outcome outcome = w.run(arguments);
-  INFO(outcome.err);
-  CHECK(outcome.code == 2);
+void check_images_refused(const Workspace& w, const Words& sets, const Words& words) {
+  const Words arguments = with_sets({"run", "images.toml"}, sets);
+  const Outcome outcome = w.refused(arguments, {});
   CHECK_FALSE(fs::exists(w.results()));
   for (const auto& word : words) CHECK(contains(outcome.err, word));
 }
@@ -48,8 +44,7 @@ TEST_CASE("augmented images train to the same bits with any number of workers") 
   const RunFolder none = trained_images(w, {"loader.workers=0", "validation.split=0.2"}).run;
   for (const char* workers : {"1", "2", "4"}) {
     const RunFolder run = trained_images(w, {std::string("loader.workers=") + workers, "validation.split=0.2"}).run;
-    CHECK(run.training() == none.training());
-    CHECK(run.model() == none.model());
+    check_same(run, none);
     CHECK(run.summary().at("final") == none.summary().at("final"));
   }
 }
@@ -75,14 +70,10 @@ TEST_CASE("a run on images that is killed inside an epoch resumes with the same 
   w.write("images.toml", "checkpoint = { save_every_steps = 3 }\n" + text);
   const auto process = w.start({"run", "images.toml"});
   const RunFolder run = w.running(*process, "images", 8);
-  process->signal(SIGKILL);
-  process->wait();
-  REQUIRE(wait_until([&] { return process->all_gone(); }));
+  process->kill();
   const std::int64_t epochs = run.last_step() / 5 + 3;
   const std::string end = "epochs=" + std::to_string(epochs);
-  const Outcome resumed = w.run({"resume", "images", "--set", "device_pool=[\"cpu\", \"cpu\", \"cpu\"]", "--set", end});
-  INFO(resumed.err);
-  REQUIRE(resumed.code == 0);
+  w.done({"resume", "images", "--set", "device_pool=[\"cpu\", \"cpu\", \"cpu\"]", "--set", end});
   const RunFolder whole = trained_images(w, {"device_pool=[\"cpu\"]", end, "name=\"whole\""}).run;
   CHECK(run.has_each_step_once(5 * epochs));
   CHECK(are_close(losses_of(run), losses_of(whole)));
@@ -131,8 +122,7 @@ TEST_CASE("mixed images train with shares of classes, and their accuracy is meas
   for (const char* workers : {"0", "3"}) {
     const RunFolder again =
         trained_images(w, {mix, "validation.split=0.2", "accumulate=2", std::string("loader.workers=") + workers}).run;
-    CHECK(again.training() == mixed.training());
-    CHECK(again.model() == mixed.model());
+    check_same(again, mixed);
   }
 }
 
@@ -140,40 +130,12 @@ TEST_CASE("a file that does not decode among the files read before the run is re
   const ImageWorkspace w;
   w.write_image("images", 0, 0, "not an image");
   check_images_refused(w, {}, {"images/dark/00.png"});
-  const Outcome plan = w.run({"plan", "images.toml"});
-  CHECK(plan.code == 2);
-  CHECK(contains(plan.err, "images/dark/00.png"));
-}
-
-TEST_CASE("folders without images and missing files and labels are refused before a run") {
-  const ImageWorkspace w;
-  fs::create_directories(w.folder() / "empty" / "class");
-  check_images_refused(w, {"dataset.path=\"empty\""}, {"empty/class", "contains no image"});
-  check_images_refused(w, {"dataset.path=\"empty/class\""}, {"contains no folder"});
-  check_images_refused(w, {"dataset.path=\"nowhere\""}, {"there is no such file", "nowhere"});
-  check_images_refused(w, {"dataset.path=\"images.toml\""}, {"images.toml", "is not a folder"});
-  w.write("images.idx", idx_file({2, 2, 2}, "abcdefgh"));
-  w.write("labels.idx", idx_file({3}, "abc"));
-  check_images_refused(w, {"dataset={name=\"idx\", images=\"images.idx\", labels=\"none.idx\"}"}, {"none.idx"});
-  check_images_refused(w, {"dataset={name=\"idx\", images=\"images.idx\", labels=\"labels.idx\"}"},
-                       {"labels.idx: has 3 labels", "has 2 images"});
-  check_images_refused(w, {"dataset={name=\"cifar10\", path=\"images\"}"}, {"data_batch_1.bin: does not exist"});
-  w.write("empty.tar", tar_file({}));
-  check_images_refused(w, {"dataset={name=\"tar\", path=\"empty.tar\"}"}, {"empty.tar: holds no image"});
-}
-
-TEST_CASE("images of different sizes are refused with the name of one and the remedy") {
-  const ImageWorkspace w;
-  w.write_image("images", 0, 1, png_file(13, 12, 3, noise(13 * 12 * 3, 1)));
-  w.write("images.toml", ImageWorkspace::text(""));
-  check_images_refused(w, {}, {"images/dark/01.png", "Resize"});
+  w.refused({"plan", "images.toml"}, {"images/dark/00.png"});
 }
 
 TEST_CASE("plan shows the classes of images with their counts, and the shape and range of a batch") {
   const ImageWorkspace w;
-  const Outcome plan = w.run({"plan", "images.toml", "--json", "--set", "validation.split=0.25"});
-  INFO(plan.err);
-  REQUIRE(plan.code == 0);
+  const Outcome plan = w.done({"plan", "images.toml", "--json", "--set", "validation.split=0.25"});
   const Json data = Json::parse(plan.out).at("data");
   CHECK(data.at("classes").at("names") == Json(kImageClasses));
   std::int64_t images = 0;
@@ -186,9 +148,7 @@ TEST_CASE("plan shows the classes of images with their counts, and the shape and
   CHECK(input.at("least") == 0.0);
   CHECK(input.at("greatest").get<double>() <= 1);
 
-  const Outcome page = w.run({"plan", "images.toml", "--preview", "page.html"});
-  INFO(page.err);
-  REQUIRE(page.code == 0);
+  const Outcome page = w.done({"plan", "images.toml", "--preview", "page.html"});
   const std::string html = text_of(w.folder() / "page.html");
   std::size_t pictures = 0;
   for (std::size_t at = html.find("\"pixels\""); at != std::string::npos; at = html.find("\"pixels\"", at + 1))
@@ -230,11 +190,8 @@ TEST_CASE("predict gives the reason of an image that decodes and does not fit, a
   fs::create_directories(w.folder() / "new");
   w.write("new/a.png", class_png(0, 51));
   w.write("new/b.png", png_file(9, 7, 3, noise(9 * 7 * 3, 1)));
-  const Outcome outcome = w.run({"predict", "images", "new"});
-  INFO(outcome.err);
-  CHECK(outcome.code == 2);
-  CHECK(contains(outcome.err, "new/b.png: "));
-  CHECK(contains(outcome.err, "the images of a batch need the same shape"));
+  const Outcome outcome =
+      w.refused({"predict", "images", "new"}, {"new/b.png: ", "the images of a batch need the same shape"});
   CHECK_FALSE(contains(outcome.err, "name only files of images"));
 }
 
@@ -244,9 +201,7 @@ TEST_CASE("eval on another folder draws nothing and has the bits of the validati
     for (int image = 0; image < 4; ++image) w.write_image("other", number, image, class_png(number, 100 + image));
   }
   const RunFolder run = trained_images(w, {"validation.dataset={path=\"other\"}", "epochs=1"}).run;
-  const Outcome eval = w.run({"eval", "images", "--set", "dataset.path=\"other\"", "--json"});
-  INFO(eval.err);
-  REQUIRE(eval.code == 0);
+  const Outcome eval = w.done({"eval", "images", "--set", "dataset.path=\"other\"", "--json"});
   CHECK(contains(eval.out, run.summary().at("final").at("val_loss").dump()));
 }
 
@@ -254,10 +209,7 @@ TEST_CASE("a folder whose images have changed is refused by name when a run resu
   const ImageWorkspace w;
   trained_images(w, {});
   w.write_image("images", 1, 3, class_png(1, 99) + "x");
-  const Outcome resumed = w.run({"resume", "images", "--set", "epochs=3"});
-  INFO(resumed.err);
-  CHECK(resumed.code == 2);
-  CHECK(contains(resumed.err, "images/light/03.png: has "));
+  w.refused({"resume", "images", "--set", "epochs=3"}, {"images/light/03.png: has "});
 }
 
 TEST_CASE("the memory of ranks that train on images for many epochs does not grow") {

@@ -9,11 +9,7 @@ namespace ddp::system_test {
 TEST_CASE("a file that does not decode ends the run with its name") {
   const ImageWorkspace w;
   w.write_image("images", 2, 17, class_png(2, 17).substr(0, 200));
-  const Outcome outcome = w.run({"run", "images.toml"});
-  INFO(outcome.err);
-  CHECK(outcome.code == 1);
-  CHECK(contains(outcome.err, "images/noisy/17.png"));
-  CHECK_FALSE(outcome.left);
+  w.ends(1, {"run", "images.toml"}, {"images/noisy/17.png"});
 }
 
 TEST_CASE("files that do not decode are left out, counted and listed, also by a resumed run") {
@@ -34,10 +30,7 @@ TEST_CASE("files that do not decode are left out, counted and listed, also by a 
     if (models.empty()) models = outcome.run.model();
     CHECK(outcome.run.model() == models);
   }
-  const Outcome resumed = w.run({"resume", "images", "--set", "epochs=3"});
-  INFO(resumed.err);
-  REQUIRE(resumed.code == 0);
-  CHECK(contains(resumed.err, "2 images do not decode"));
+  w.done({"resume", "images", "--set", "epochs=3"}, {"2 images do not decode"});
 }
 
 TEST_CASE("a run that met a damaged file inside an epoch goes on with on_bad, to the bits of a run that had it") {
@@ -46,15 +39,11 @@ TEST_CASE("a run that met a damaged file inside an epoch goes on with on_bad, to
   const std::string skip = "dataset.on_bad=skip";
   const std::string every = "checkpoint.save_every_steps=1";
   const std::string whole = trained_images(w, {skip, every}).run.model();
-  const Outcome failed = w.run({"run", "images.toml", "--set", every});
-  INFO(failed.err);
-  REQUIRE(failed.code == 1);
+  const Outcome failed = w.ends(1, {"run", "images.toml", "--set", every});
   REQUIRE(contains(failed.err, "last saved after step"));
   REQUIRE(contains(failed.err, "--set " + skip));
-  const Outcome resumed = w.run({"resume", "images", "--set", skip});
-  INFO(resumed.err);
-  REQUIRE(resumed.code == 0);
-  CHECK(contains(resumed.err, "changed: dataset.on_bad was \"error\", now \"skip\""));
+  const Outcome resumed =
+      w.done({"resume", "images", "--set", skip}, {"changed: dataset.on_bad was \"error\", now \"skip\""});
   CHECK_FALSE(contains(resumed.err, "measured on other data"));
   CHECK(resumed.run.model() == whole);
 }
@@ -64,10 +53,7 @@ TEST_CASE("a batch in which no image decodes is an error") {
   for (int number = 0; number < 3; ++number) {
     for (int image = 2; image < kImagesOfClass; ++image) w.write_image("images", number, image, "not an image");
   }
-  const Outcome outcome = w.run({"run", "images.toml", "--set", "dataset.on_bad=\"skip\""});
-  INFO(outcome.err);
-  CHECK(outcome.code == 1);
-  CHECK(contains(outcome.err, "like every other image of its batch of 4"));
+  w.ends(1, {"run", "images.toml", "--set", "dataset.on_bad=\"skip\""}, {"like every other image of its batch of 4"});
 }
 
 TEST_CASE("the very first images may fail to decode") {
@@ -75,11 +61,8 @@ TEST_CASE("the very first images may fail to decode") {
   w.write_image("images", 0, 0, "not an image");
   w.write_image("images", 0, 1, "not an image");
   const std::string skip = "dataset.on_bad=\"skip\"";
-  CHECK(w.run({"plan", "images.toml", "--set", skip}).code == 0);
-  const Outcome outcome = w.run({"run", "images.toml", "--set", skip});
-  INFO(outcome.err);
-  CHECK(outcome.code == 0);
-  CHECK(contains(outcome.err, "2 images do not decode and were left out: "));
+  w.done({"plan", "images.toml", "--set", skip});
+  w.done({"run", "images.toml", "--set", skip}, {"2 images do not decode and were left out: "});
 }
 
 TEST_CASE("a measured batch in which no image decodes counts nothing, and eval warns of it") {
@@ -87,21 +70,13 @@ TEST_CASE("a measured batch in which no image decodes counts nothing, and eval w
   for (int number = 0; number < 2; ++number) {
     for (int image = 0; image < 2; ++image) w.write_image("held", number, image, class_png(number, 100 + image));
   }
-  const std::vector<std::string> run{
+  const Words run{
       "run", "images.toml", "--set", "dataset.on_bad=\"skip\"", "--set", "validation.dataset={path=\"held\"}"};
-  const Outcome whole = w.run(run);
-  INFO(whole.err);
-  REQUIRE(whole.code == 0);
+  const Outcome whole = w.done(run);
   w.write_image("held", 2, 0, "not an image");
-  const Outcome outcome = w.run(run);
-  INFO(outcome.err);
-  REQUIRE(outcome.code == 0);
-  CHECK(contains(outcome.err, "1 image does not decode and was left out: "));
+  const Outcome outcome = w.done(run, {"1 image does not decode and was left out: "});
   CHECK(outcome.run.summary().at("final") == whole.run.summary().at("final"));
-  const Outcome eval = w.run({"eval", "images", "--json"});
-  INFO(eval.err);
-  REQUIRE(eval.code == 0);
-  CHECK(contains(eval.err, "1 image does not decode and was left out: "));
+  const Outcome eval = w.done({"eval", "images", "--json"}, {"1 image does not decode and was left out: "});
   CHECK(contains(eval.out, whole.run.summary().at("final").at("val_loss").dump()));
   CHECK(w.run({"eval", "images", "--json", "--set", "dataset.on_bad=skip"}).out == eval.out);
 }

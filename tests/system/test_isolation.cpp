@@ -25,15 +25,15 @@ std::set<std::string> sockets_of(const std::vector<Member>& members) {
 }
 
 // The local addresses (hexadecimal) on which one of these sockets listens.
-std::vector<std::string> listening(const std::set<std::string>& inodes) {
-  std::vector<std::string> addresses;
+Words listening(const std::set<std::string>& inodes) {
+  Words addresses;
   for (const char* table : {"/proc/net/tcp", "/proc/net/tcp6"}) {
     std::ifstream in(table);
     std::string line;
     std::getline(in, line);
     while (std::getline(in, line)) {
       std::istringstream fields(line);
-      std::vector<std::string> field;
+      Words field;
       for (std::string text; fields >> text;) field.push_back(text);
       if (field.size() > 9 && field[3] == "0A" && inodes.contains(field[9])) {
         addresses.push_back(field[1].substr(0, field[1].find(':')));
@@ -60,16 +60,15 @@ std::set<std::string> shared_places() {
   return names;
 }
 
-std::vector<std::string> difference(const std::set<std::string>& more, const std::set<std::string>& less) {
-  std::vector<std::string> names;
+Words difference(const std::set<std::string>& more, const std::set<std::string>& less) {
+  Words names;
   std::set_difference(more.begin(), more.end(), less.begin(), less.end(), std::back_inserter(names));
   return names;
 }
 
 // The addresses on which a run over this backend listened until its first steps were done.
 std::set<std::string> listened(const std::string& backend) {
-  const Workspace w;
-  w.write("small.toml", kSmall);
+  const Workspace w("small.toml", kSmall);
   const auto process = w.start({"run", "small.toml", "--set", "epochs=1000000", "--set", "backend=" + backend});
   std::set<std::string> seen;
   // From the start on: the first sockets may be gone later.
@@ -95,15 +94,13 @@ TEST_CASE("a run over Gloo listens only on loopback") {
 TEST_CASE("a run over shared memory listens nowhere") { CHECK(listened("shm").empty()); }
 
 TEST_CASE("a run leaves nothing in temporary folders or shared memory") {
-  const Workspace w;
-  w.write("small.toml", kSmall);
+  const Workspace w("small.toml", kSmall);
   fs::create_directory(w.folder() / "tmp");
   // Other programs use these folders too. A run that left a file would do so on each attempt, and the file would stay.
-  std::vector<std::string> left{"(no attempt)"};
+  Words left{"(no attempt)"};
   for (int attempt = 0; attempt < 5 && !left.empty(); ++attempt) {
     const auto before = shared_places();
-    const Outcome run = w.run({"run", "small.toml"}, {{"TMPDIR", (w.folder() / "tmp").string()}});
-    REQUIRE(run.code == 0);
+    w.done({"run", "small.toml"}, {}, {{"TMPDIR", (w.folder() / "tmp").string()}});
     left = difference(shared_places(), before);
   }
   CHECK(wait_until([&] {
@@ -115,17 +112,13 @@ TEST_CASE("a run leaves nothing in temporary folders or shared memory") {
 }
 
 TEST_CASE("concurrent runs of one experiment do not collide") {
-  const Workspace w;
-  w.write("small.toml", kSmall);
+  const Workspace w("small.toml", kSmall);
   std::vector<std::unique_ptr<Process>> processes;
   for (int i = 0; i < 6; ++i) processes.push_back(w.start({"run", "small.toml"}));
   std::set<std::string> directories;
   std::set<std::string> models;
   for (const auto& process : processes) {
-    const Outcome run = w.finish(*process);
-    INFO(run.err);
-    REQUIRE(run.code == 0);
-    CHECK_FALSE(run.left);
+    const Outcome run = w.ends(0, *process);
     CHECK(run.run.has_each_step_once(28));
     directories.insert(run.out);
     models.insert(run.run.model());
@@ -136,8 +129,7 @@ TEST_CASE("concurrent runs of one experiment do not collide") {
 }
 
 TEST_CASE("no process of a training run is a zombie") {
-  const Workspace w;
-  w.write("small.toml", kSmall);
+  const Workspace w("small.toml", kSmall);
   const auto process = w.start({"run", "small.toml", "--set", "epochs=1000000"});
   w.running(*process, "small", 20);
   CHECK(wait_until(

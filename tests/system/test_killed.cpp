@@ -3,8 +3,6 @@
 
 namespace ddp::system_test {
 namespace fs = std::filesystem;
-namespace {}  // namespace
-
 TEST_CASE("a killed rank ends the command at once, is named, and leaves no process") {
   for (const int rank : {0, 1, 2}) {
     const LongRun run({"--set", "device_pool=[\"cpu\", \"cpu\", \"cpu\"]"});
@@ -41,27 +39,22 @@ TEST_CASE("a rank that writes to a killed one gets an error, not a SIGPIPE, and 
 }
 
 TEST_CASE("a rank that is killed while the others are starting ends the command too") {
-  const Workspace w;
-  w.write("small.toml", kSmall);
+  const Workspace w("small.toml", kSmall);
   const auto process = w.start({"run", "small.toml", "--set", "epochs=1000000"});
   REQUIRE(process->wait_for_ranks(2));
   kill(process->ranks().at(1), SIGKILL);
-  const Outcome outcome = w.finish(*process);
-  CHECK(outcome.code == 1);
-  CHECK_FALSE(outcome.left);
-  CHECK(contains(outcome.err, "rank 1"));
+  w.ends(1, *process, {"rank 1"});
 }
 
 TEST_CASE("a run with a killed rank resumes to the bits of an uninterrupted run") {
   LongRun run({});
   kill(run.process().ranks().at(1), SIGKILL);
-  REQUIRE(run.finish().code == 1);
+  run.ends(1);
   run.check_resumes_to_the_same_bits();
 }
 
 TEST_CASE("a run with a killed rank leaves no file of its meeting place") {
-  const Workspace w;
-  w.write("small.toml", kSmall);
+  const Workspace w("small.toml", kSmall);
   const fs::path file = w.folder() / "meeting";
   const auto process = w.start({"run", "small.toml", "--set", "epochs=1000000", "--set", "backend=gloo", "--set",
                                 "distributed.init_method=file://" + file.string()});
@@ -69,7 +62,7 @@ TEST_CASE("a run with a killed rank leaves no file of its meeting place") {
   REQUIRE(process->wait_for_ranks(2));
   CHECK(fs::exists(file));
   kill(process->ranks().at(1), SIGKILL);
-  CHECK(w.finish(*process).code == 1);
+  w.ends(1, *process);
   CHECK_FALSE(fs::exists(file));
 }
 
@@ -77,22 +70,11 @@ TEST_CASE("a killed parent takes its ranks with it, and the run resumes to the b
   for (const char* ranks : {"[\"cpu\", \"cpu\"]", "[\"cpu\", \"cpu\", \"cpu\"]"}) {
     LongRun run({"--set", std::string("device_pool=") + ranks});
     const auto killed = Clock::now();
-    run.process().signal(SIGKILL);
-    REQUIRE(wait_until([&] { return run.process().all_gone(); }));
+    run.process().kill();
     WARN("parent killed: its ranks were gone " << seconds_since(killed) << " s later");
     CHECK(run.folder().summary().at("status") == "running");
     run.check_resumes_to_the_same_bits();
   }
-}
-
-TEST_CASE("a run that is killed again and again ends with the bits of an uninterrupted run") {
-  LongRun run({});
-  for (int time = 0; time < 3; ++time) {
-    run.process().signal(SIGKILL);
-    REQUIRE(wait_until([&] { return run.process().all_gone(); }));
-    if (time < 2) run.resume_and_wait();
-  }
-  run.check_resumes_to_the_same_bits();
 }
 
 }  // namespace ddp::system_test

@@ -28,13 +28,13 @@ const std::vector<LauncherMistake> kMistakes = {
     {{{"WORLD_SIZE", "0"}}, "WORLD_SIZE is 0"},
     {{{"LOCAL_WORLD_SIZE", "4"}}, "LOCAL_WORLD_SIZE is 4, and WORLD_SIZE is 2"},
     {{{"LOCAL_WORLD_SIZE", "1"}}, "the launcher starts 1 on a machine"},
+    {{{"RANK", "1"}, {"LOCAL_RANK", "1"}, {"LOCAL_WORLD_SIZE", ""}}, "LOCAL_WORLD_SIZE"},
 };
 
 }  // namespace
 
 TEST_CASE("a wrong variable of a launcher is named, and nothing is started") {
-  const Workspace w;
-  w.write("small.toml", kSmall);
+  const Workspace w("small.toml", kSmall);
   for (const LauncherMistake& mistake : kMistakes) {
     Variables all{{"RANK", "0"},
                   {"WORLD_SIZE", "2"},
@@ -42,26 +42,19 @@ TEST_CASE("a wrong variable of a launcher is named, and nothing is started") {
                   {"MASTER_ADDR", "127.0.0.1"},
                   {"MASTER_PORT", "29500"}};
     for (const auto& [name, value] : mistake.variables) all[name] = value;
-    const Outcome answer = w.run({"run", "small.toml"}, all);
-    INFO(mistake.what << "\n" << answer.err);
-    CHECK(answer.code == 2);
-    CHECK(contains(answer.err, mistake.what));
+    w.refused({"run", "small.toml"}, {mistake.what}, all);
     CHECK_FALSE(fs::exists(w.results()));
   }
 }
 
 TEST_CASE("a process that trains alone beside other processes or nodes is told so") {
-  const Workspace w;
-  w.write("small.toml", kSmall);
-  const auto warned = [&](const Variables& variables, const std::vector<std::string>& texts) {
-    const Outcome answer = w.run({"run", "small.toml", "--dry-run"}, variables);
-    INFO(answer.err);
-    CHECK(answer.code == 0);
+  const Workspace w("small.toml", kSmall);
+  const auto warned = [&](const Variables& variables, const Words& texts) {
+    const Outcome answer = w.done({"run", "small.toml", "--dry-run"}, {}, variables);
     for (const std::string& text : texts) CHECK(contains(answer.err, text));
     CHECK(contains(answer.err, "warning: ") == !texts.empty());
   };
-  warned({{"OMPI_COMM_WORLD_SIZE", "2"}},
-         {"OMPI_COMM_WORLD_SIZE is 2, and RANK is not set"});
+  warned({{"OMPI_COMM_WORLD_SIZE", "2"}}, {"OMPI_COMM_WORLD_SIZE is 2, and RANK is not set"});
   warned({{"SLURM_JOB_ID", "7"}, {"SLURM_NNODES", "2"}, {"SLURM_NTASKS", "2"}},
          {"this Slurm job has 2 nodes, and this process trains on one", "ddp-exp slurm"});
   warned({{"OMPI_COMM_WORLD_SIZE", "1"}}, {});

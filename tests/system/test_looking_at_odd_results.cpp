@@ -19,8 +19,7 @@ std::size_t columns(const std::string& line) {
 }
 
 // The output of the program on a terminal of that width.
-std::string on_terminal(const Workspace& w, std::vector<std::string> arguments, unsigned short width,
-                        const char* no_colour = "1") {
+std::string on_terminal(const Workspace& w, Words arguments, unsigned short width, const char* no_colour = "1") {
   arguments.insert(arguments.begin(), DDP_EXP);
   winsize size{.ws_row = 50, .ws_col = width, .ws_xpixel = 0, .ws_ypixel = 0};
   int terminal = -1;
@@ -53,8 +52,7 @@ TEST_CASE("tables are at most as wide as the terminal and coloured only if colou
   const Runs r;
   for (const unsigned short width : {40, 80, 200}) {
     INFO(width);
-    for (const auto& arguments :
-         std::vector<std::vector<std::string>>{{"list"}, {"compare", "tiny/1", "tiny/2", "burst"}}) {
+    for (const auto& arguments : std::vector<Words>{{"list"}, {"compare", "tiny/1", "tiny/2", "burst"}}) {
       const std::string text = on_terminal(r.w, arguments, width);
       CHECK(contains(text, "tiny/1"));
       CHECK_FALSE(contains(text, "\x1b["));
@@ -90,9 +88,7 @@ TEST_CASE("a sweep is one row, its trials are listed by its name, and list disti
   CHECK(contains(shown, "    1  search/7/001        0.25           0.1"));
   CHECK(contains(r.look({"show", "search/7/trials/001"}), "status      completed"));
   CHECK(contains(r.look({"compare", "search"}), "A  search/7/trials/001  completed\nB  search/7/trials/000"));
-  const Outcome refused = r.w.run({"diff", "search", "burst"});
-  CHECK(refused.code == 2);
-  CHECK(contains(refused.err, "this is a sweep, not a run"));
+  r.w.refused({"diff", "search", "burst"}, {"this is a sweep, not a run"});
 }
 
 TEST_CASE("list reports unreadable folders with one line each and lists the rest") {
@@ -128,17 +124,14 @@ TEST_CASE("list reports unreadable folders with one line each and lists the rest
     fs::permissions(results / "closed", fs::perms::none);
   }
   const std::size_t damaged = geteuid() != 0 ? 4 : 3;
-  const Outcome listed = r.w.run({"list"}, kUtf8);
-  INFO(listed.err);
-  CHECK(listed.code == 0);
+  const Outcome listed = r.w.done({"list"}, {}, kUtf8);
   CHECK(lines_of(listed.out).size() == 1 + 3 + 5);
   CHECK(lines_of(listed.err).size() == damaged);
   CHECK_FALSE(contains(listed.err, "\x1b"));
   if (geteuid() != 0) fs::permissions(results / "closed", fs::perms::all);
   // A run that the user names is reported.
   for (const char* name : {"odd/damaged", "odd/pipe", "odd/huge"}) {
-    const Outcome shown = r.w.run({"show", name});
-    CHECK(shown.code == 2);
+    const Outcome shown = r.w.refused({"show", name}, {});
     CHECK(lines_of(shown.err).size() == 1);
   }
   for (const char* name :
@@ -150,16 +143,13 @@ TEST_CASE("list reports unreadable folders with one line each and lists the rest
 }
 
 TEST_CASE("running and killed runs are listed with their progress") {
-  const Workspace w;
-  w.write("long.toml", kTiny + "[checkpoint]\nsave_every = 1000\n");
+  const Workspace w("long.toml", kTiny + "[checkpoint]\nsave_every = 1000\n");
   const auto process = w.start({"run", "long.toml", "--set", "epochs=100000", "--run-id", "1"});
   w.running(*process, "long", 20);  // 8 steps per epoch
   const auto listed = [&] { return Json::parse(w.run({"list", "--json"}).out)["runs"][0]; };
   const Json running = listed();
   CHECK(running["status"] == "running");
-  process->signal(SIGKILL);
-  process->wait();
-  REQUIRE(wait_until([&] { return process->all_gone(); }));
+  process->kill();
   const Json killed = listed();
   CHECK(killed["status"] == "interrupted");
   for (const Json& run : {running, killed}) {
@@ -178,8 +168,7 @@ TEST_CASE("ten thousand runs are listed from their summaries alone", "[slow]") {
   const Workspace w;
   constexpr int kRuns = 10000;
   w.write("tiny.toml", kTiny);
-  const Outcome one = w.run({"run", "tiny.toml", "--name", "one"});
-  REQUIRE(one.code == 0);
+  const Outcome one = w.done({"run", "tiny.toml", "--name", "one"});
   const std::string summary = text_of(one.run.path() / "summary.json");
   const fs::path many = w.folder() / "many";
   for (int i = 0; i < kRuns; ++i) {

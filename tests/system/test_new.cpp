@@ -9,13 +9,9 @@ namespace {
 // Writes the two files, and trains with them.
 RunFolder check_new(const SourcesWorkspace& w, const std::string& kind) {
   const std::string name = "my_" + kind;
-  const Outcome written = w.run({"new", kind, name});
-  INFO(written.err);
-  CHECK(written.code == 0);
+  const Outcome written = w.done({"new", kind, name});
   CHECK(contains(written.out, "ddp-exp run " + name + ".toml"));
-  const Outcome trained = w.run({"run", name + ".toml"});
-  INFO(trained.err);
-  CHECK(trained.code == 0);
+  const Outcome trained = w.done({"run", name + ".toml"});
   CHECK_FALSE(contains(trained.err, "warning"));
   REQUIRE(trained.run.exists());
   CHECK(trained.run.summary().at("status") == "completed");
@@ -28,9 +24,7 @@ RunFolder check_new(const SourcesWorkspace& w, const std::string& kind) {
 TEST_CASE("new model writes a model that trains unchanged, and its option can be set", "[slow]") {
   const SourcesWorkspace w;
   check_new(w, "model");
-  const Outcome wider = w.run({"plan", "my_model.toml", "--set", "model.width=128"});
-  INFO(wider.err);
-  CHECK(wider.code == 0);
+  const Outcome wider = w.done({"plan", "my_model.toml", "--set", "model.width=128"});
   CHECK_FALSE(contains(wider.err, "compiling"));
 }
 
@@ -47,13 +41,7 @@ TEST_CASE("new metric writes a metric that validations measure and that chooses 
 
 TEST_CASE("new overwrites no file, and refuses taken and invalid names and unknown kinds") {
   const SourcesWorkspace w;
-  const auto check_not_written = [&](const std::vector<std::string>& arguments, const std::string& what) {
-    const Outcome refused = w.run(arguments);
-    INFO(refused.err);
-    CHECK(refused.code == 2);
-    CHECK(contains(refused.err, what));
-    CHECK(refused.out.empty());
-  };
+  const auto check_not_written = [&](const Words& arguments, const std::string& what) { w.refused(arguments, {what}); };
   w.write("mine.toml", "# mine\n");
   check_not_written({"new", "model", "mine"}, "mine.toml: exists");
   CHECK(text_of(w.folder() / "mine.toml") == "# mine\n");
@@ -118,9 +106,7 @@ scheduler   = "halved"
 device_pool = ["cpu", "cpu"]
 steps       = 5
 )");
-  const Outcome numbers = w.run({"run", "numbers.toml", "--set", "optimizer.lr=0.5"});
-  INFO(numbers.err);
-  REQUIRE(numbers.code == 0);
+  const Outcome numbers = w.done({"run", "numbers.toml", "--set", "optimizer.lr=0.5"});
   CHECK(numbers.run.events("step").front().at("lr") == 0.25);
   w.write("a.txt", "to be or not to be that is the question whether it is nobler in the mind");
   w.write("text.toml", R"(
@@ -131,17 +117,13 @@ device_pool = ["cpu", "cpu"]
 batch_size  = 2
 steps       = 2
 )");
-  const Outcome text = w.run({"run", "text.toml"});
-  INFO(text.err);
-  CHECK(text.code == 0);
+  const Outcome text = w.done({"run", "text.toml"});
   CHECK_FALSE(contains(text.err, "compiling"));
 }
 
 TEST_CASE("new refuses an unknown kind with the nearest one, and a missing name") {
   const Workspace w;
-  const Outcome answer = w.run({"new", "my.csv"});
-  CHECK(answer.code == 2);
-  CHECK(contains(answer.err, "no template for \"my.csv\"\n  kinds: dataset, metric, model\n"));
+  w.refused({"new", "my.csv"}, {"no template for \"my.csv\"\n  kinds: dataset, metric, model\n"});
   CHECK(contains(w.run({"new", "modle"}).err, "did you mean \"model\"?"));
   CHECK(contains(w.run({"new", "model"}).err, "NAME is missing"));
 }

@@ -23,30 +23,18 @@ struct PricesWorkspace : Workspace {
   }
 };
 
-Outcome run_with(const Workspace& w, const std::string& file, const std::vector<std::string>& sets, int code) {
-  std::vector<std::string> arguments{"run", file};
-  for (const std::string& set : sets) arguments.insert(arguments.end(), {"--set", set});
-  Outcome outcome = w.run(arguments);
-  INFO(outcome.err);
-  CHECK(outcome.code == code);
-  return outcome;
-}
-
 }  // namespace
 
 TEST_CASE("a loss that is not finite because of the data names them, and no lr") {
   ArrayData data(100);
   data.x[4 * 50] = std::numeric_limits<float>::quiet_NaN();
   const ArrayWorkspace w("npy", data);
-  const std::string answer = run_with(w, "arrays.toml", {}, 1).err;
-  INFO(answer);
-  CHECK(contains(answer, "the data of this step hold inf or NaN: 1 of 16 inputs, the first at ["));
-  CHECK(contains(answer, "correct these values in the data, or on_nan = \"skip\""));
+  w.ends(1, with_sets({"run", "arrays.toml"}, {}),
+         {"the data of this step hold inf or NaN: 1 of 16 inputs, the first at [",
+          "correct these values in the data, or on_nan = \"skip\""});
   // The value is in a micro-batch before the last one of its step.
-  const std::string early =
-      run_with(w, "arrays.toml", {"accumulate=4", "batch_size=10", "loader.shuffle=false"}, 1).err;
-  INFO(early);
-  CHECK(contains(early, "the data of this step hold inf or NaN: 1 of 40 inputs, the first at [5, 0] of [10, 4]"));
+  w.ends(1, with_sets({"run", "arrays.toml"}, {"accumulate=4", "batch_size=10", "loader.shuffle=false"}),
+         {"the data of this step hold inf or NaN: 1 of 40 inputs, the first at [5, 0] of [10, 4]"});
 }
 
 TEST_CASE("a run that skipped all its steps fails, and one that skipped most of them warns") {
@@ -54,21 +42,19 @@ TEST_CASE("a run that skipped all its steps fails, and one that skipped most of 
   // Without shuffling, rank 1 of two takes each second row.
   for (std::size_t row = 1; row < 100; row += 2) data.x[4 * row + 2] = std::numeric_limits<float>::infinity();
   const ArrayWorkspace w("npy", data);
-  const Outcome all = run_with(w, "arrays.toml", {"on_nan=skip", "loader.shuffle=false"}, 1);
-  INFO(all.err);
-  CHECK(contains(all.err, "all 26 steps changed no weight, because a loss or a gradient was not finite"));
+  const Outcome all = w.ends(1, with_sets({"run", "arrays.toml"}, {"on_nan=skip", "loader.shuffle=false"}),
+                             {"all 26 steps changed no weight, because a loss or a gradient was not finite"});
   CHECK(all.run.summary().at("status") == "failed");
   CHECK(all.run.summary().at("skipped_steps") == 26);
-  const std::string stopped = run_with(w, "arrays.toml", {"on_nan=stop", "loader.shuffle=false"}, 1).err;
-  INFO(stopped);
+  const std::string stopped = w.ends(1, with_sets({"run", "arrays.toml"}, {"on_nan=stop", "loader.shuffle=false"})).err;
   CHECK(contains(
       stopped,
       "(first on rank 1), for the data of this step hold inf or NaN: 4 of 16 inputs, the first at [0, 2] of [4, 4]"));
   data.x[2 * 4 + 2] = data.x[3 * 4 + 2] = 0;
   for (std::size_t row = 1; row < 8; row += 2) data.x[4 * row + 2] = 0;
   const ArrayWorkspace most("npy", data);
-  const Outcome warned = run_with(most, "arrays.toml", {"on_nan=skip", "loader.shuffle=false"}, 0);
-  CHECK(contains(warned.err, "warning: 24 of 26 steps changed no weight"));
+  const Outcome warned = most.ends(0, with_sets({"run", "arrays.toml"}, {"on_nan=skip", "loader.shuffle=false"}),
+                                   {"warning: 24 of 26 steps changed no weight"});
   CHECK(warned.run.summary().at("skipped_steps") == 24);
 }
 
@@ -76,22 +62,17 @@ TEST_CASE("a resumed run counts the skipped steps of the whole run") {
   ArrayData data(100);
   data.x[0] = std::numeric_limits<float>::infinity();
   const ArrayWorkspace w("npy", data);
-  const Outcome first = run_with(w, "arrays.toml", {"on_nan=skip", "epochs=1"}, 0);
+  const Outcome first = w.ends(0, with_sets({"run", "arrays.toml"}, {"on_nan=skip", "epochs=1"}));
   CHECK(first.run.summary().at("skipped_steps") == 1);
-  const Outcome second = w.run({"resume", first.run.path(), "--set", "epochs=2"});
-  INFO(second.err);
-  REQUIRE(second.code == 0);
+  const Outcome second = w.done({"resume", first.run.path(), "--set", "epochs=2"});
   CHECK(second.run.summary().at("skipped_steps") == 2);
 }
 
 TEST_CASE("a short run in fp16 whose loss scale is too large for all steps fails") {
   const ArrayWorkspace w;
   w.write("x.npy", npy_of("<f4", "(100, 4)", std::vector<float>(400, 1000)));
-  const Outcome run = run_with(w, "arrays.toml", {"precision=fp16", "steps=3"}, 1);
-  INFO(run.err);
-  CHECK(contains(run.err, "all 3 steps changed no weight"));
-  CHECK(contains(run.err, "the loss scale of fp16 halves at each such step"));
-  CHECK(contains(run.err, "--set precision=fp32"));
+  w.ends(1, with_sets({"run", "arrays.toml"}, {"precision=fp16", "steps=3"}),
+         {"all 3 steps changed no weight", "the loss scale of fp16 halves at each such step", "--set precision=fp32"});
 }
 
 namespace {
@@ -117,32 +98,28 @@ struct SteepWorkspace : Workspace {
 TEST_CASE("a gradient that is not finite for a finite loss ends the run in its own step, with rank and parameter") {
   const SteepWorkspace w;
   for (const char* set : {"backend=shm", "backend=gloo", "precision=bf16", "clip.norm=1"}) {
-    const Outcome run = run_with(w, "steep.toml", {set}, 1);
-    INFO(run.err);
-    CHECK(contains(run.err,
-                   "the gradient of step 1 is not finite (first on rank 1), first in the parameter \"0.weight\", while "
-                   "the loss was finite; the weights were not changed"));
+    const Outcome run =
+        w.ends(1, with_sets({"run", "steep.toml"}, {set}),
+               {"the gradient of step 1 is not finite (first on rank 1), first in the parameter \"0.weight\", while "
+                "the loss was finite; the weights were not changed"});
     CHECK(run.run.events("checkpoint").empty());
-    const Outcome skipped = run_with(w, "steep.toml", {set, "on_nan=skip"}, 0);
-    INFO(skipped.err);
+    const Outcome skipped = w.ends(0, with_sets({"run", "steep.toml"}, {set, "on_nan=skip"}));
     CHECK(skipped.run.summary().at("skipped_steps") == 1);
     CHECK(skipped.run.events("step").front().at("skipped") == true);
     CHECK_FALSE(skipped.run.events("step").back().contains("skipped"));
   }
-  CHECK(contains(run_with(w, "steep.toml", {"device_pool=[\"cpu\"]"}, 1).err,
+  CHECK(contains(w.ends(1, with_sets({"run", "steep.toml"}, {"device_pool=[\"cpu\"]"})).err,
                  "the gradient of step 2 is not finite (first on rank 0)"));
 }
 
 TEST_CASE("weights that an update made infinite are never saved, and the step before is blamed") {
   const PricesWorkspace w;
-  const Outcome last = run_with(w, "prices.toml", {"optimizer.lr=1e37", "steps=1"}, 1);
-  INFO(last.err);
-  CHECK(contains(last.err, "after step 1, \"0.weight\" of the model is not finite: the updates were too large"));
+  const Outcome last = w.ends(1, with_sets({"run", "prices.toml"}, {"optimizer.lr=1e37", "steps=1"}),
+                              {"after step 1, \"0.weight\" of the model is not finite: the updates were too large"});
   CHECK(last.run.events("checkpoint").empty());
   for (const char* on_nan : {"on_nan=stop", "on_nan=skip"}) {
-    const std::string answer = run_with(w, "prices.toml", {"optimizer.lr=1e37", on_nan}, 1).err;
-    INFO(answer);
-    CHECK(contains(answer, "after step 1, the parameter \"0.weight\" is not finite"));
+    w.ends(1, with_sets({"run", "prices.toml"}, {"optimizer.lr=1e37", on_nan}),
+           {"after step 1, the parameter \"0.weight\" is not finite"});
   }
 }
 
@@ -151,10 +128,9 @@ TEST_CASE("outputs that are NaN have no metrics, and predict counts their rows")
   ArrayWorkspace w("npy", data);
   data.x[4 * 50] = std::numeric_limits<float>::quiet_NaN();
   w.write("v.npy", data.x_npy());
-  const Outcome run =
-      run_with(w, "arrays.toml", {"validation.dataset.inputs=v.npy", "metrics=[\"top2\", \"confusion\"]"}, 0);
-  INFO(run.err);
-  CHECK(contains(run.err, "warning: the outputs of 1 sample of the validation set are NaN: the metrics have no value"));
+  const Outcome run = w.ends(
+      0, with_sets({"run", "arrays.toml"}, {"validation.dataset.inputs=v.npy", "metrics=[\"top2\", \"confusion\"]"}),
+      {"warning: the outputs of 1 sample of the validation set are NaN: the metrics have no value"});
   const Json epoch = run.run.events("epoch").back();
   CHECK(epoch.at("val_loss").is_null());
   CHECK(epoch.at("val_top2").is_null());
@@ -163,10 +139,7 @@ TEST_CASE("outputs that are NaN have no metrics, and predict counts their rows")
   const Outcome eval = w.run({"eval", run.run.path()});
   CHECK(contains(eval.err, "the outputs of 1 sample of the validation set are NaN"));
   CHECK(contains(eval.out, "nan"));
-  const Outcome predicted = w.run({"predict", run.run.path(), "v.npy"});
-  INFO(predicted.err);
-  CHECK(predicted.code == 0);
-  CHECK(contains(predicted.err, "the outputs of 1 row are not finite (inf or nan)"));
+  w.done({"predict", run.run.path(), "v.npy"}, {"the outputs of 1 row are not finite (inf or nan)"});
 }
 
 }  // namespace ddp::system_test

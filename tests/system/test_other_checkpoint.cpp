@@ -47,15 +47,9 @@ TEST_CASE("predict and eval skip a damaged checkpoint, with a warning, unless it
   const std::string from_second = t.predicted_from(second);
   t.damage(best);
   const std::string skipped = t.name_of(best) + " is skipped: model.safetensors is damaged: 100 bytes, not ";
-  const Outcome predict = t.run({"predict", "shapes", "shapes.csv"});
-  INFO(predict.err);
-  CHECK(predict.code == 0);
-  CHECK(contains(predict.err, skipped));
+  const Outcome predict = t.done({"predict", "shapes", "shapes.csv"}, {skipped});
   CHECK(predict.out == from_second);
-  const Outcome eval = t.run({"eval", "shapes", "--json"});
-  INFO(eval.err);
-  CHECK(eval.code == 0);
-  CHECK(contains(eval.err, skipped));
+  const Outcome eval = t.done({"eval", "shapes", "--json"}, {skipped});
   CHECK(Json::parse(eval.out).at("step") == second);
   for (const std::string& from : {std::string("best"), std::to_string(best)}) {
     t.check_fails(
@@ -63,10 +57,8 @@ TEST_CASE("predict and eval skip a damaged checkpoint, with a warning, unless it
         {t.name_of(best) + ": model.safetensors is damaged", "use the newest whole checkpoint: --from latest"});
   }
   t.damage(t.latest);
-  const Outcome newest = t.run({"predict", "shapes", "shapes.csv", "--from", "latest"});
-  INFO(newest.err);
-  CHECK(newest.code == 0);
-  CHECK(contains(newest.err, t.name_of(t.latest) + " is skipped: model.safetensors is damaged"));
+  t.done({"predict", "shapes", "shapes.csv", "--from", "latest"},
+         {t.name_of(t.latest) + " is skipped: model.safetensors is damaged"});
 }
 
 TEST_CASE("predict and eval refuse a run without a whole checkpoint, with the remedy") {
@@ -74,27 +66,21 @@ TEST_CASE("predict and eval refuse a run without a whole checkpoint, with the re
   for (const std::int64_t step : t.best_first) t.damage(step);
   t.check_fails(2, {"shapes.csv"}, {"this run has no undamaged checkpoint"});
   t.check_fails(2, {"shapes.csv", "--from", "best"}, {"model.safetensors is damaged"});
-  CHECK(t.run({"eval", "shapes"}).code == 2);
+  t.refused({"eval", "shapes"}, {});
 }
 
 TEST_CASE("predict from a run that failed before its first save is refused") {
   const ShapesWorkspace w;
-  REQUIRE(w.run({"run", "shapes.toml", "--set", "optimizer={name=\"sgd\",lr=1e30}"}).code == 1);
-  const Outcome refused = w.run({"predict", "shapes", "shapes.csv"});
-  INFO(refused.err);
-  CHECK(refused.code == 2);
-  CHECK(contains(refused.err, "has no complete checkpoint yet"));
+  w.ends(1, {"run", "shapes.toml", "--set", "optimizer={name=\"sgd\",lr=1e30}"});
+  w.refused({"predict", "shapes", "shapes.csv"}, {"has no complete checkpoint yet"});
 }
 
 TEST_CASE("predict and eval take the next checkpoint if a run that trains has replaced theirs") {
   const ThreeCheckpoints t;
   const fs::path latest = t.shapes.checkpoint(t.latest);
-  const auto used = [&](std::vector<std::string> arguments) {
-    const Outcome outcome =
-        t.run(std::move(arguments), {{"LD_PRELOAD", DDP_REPLACED_CHECKPOINT}, {"DDP_REPLACED", latest}});
-    INFO(outcome.err);
-    CHECK(outcome.code == 0);
-    CHECK(contains(outcome.err, "the run replaced " + t.name_of(t.latest) + " meanwhile"));
+  const auto used = [&](Words arguments) {
+    const Outcome outcome = t.done(std::move(arguments), {"the run replaced " + t.name_of(t.latest) + " meanwhile"},
+                                   {{"LD_PRELOAD", DDP_REPLACED_CHECKPOINT}, {"DDP_REPLACED", latest}});
     fs::rename(latest.parent_path() / ".gone", latest);
     return outcome.out;
   };

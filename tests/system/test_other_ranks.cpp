@@ -40,17 +40,15 @@ TEST_CASE("a run that resumes with another number of ranks inside an epoch sees 
   const auto expected = losses_of(f.run);
   for (const int ranks : {4, 1, 3, 6}) {
     INFO(ranks << " ranks");
-    const Outcome again = f.resume({"small", "--from", "5", "--set", pool(ranks)});
-    INFO(again.err);
-    REQUIRE(again.code == 0);
-    CHECK(contains(again.err, "ranks were 2, now " + std::to_string(ranks) + "; batch_size " +
-                                  std::to_string(24 / ranks) + " keeps 24 samples a step"));
+    f.resume({"small", "--from", "5", "--set", pool(ranks)},
+             {"ranks were 2, now " + std::to_string(ranks) + "; batch_size " + std::to_string(24 / ranks) +
+              " keeps 24 samples a step"});
     CHECK(f.run.has_each_step_once(24));
     check_same_samples(f.run, expected);
     CHECK(f.run.summary().at("world_size") == ranks);
     for (const Json& step : f.run.events("step")) CHECK(step.at("samples") == 24);
     // Back to two ranks, from the end of the previous epoch, for the next one.
-    REQUIRE(f.resume({"small", "--from", "5", "--set", pool(2)}).code == 0);
+    f.resume({"small", "--from", "5", "--set", pool(2)});
     check_same_samples(f.run, expected);
   }
 }
@@ -58,12 +56,10 @@ TEST_CASE("a run that resumes with another number of ranks inside an epoch sees 
 TEST_CASE("the number of ranks may change several times in one epoch", "[slow]") {
   const FinishedRun f(kManyRanks);
   const auto expected = losses_of(f.run);
-  REQUIRE(f.resume({"small", "--from", "2", "--set", pool(4), "--set", "steps=5"}).code == 0);
-  REQUIRE(f.resume({"small", "--set", pool(1), "--set", "steps=9"}).code == 0);
-  REQUIRE(f.resume({"small", "--set", pool(3), "--set", "steps=10"}).code == 0);
-  const Outcome last = f.resume({"small", "--set", pool(2), "--set", "epochs=2"});
-  INFO(last.err);
-  REQUIRE(last.code == 0);
+  f.resume({"small", "--from", "2", "--set", pool(4), "--set", "steps=5"});
+  f.resume({"small", "--set", pool(1), "--set", "steps=9"});
+  f.resume({"small", "--set", pool(3), "--set", "steps=10"});
+  f.resume({"small", "--set", pool(2), "--set", "epochs=2"});
   CHECK(f.run.has_each_step_once(24));
   check_same_samples(f.run, expected);
   // The epoch line counts all of them.
@@ -73,13 +69,11 @@ TEST_CASE("the number of ranks may change several times in one epoch", "[slow]")
 TEST_CASE("micro-batches may replace ranks") {
   const FinishedRun f(kManyRanks);
   const auto expected = losses_of(f.run);
-  const Outcome again = f.resume({"small", "--from", "7", "--set", pool(1), "--set", "accumulate=2"});
-  INFO(again.err);
-  REQUIRE(again.code == 0);
+  f.resume({"small", "--from", "7", "--set", pool(1), "--set", "accumulate=2"});
   check_same_samples(f.run, expected);
   CHECK(contains(text_of(f.run.path() / "config.toml"), "batch_size = 12\n"));
   // Also with the same ranks: the samples of a step stay the same.
-  REQUIRE(f.resume({"small", "--from", "7", "--set", pool(2), "--set", "accumulate=3"}).code == 0);
+  f.resume({"small", "--from", "7", "--set", pool(2), "--set", "accumulate=3"});
   CHECK(contains(text_of(f.run.path() / "config.toml"), "batch_size = 4\n"));
   check_same_samples(f.run, expected);
 }
@@ -87,8 +81,6 @@ TEST_CASE("micro-batches may replace ranks") {
 TEST_CASE("changed settings are shown and kept in the run's history", "[slow]") {
   const FinishedRun f(kManyRanks);
   const Outcome again = f.resume({"small", "--from", "5", "--set", pool(4), "--set", "optimizer.lr=0.01"});
-  INFO(again.err);
-  REQUIRE(again.code == 0);
   for (const char* text : {"batch_size was 12, now 6", "optimizer.lr was 0.05, now 0.01", "device_pool was"}) {
     CHECK(contains(again.err, text));
   }
@@ -98,35 +90,22 @@ TEST_CASE("changed settings are shown and kept in the run's history", "[slow]") 
   CHECK(resumed.at("changes").at("optimizer.lr") == Json{0.05, 0.01});
   CHECK(resumed.at("changes").size() == 3);
   // Changes are those since the settings that trained the checkpoint.
-  CHECK(f.resume({"small", "--from", "7"}).code == 0);
+  f.resume({"small", "--from", "7"});
   CHECK(f.run.events("resume").back().at("changes").empty());
-  CHECK(f.resume({"small", "--from", "5"}).code == 0);
+  f.resume({"small", "--from", "5"});
   CHECK(f.run.events("resume").back().at("changes") == resumed.at("changes"));
 }
 
 TEST_CASE("a number of ranks that cannot keep the samples of a step is refused before anything is changed") {
   const FinishedRun f(kManyRanks);
   const std::string before = text_of(f.run.path() / "config.toml");
-  const Outcome refused = f.resume({"small", "--from", "5", "--set", pool(5)});
-  INFO(refused.err);
-  CHECK(refused.code == 2);
-  CHECK(contains(refused.err, "a step of this run takes 24 samples"));
-  CHECK(contains(refused.err, "5 ranks"));
-  const Outcome micro = f.resume({"small", "--from", "5", "--set", "accumulate=5"});
-  INFO(micro.err);
-  CHECK(micro.code == 2);
-  CHECK(contains(micro.err, "| accumulate=5"));
-  CHECK(contains(micro.err, "24 samples"));
-  const Outcome other = f.resume({"small", "--from", "5", "--set", pool(4), "--set", "batch_size=12"});
-  INFO(other.err);
-  CHECK(other.code == 2);
-  CHECK(contains(other.err, "inside an epoch"));
+  f.refused({"small", "--from", "5", "--set", pool(5)}, {"a step of this run takes 24 samples", "5 ranks"});
+  f.refused({"small", "--from", "5", "--set", "accumulate=5"}, {"| accumulate=5", "24 samples"});
+  f.refused({"small", "--from", "5", "--set", pool(4), "--set", "batch_size=12"}, {"inside an epoch"});
   CHECK(text_of(f.run.path() / "config.toml") == before);
   CHECK(f.run.training() == f.training);
   // At an epoch's end the samples of a step may change with the ranks.
-  const Outcome allowed = f.resume({"small", "--from", "12", "--set", pool(4), "--set", "batch_size=12"});
-  INFO(allowed.err);
-  CHECK(allowed.code == 0);
+  f.resume({"small", "--from", "12", "--set", pool(4), "--set", "batch_size=12"});
   CHECK(f.run.has_each_step_once(12 + 6));
 }
 

@@ -83,10 +83,7 @@ TEST_CASE("a rank killed by the kernel's OOM killer is distinguished from a rank
   put("/proc/" + std::to_string(victim) + "/oom_score_adj", "1000");
   cgroup.limit(std::size_t{512} << 20);
   exhaust(cgroup);
-  const Outcome ended = run.finish();
-  INFO(ended.err);
-  CHECK(ended.code == 1);
-  CHECK(contains(ended.err, "rank 1 (cpu): killed by SIGKILL after step "));
+  const Outcome ended = run.ends(1, {"rank 1 (cpu): killed by SIGKILL after step "});
   CHECK(contains(
       ended.err,
       ", by the kernel's OOM killer (cgroup memory.oom_control: oom_kill went from 0 to "));  // the kernel may kill two

@@ -31,7 +31,7 @@ struct TestPipe {
 };
 
 // Starts the program with that descriptor as its stdout; -1: without a stdout. `errors`: its stderr; -1: a file.
-pid_t start_with_stdout(const Workspace& w, int descriptor, std::vector<std::string> arguments, int errors = -1) {
+pid_t start_with_stdout(const Workspace& w, int descriptor, Words arguments, int errors = -1) {
   const std::string program = DDP_EXP;
   std::vector<char*> words{const_cast<char*>(program.c_str())};
   for (std::string& argument : arguments) words.push_back(argument.data());
@@ -57,18 +57,15 @@ int code_of(pid_t child) {
 
 RunFolder run_one(const Workspace& w) { return RunFolder(w.results() / "small" / "one"); }
 
-const std::vector<std::string> kRunOne{"run", "small.toml", "--run-id", "one"};
+const Words kRunOne{"run", "small.toml", "--run-id", "one"};
 
 }  // namespace
 
 TEST_CASE("a run, a resume and a sweep print only their folder on stdout, once, while they train") {
-  const Workspace w;
-  w.write("small.toml", kSmall);
+  const Workspace w("small.toml", kSmall);
   w.write("s.toml", kSweepFile);
-  using Arguments = std::vector<std::string>;
-  for (const auto& arguments :
-       {Arguments{"run", "small.toml"}, Arguments{"resume", "small"}, Arguments{"sweep", "s.toml"}}) {
-    Arguments endless = arguments;
+  for (const auto& arguments : {Words{"run", "small.toml"}, Words{"resume", "small"}, Words{"sweep", "s.toml"}}) {
+    Words endless = arguments;
     for (const char* word : {"--set", "epochs=1000000"}) {
       if (arguments.front() != "resume") endless.push_back(word);
     }
@@ -79,19 +76,14 @@ TEST_CASE("a run, a resume and a sweep print only their folder on stdout, once, 
     const std::string folder = process->out().substr(0, process->out().size() - 1);
     CHECK(
         std::filesystem::exists(w.folder() / folder / (arguments.front() == "sweep" ? "sweep.toml" : "summary.json")));
-    process->signal(SIGTERM);
-    const Outcome stopped = w.finish(*process);
-    CHECK(stopped.code == 143);
+    const Outcome stopped = w.stop(*process);
     CHECK(stopped.out == folder + "\n");
   }
 }
 
 TEST_CASE("stderr has one line per epoch for all ranks together, and each rank's line is in its log") {
-  const Workspace w;
-  w.write("small.toml", kSmall + "[checkpoint]\nsave_every = 1\n");
-  const Outcome run = w.run({"run", "small.toml"});
-  INFO(run.err);
-  REQUIRE(run.code == 0);
+  const Workspace w("small.toml", kSmall + "[checkpoint]\nsave_every = 1\n");
+  const Outcome run = w.done({"run", "small.toml"});
   CHECK(lines_of(run.err).size() == 4);
   CHECK(all_are_epoch_lines(run.err));
   for (int rank : {0, 1}) {
@@ -102,11 +94,8 @@ TEST_CASE("stderr has one line per epoch for all ranks together, and each rank's
 }
 
 TEST_CASE("with --verbose stderr also has the line of each rank and of each checkpoint, for any number of ranks") {
-  const Workspace w;
-  w.write("small.toml", kSmall);
-  const Outcome run = w.run({"run", "small.toml", "-v", "--set", "device_pool=9", "--set", "epochs=1"});
-  INFO(run.err);
-  REQUIRE(run.code == 0);
+  const Workspace w("small.toml", kSmall);
+  const Outcome run = w.done({"run", "small.toml", "-v", "--set", "device_pool=9", "--set", "epochs=1"});
   for (int rank = 0; rank < 9; ++rank) {
     CHECK(contains(run.err, "[CPU" + std::to_string(rank) + "] Epoch 0 | Batchsize: 8 | Steps: 2\n"));
   }
@@ -115,34 +104,26 @@ TEST_CASE("with --verbose stderr also has the line of each rank and of each chec
 }
 
 TEST_CASE("with --quiet stderr has only errors, and stdout still has the folder") {
-  const Workspace w;
-  w.write("small.toml", kSmall);
+  const Workspace w("small.toml", kSmall);
   w.write("s.toml", kSweepFile);
-  for (const auto& arguments : std::vector<std::vector<std::string>>{
-           {"run", "small.toml", "--quiet", "--set", "batch_size=999"},  // with a warning
-           {"resume", "small", "-q", "--set", "epochs=6"},
-           {"sweep", "s.toml", "-q"}}) {
-    const Outcome quiet = w.run(arguments);
-    INFO(arguments.front() << quiet.err);
-    CHECK(quiet.code == 0);
+  for (const auto& arguments :
+       std::vector<Words>{{"run", "small.toml", "--quiet", "--set", "batch_size=999"},  // with a warning
+                          {"resume", "small", "-q", "--set", "epochs=6"},
+                          {"sweep", "s.toml", "-q"}}) {
+    const Outcome quiet = w.done(arguments);
     CHECK(quiet.err.empty());
     CHECK(lines_of(quiet.out).size() == 1);
   }
-  const Outcome failed = w.run({"run", "small.toml", "-q", "--set", "optimizer.lr=1e38"});
-  CHECK(failed.code == 1);
+  const Outcome failed = w.ends(1, {"run", "small.toml", "-q", "--set", "optimizer.lr=1e38"});
   CHECK(failed.err.starts_with("error: "));
   CHECK(contains(failed.err, "is not finite"));
   CHECK(contains(failed.run.log(0), "[CPU0] Epoch 0 |"));
-  const Outcome both = w.run({"run", "small.toml", "-q", "-v"});
-  CHECK(both.code == 2);
+  w.refused({"run", "small.toml", "-q", "-v"}, {});
 }
 
 TEST_CASE("a sweep prints its ranking on stderr and only its folder on stdout") {
-  const Workspace w;
-  w.write("s.toml", kSweepFile);
-  const Outcome sweep = w.run({"sweep", "s.toml", "--run-id", "one"});
-  INFO(sweep.err);
-  REQUIRE(sweep.code == 0);
+  const Workspace w("s.toml", kSweepFile);
+  const Outcome sweep = w.done({"sweep", "s.toml", "--run-id", "one"});
   CHECK(sweep.out == "results/s/one\n");
   CHECK(contains(sweep.err, sweep.run.summary().at("repeat").get<std::string>()));
   CHECK(contains(sweep.err, "report.html"));
@@ -151,8 +132,7 @@ TEST_CASE("a sweep prints its ranking on stderr and only its folder on stdout") 
 
 TEST_CASE("a run with a full or closed stdout trains to its end and reports it at the end") {
   {
-    const Workspace w;
-    w.write("small.toml", kSmall);
+    const Workspace w("small.toml", kSmall);
     const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
     REQUIRE(full >= 0);
     CHECK(code_of(start_with_stdout(w, full, kRunOne)) == 1);
@@ -161,8 +141,7 @@ TEST_CASE("a run with a full or closed stdout trains to its end and reports it a
     CHECK(contains(text_of(w.folder() / "errors"), "stdout takes no more"));
   }
   {
-    const Workspace w;
-    w.write("small.toml", kSmall);
+    const Workspace w("small.toml", kSmall);
     TestPipe pipe;
     close(std::exchange(pipe.ends[0], -1));
     CHECK(code_of(start_with_stdout(w, pipe.ends[1], kRunOne)) == 1);
@@ -170,8 +149,7 @@ TEST_CASE("a run with a full or closed stdout trains to its end and reports it a
     CHECK(contains(text_of(w.folder() / "errors"), "stdout takes no more"));
   }
   {
-    const Workspace w;
-    w.write("small.toml", kSmall);
+    const Workspace w("small.toml", kSmall);
     CHECK(code_of(start_with_stdout(w, -1, kRunOne)) == 0);
     CHECK(run_one(w).summary().at("status") == "completed");
     CHECK_FALSE(contains(run_one(w).log(0), "results/small/one\n"));
@@ -180,8 +158,7 @@ TEST_CASE("a run with a full or closed stdout trains to its end and reports it a
 
 TEST_CASE("a run and a sweep whose stderr has no reader, or one who does not read, train to their end") {
   for (const bool is_read : {false, true}) {
-    const Workspace w;
-    w.write("small.toml", kSmall);
+    const Workspace w("small.toml", kSmall);
     w.write("s.toml", kSweepFile);
     TestPipe pipe;
     const int size = fcntl(pipe.ends[1], F_SETPIPE_SZ, 4096);
@@ -198,8 +175,7 @@ TEST_CASE("a run and a sweep whose stderr has no reader, or one who does not rea
 }
 
 TEST_CASE("a run whose stdout is a full pipe trains, and prints the folder when somebody reads it") {
-  const Workspace w;
-  w.write("small.toml", kSmall);
+  const Workspace w("small.toml", kSmall);
   TestPipe pipe;
   const int size = fcntl(pipe.ends[1], F_SETPIPE_SZ, 4096);
   REQUIRE(size > 0);

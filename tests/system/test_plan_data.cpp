@@ -9,12 +9,9 @@ namespace {
 
 const std::string kRest = "device_pool = [\"cpu\", \"cpu\"]\nthreads = 1\nbatch_size = 4\n";
 
-Json data_of_plan(const Workspace& w, const std::string& file, const std::vector<std::string>& sets = {}) {
-  std::vector<std::string> arguments{"plan", file, "--json"};
-  for (const auto& set : sets) arguments.insert(arguments.end(), {"--set", set});
-  const Outcome outcome = w.run(arguments);
-  INFO(outcome.err);
-  REQUIRE(outcome.code == 0);
+Json data_of_plan(const Workspace& w, const std::string& file, const Words& sets = {}) {
+  const Words arguments = with_sets({"plan", file, "--json"}, sets);
+  const Outcome outcome = w.done(arguments);
   return Json::parse(outcome.out).at("data");
 }
 
@@ -138,15 +135,10 @@ TEST_CASE("plan shows the tokens of each part of a text, and of token files with
 TEST_CASE("categories that only a held-out set has are named in a warning of plan and run") {
   const ShapesWorkspace w;
   w.write("others.csv", "width,height,colour,kind,weight\n1,2,mauve,flat,3\n1,2,red,tall,3\n1,2,ochre,flat,3\n");
-  const std::vector<std::string> own{"--set", "validation.split=0", "--set",
-                                     "validation.dataset={path=\"others.csv\"}"};
+  const Words own{"--set", "validation.split=0", "--set", "validation.dataset={path=\"others.csv\"}"};
   for (const std::string verb : {"plan", "run"}) {
-    std::vector<std::string> arguments{verb, "shapes.toml"};
-    arguments.insert(arguments.end(), own.begin(), own.end());
-    const Outcome outcome = w.run(arguments);
-    INFO(outcome.err);
-    CHECK(outcome.code == 0);
-    CHECK(contains(outcome.err, "others.csv: column \"colour\": 2 cells hold \"mauve\", \"ochre\""));
+    const Words arguments = joined({verb, "shapes.toml"}, own);
+    w.done(arguments, {"others.csv: column \"colour\": 2 cells hold \"mauve\", \"ochre\""});
   }
 }
 

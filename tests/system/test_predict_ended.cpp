@@ -8,7 +8,6 @@
 
 #include "catch.h"
 #include "predicting.h"
-#include "tables.h"
 
 namespace ddp::system_test {
 namespace fs = std::filesystem;

@@ -1,4 +1,3 @@
-#include <cmath>
 
 #include "array_files.h"
 #include "catch.h"
@@ -9,12 +8,9 @@ namespace fs = std::filesystem;
 namespace {
 
 // The data of the page that `plan FILE --preview` writes.
-Json previewed(const Workspace& w, const std::string& file, const std::vector<std::string>& sets = {}) {
-  std::vector<std::string> arguments{"plan", file, "--preview", "page.html"};
-  for (const auto& set : sets) arguments.insert(arguments.end(), {"--set", set});
-  const Outcome outcome = w.run(arguments);
-  INFO(outcome.err);
-  REQUIRE(outcome.code == 0);
+Json previewed(const Workspace& w, const std::string& file, const Words& sets = {}) {
+  const Words arguments = with_sets({"plan", file, "--preview", "page.html"}, sets);
+  const Outcome outcome = w.done(arguments);
   CHECK(contains(outcome.out, "page.html"));
   const std::string page = text_of(w.folder() / "page.html");
   const std::string begin = "<script type=\"application/json\" id=\"data\">";
@@ -44,8 +40,7 @@ batch_size = 2
 
 TEST_CASE("a preview shows the rows of a table before and after, histograms of training rows, and missing cells") {
   require_tables();
-  const Workspace w;
-  w.write("people.csv", kPeople);
+  const Workspace w("people.csv", kPeople);
   w.write("people.toml", kOfPeople);
   const Json page = previewed(w, "people.toml");
   const Json& preview = page.at("preview");
@@ -143,25 +138,20 @@ TEST_CASE("a preview of a text shows the first samples token by token, and the m
 }
 
 TEST_CASE("a page that cannot be written is refused by its name, and a sweep has no page") {
-  const Workspace w;
-  w.write("small.toml", kSmall);
+  const Workspace w("small.toml", kSmall);
   w.write(
       "swept.toml",
       kSmall +
           "[sweep]\nmethod = \"grid\"\nmetric = \"train_loss\"\n[sweep.parameters]\n\"optimizer.lr\" = [0.1, 0.2]\n");
   fs::create_directory(w.folder() / "taken.html");
-  const auto refused = [&](const std::string& file, const std::string& page, const std::string& words) {
-    const Outcome outcome = w.run({"plan", file, "--preview", page});
-    INFO(outcome.err);
-    CHECK(outcome.code == 2);
-    CHECK(contains(outcome.err, words));
-    CHECK(outcome.out.empty());
-  };
-  refused("small.toml", "page.htm", "page.htm");
-  refused("small.toml", "gone/page.html", "gone/page.html");
-  refused("small.toml", "taken.html", "taken.html");
-  refused("small.toml", "/proc/page.html", "/proc/page.html");
-  refused("swept.toml", "page.html", "swept.toml");
+  for (const auto& [file, page, said] :
+       std::vector<std::array<std::string, 3>>{{"small.toml", "page.htm", "page.htm"},
+                                               {"small.toml", "gone/page.html", "gone/page.html"},
+                                               {"small.toml", "taken.html", "taken.html"},
+                                               {"small.toml", "/proc/page.html", "/proc/page.html"},
+                                               {"swept.toml", "page.html", "swept.toml"}}) {
+    w.refused({"plan", file, "--preview", page}, {said});
+  }
   CHECK_FALSE(fs::exists(w.folder() / "page.html"));
 }
 

@@ -56,8 +56,7 @@ TEST_CASE(
   const Outcome refused = run.workspace().run({"resume", "small"});
   CHECK(refused.code == 2);
   CHECK(contains(refused.err, "another process is writing this run"));
-  run.process().signal(SIGTERM);
-  CHECK(run.finish().code == 143);
+  run.stop();
   CHECK(run.folder().summary().at("restarts") == 2);
   run.check_resumes_to_the_same_bits();
   // Counted over resumes too.
@@ -69,11 +68,7 @@ TEST_CASE("a failure after the last restart is final and reports the number of r
   kill_and_wait(run, 0, 1);
   REQUIRE(run.process().wait_for_ranks(2));
   kill(run.process().ranks().at(0), SIGKILL);
-  const Outcome ended = run.finish();
-  INFO(ended.err);
-  CHECK(ended.code == 1);
-  CHECK_FALSE(ended.left);
-  CHECK(contains(ended.err, "after 1 restart, as many as --max-restarts allows"));
+  run.ends(1, {"after 1 restart, as many as --max-restarts allows"});
   const Json summary = run.folder().summary();
   CHECK(summary.at("status") == "failed");
   CHECK(summary.at("restarts") == 1);
@@ -81,23 +76,18 @@ TEST_CASE("a failure after the last restart is final and reports the number of r
 }
 
 TEST_CASE("ranks that have saved nothing yet start over") {
-  const Workspace w;
-  w.write("small.toml", kSmall);
+  const Workspace w("small.toml", kSmall);
   const auto process = w.start({"run", "small.toml", "--set", "epochs=300", "--max-restarts", "1"});
   REQUIRE(process->wait_for_ranks(2));
   kill(process->ranks().at(1), SIGKILL);
-  const Outcome ended = w.finish(*process);
-  INFO(ended.err);
-  REQUIRE(ended.code == 0);
+  const Outcome ended = w.ends(0, *process);
   const RunFolder& run = ended.run;
   REQUIRE(run.events("restart").size() == 1);
   CHECK(run.events("restart").front().at("step") == 0);
   CHECK(run.events("restart").front().at("checkpoint") == "");
   CHECK(run.has_each_step_once(300 * 7));
-  const Outcome whole = w.run({"run", "small.toml", "--set", "epochs=300"});
-  REQUIRE(whole.code == 0);
-  CHECK(run.training() == whole.run.training());
-  CHECK(run.model() == whole.run.model());
+  const Outcome whole = w.done({"run", "small.toml", "--set", "epochs=300"});
+  check_same(run, whole.run);
 }
 
 TEST_CASE("a stopped rank is named and all ranks start again without it", "[slow]") {
@@ -110,10 +100,7 @@ TEST_CASE("a stopped rank is named and all ranks start again without it", "[slow
   CHECK(run.folder().events("restart").front().at("rank") == 1);
   const auto step = run.folder().events("restart").front().at("step").get<int>();
   REQUIRE(wait_until([&] { return run.folder().last_step() > step; }, run.process().pid()));
-  run.process().signal(SIGTERM);
-  const Outcome ended = run.finish();
-  CHECK(ended.code == 143);
-  CHECK_FALSE(ended.left);
+  run.stop();
 }
 
 TEST_CASE("a stop during a restart is obeyed") {
@@ -121,10 +108,7 @@ TEST_CASE("a stop during a restart is obeyed") {
   REQUIRE(run.process().wait_for_ranks(2));
   kill(run.process().ranks().at(1), SIGKILL);
   REQUIRE(wait_until([&] { return contains(run.process().err(), "restart 1 of 1"); }, run.process().pid()));
-  run.process().signal(SIGTERM);
-  const Outcome ended = run.finish();
-  INFO(ended.err);
-  CHECK(ended.code == 143);
+  run.stop();
   CHECK(run.folder().summary().at("status") == "interrupted");
   run.check_resumes_to_the_same_bits();
 }
@@ -135,18 +119,13 @@ TEST_CASE("a run that was asked to stop is not started again") {
     run.process().signal(SIGTERM);
     kill(run.process().ranks().at(1), SIGKILL);
   });
-  const Outcome ended = run.finish();
-  INFO(ended.err);
-  CHECK(ended.code == 1);
-  CHECK(contains(ended.err, "killed by SIGKILL after step "));
+  run.ends(1, {"killed by SIGKILL after step "});
   CHECK(run.folder().events("restart").empty());
 }
 
 TEST_CASE("a restart that the ranks refuse is not repeated") {
-  const Workspace w;
-  w.write("small.toml", kSmall);
-  const Outcome first = w.run({"run", "small.toml", "--name", "first", "--set", "epochs=1"});
-  REQUIRE(first.code == 0);
+  const Workspace w("small.toml", kSmall);
+  const Outcome first = w.done({"run", "small.toml", "--name", "first", "--set", "epochs=1"});
   const fs::path weights = w.folder() / "weights.safetensors";
   fs::copy_file(first.run.path() / "checkpoints/latest/model.safetensors", weights);
   // It has no checkpoint to return to: a restart loads the weights of the file again.
@@ -157,11 +136,7 @@ TEST_CASE("a restart that the ranks refuse is not repeated") {
   REQUIRE(process->wait_for_ranks(2));
   fs::remove(weights);
   kill(process->ranks().at(1), SIGKILL);
-  const Outcome ended = w.finish(*process);
-  INFO(ended.err);
-  CHECK(ended.code == 1);
-  CHECK(contains(ended.err, "restart 1 of 5"));
-  CHECK(contains(ended.err, "weights.safetensors"));
+  w.ends(1, *process, {"restart 1 of 5", "weights.safetensors"});
   CHECK(run.summary().at("restarts") == 1);
 }
 
@@ -176,12 +151,8 @@ TEST_CASE("without a complete checkpoint ranks are not started again and the fai
     // All of them: rank 0 may be about to save another one.
     for (const pid_t rank : run.process().ranks()) kill(rank, SIGKILL);
   });
-  const Outcome ended = run.finish();
-  INFO(ended.err);
-  CHECK(ended.code == 1);
-  CHECK(contains(ended.err, " (cpu): killed by SIGKILL after step "));
-  CHECK(contains(ended.err, "the ranks cannot be started again: "));
-  CHECK(contains(ended.err, "this run has no undamaged checkpoint"));
+  run.ends(1, {" (cpu): killed by SIGKILL after step ",
+               "the ranks cannot be started again: ", "this run has no undamaged checkpoint"});
   CHECK(run.folder().events("restart").empty());
 }
 

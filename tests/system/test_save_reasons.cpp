@@ -45,7 +45,7 @@ std::vector<std::int64_t> improvements(const RunFolder& run, const std::string& 
   return steps;
 }
 
-std::vector<std::string> operator+(std::vector<std::string> words, const std::vector<std::string>& more) {
+Words operator+(Words words, const Words& more) {
   words.insert(words.end(), more.begin(), more.end());
   return words;
 }
@@ -54,7 +54,7 @@ std::vector<std::string> operator+(std::vector<std::string> words, const std::ve
 
 TEST_CASE("each validation that improves the metric saves, and the best checkpoint stays when later ones are worse") {
   const FinishedRun f(kValidated, {"epochs=3"});
-  REQUIRE(f.resume({"small", "--set", "epochs=8", "--set", "optimizer.lr=1e3", "--set", "on_nan=skip"}).code == 0);
+  f.resume({"small", "--set", "epochs=8", "--set", "optimizer.lr=1e3", "--set", "on_nan=skip"});
   std::vector<std::int64_t> improved = improvements(f.run, "val_loss");
   const std::int64_t best = improved.back();
   REQUIRE(best <= 18);
@@ -64,7 +64,7 @@ TEST_CASE("each validation that improves the metric saves, and the best checkpoi
   CHECK(saved_for(f.run, "best") == improved);
   CHECK(saved_for(f.run, "") == std::vector<std::int64_t>{18, 48});
   CHECK(kept_in(f.run).contains(best));
-  CHECK(f.resume({"small", "--from", "best", "--set", "epochs=9"}).code == 0);
+  f.resume({"small", "--from", "best", "--set", "epochs=9"});
   CHECK(f.run.events("resume").back().at("step") == best);
 }
 
@@ -131,39 +131,32 @@ TEST_CASE("timed and best saves change no bit of training, on any kind and numbe
   for (const std::string ranks : {R"(device_pool=["cpu", "cpu"])", R"(device_pool=["cpu", "cpu", "cpu"])"}) {
     for (const std::string how : {"backend=shm", "backend=gloo", "parallel=data_parallel", "accumulate=2"}) {
       INFO(ranks << ", " << how);
-      const Workspace w;
-      w.write("small.toml", kValidated);
-      const std::vector<std::string> sets = {"--set", ranks, "--set", how};
+      const Workspace w("small.toml", kValidated);
+      const Words sets = {"--set", ranks, "--set", how};
       // On a slow disk no timed save may end within a given number of epochs.
-      const auto process =
-          w.start(std::vector<std::string>{"run", "small.toml", "--set", "epochs=1000000", "--set", kAlways} + sets);
+      const auto process = w.start(Words{"run", "small.toml", "--set", "epochs=1000000", "--set", kAlways} + sets);
       const RunFolder run = w.running(*process, "small", 1);
       REQUIRE(wait_until([&] { return !saved_for(run, "time").empty() && !saved_for(run, "best").empty(); },
                          process->pid()));
-      process->signal(SIGTERM);
-      REQUIRE(w.finish(*process).code == 143);
+      w.stop(*process);
       const std::string epochs = "epochs=" + std::to_string(run.events("epoch").size() + 2);
-      REQUIRE(w.run({"resume", "small", "--set", epochs}).code == 0);
-      const Outcome without = w.run(std::vector<std::string>{"run", "small.toml", "--name", "without", "--set", epochs,
-                                                             "--set", kNever, "--set", "checkpoint.keep_best=0"} +
-                                    sets);
-      REQUIRE(without.code == 0);
+      w.done({"resume", "small", "--set", epochs});
+      const Outcome without = w.done(Words{"run", "small.toml", "--name", "without", "--set", epochs, "--set", kNever,
+                                           "--set", "checkpoint.keep_best=0"} +
+                                     sets);
       CHECK(without.run.events("checkpoint").size() == 1);
-      CHECK(run.training() == without.run.training());
-      CHECK(run.model() == without.run.model());
+      check_same(run, without.run);
     }
   }
 }
 
 TEST_CASE("only the newest timed save stays, and it takes no place of keep_last") {
-  const Workspace w;
-  w.write("small.toml", kSmall + "[checkpoint]\nsave_every = 3\nkeep_last = 2\n");
+  const Workspace w("small.toml", kSmall + "[checkpoint]\nsave_every = 3\nkeep_last = 2\n");
   const auto process = w.start({"run", "small.toml", "--set", "epochs=1000000", "--set", kAlways});
   const RunFolder run = w.running(*process, "small", 1);
   REQUIRE(
       wait_until([&] { return saved_for(run, "time").size() > 4 && saved_for(run, "").size() > 4; }, process->pid()));
-  process->signal(SIGTERM);
-  CHECK(w.finish(*process).code == 143);
+  w.stop(*process);
   std::map<std::string, int> kept;
   for (const auto& [step, reason] : kept_in(run)) ++kept[reason];
   // The best regular checkpoint may be a third one.
@@ -174,8 +167,7 @@ TEST_CASE("only the newest timed save stays, and it takes no place of keep_last"
 }
 
 TEST_CASE("a run with only timed saves that is killed resumes from its newest save to the same bits") {
-  const Workspace w;
-  w.write("small.toml", kValidated);
+  const Workspace w("small.toml", kValidated);
   const auto process = w.start({"run", "small.toml", "--set", "epochs=1000000", "--set", kAlways});
   const RunFolder run = w.running(*process, "small", 1);
   const auto inside_epoch = [&] {
@@ -183,31 +175,24 @@ TEST_CASE("a run with only timed saves that is killed resumes from its newest sa
     return timed.size() > 2 && timed.back() % 6 != 0;
   };
   REQUIRE(wait_until(inside_epoch, process->pid()));
-  process->signal(SIGKILL);
-  REQUIRE(wait_until([&] { return process->all_gone(); }));
+  process->kill();
   // A save counts once `latest` names it.
   const std::int64_t newest = json_of(run.path() / "checkpoints" / "latest" / "state.json").at("step");
   const std::string epochs = "epochs=" + std::to_string(newest / 6 + 2);
-  const Outcome resumed = w.run({"resume", "small", "--set", epochs});
-  INFO(resumed.err);
-  REQUIRE(resumed.code == 0);
+  w.done({"resume", "small", "--set", epochs});
   CHECK(run.events("resume").back().at("step") == newest);
-  const Outcome whole = w.run({"run", "small.toml", "--name", "whole", "--set", epochs, "--set", kNever});
-  REQUIRE(whole.code == 0);
+  const Outcome whole = w.done({"run", "small.toml", "--name", "whole", "--set", epochs, "--set", kNever});
   CHECK(run.has_each_step_once(whole.run.last_step()));
-  CHECK(run.training() == whole.run.training());
-  CHECK(run.model() == whole.run.model());
+  check_same(run, whole.run);
   // The best checkpoint of both runs is at the same step.
   CHECK(run.summary().at("best") == whole.run.summary().at("best"));
 }
 
 TEST_CASE("show prints the reason of each checkpoint, and says that a run without checkpoints starts over") {
-  const Workspace w;
-  w.write("small.toml", kSmall);
+  const Workspace w("small.toml", kSmall);
   const auto process = w.start({"run", "small.toml", "--set", "epochs=1000000"});
   w.running(*process, "small", 3);
-  process->signal(SIGKILL);
-  REQUIRE(wait_until([&] { return process->all_gone(); }));
+  process->kill();
   CHECK(contains(w.run({"show", "small"}).out, "no checkpoint yet: resume starts over\n"));
 
   const FinishedRun f(kSmall, {"checkpoint.save_every_steps=5", "epochs=2", kNever});
@@ -220,8 +205,7 @@ TEST_CASE("show prints the reason of each checkpoint, and says that a run withou
   const auto timed = w.start({"run", "small.toml", "--name", "timed", "--set", "epochs=1000000", "--set", kAlways});
   const RunFolder run = w.running(*timed, "timed", 1);
   REQUIRE(wait_until([&] { return !saved_for(run, "time").empty(); }, timed->pid()));
-  timed->signal(SIGTERM);
-  REQUIRE(w.finish(*timed).code == 143);
+  w.stop(*timed);
   const std::string shown = w.run({"show", "timed"}).out;
   INFO(shown);
   CHECK(contains(shown, "  (time)\n"));
@@ -229,13 +213,11 @@ TEST_CASE("show prints the reason of each checkpoint, and says that a run withou
 
 TEST_CASE("resume --from first reports the checkpoints and steps that it will remove, and how to keep them") {
   const FinishedRun f(kSmall + "[checkpoint]\nsave_every_steps = 5\nkeep_last = 100\n");
-  const Outcome back = f.resume({"small", "--from", "15", "--set", "optimizer.lr=0.02", "--set", "name=\"two words\""});
-  CHECK(back.code == 2);  // an invalid name
-  const Outcome again = f.resume({"small", "--from", "15", "--set", "optimizer={name=\"sgd\", lr=0.02, momentum=0.9}"});
-  INFO(again.err);
-  REQUIRE(again.code == 0);
-  CHECK(contains(again.err, "going back to step 15: the lines of steps 16 to 28 in metrics.jsonl are removed now"));
-  CHECK(contains(again.err, "step-00000020, step-00000025, step-00000028"));
+  const Outcome back = f.refused({"small", "--from", "15", "--set", "optimizer.lr=0.02", "--set", "name=\"two words\""},
+                                 {});  // an invalid name
+  const Outcome again = f.resume({"small", "--from", "15", "--set", "optimizer={name=\"sgd\", lr=0.02, momentum=0.9}"},
+                                 {"going back to step 15: the lines of steps 16 to 28 in metrics.jsonl are removed now",
+                                  "step-00000020, step-00000025, step-00000028"});
   const std::size_t at = again.err.find("ddp-exp fork ");
   REQUIRE(at != std::string::npos);
   const std::string command = again.err.substr(at, again.err.find('\n', at) - at);
@@ -251,17 +233,14 @@ TEST_CASE("resume --from first reports the checkpoints and steps that it will re
 }
 
 TEST_CASE("a run that resumes without its average saves valid checkpoints") {
-  const Workspace w;
-  w.write("averaged.toml",
-          "model = { name = \"mlp\", hidden = [8] }\ndataset = \"random_pairs\"\nloss = \"mse\"\nthreads = 1\n"
-          "device_pool = [\"cpu\"]\nema = { decay = 0.5 }\nepochs = 1\nvalidation = { split = 0.2 }\n");
-  REQUIRE(w.run({"run", "averaged.toml"}).code == 0);
-  CHECK(w.run({"resume", "averaged", "--set", "ema.every=0", "--set", "epochs=2"}).code == 0);
-  const Outcome eval = w.run({"eval", "averaged", "--from", "latest"});
-  INFO(eval.err);
-  CHECK(eval.code == 0);
-  const Outcome further = w.run({"resume", "averaged", "--set", "epochs=3"});
-  CHECK(further.code == 0);
+  const Workspace w(
+      "averaged.toml",
+      "model = { name = \"mlp\", hidden = [8] }\ndataset = \"random_pairs\"\nloss = \"mse\"\nthreads = 1\n"
+      "device_pool = [\"cpu\"]\nema = { decay = 0.5 }\nepochs = 1\nvalidation = { split = 0.2 }\n");
+  w.done({"run", "averaged.toml"});
+  w.done({"resume", "averaged", "--set", "ema.every=0", "--set", "epochs=2"});
+  w.done({"eval", "averaged", "--from", "latest"});
+  const Outcome further = w.done({"resume", "averaged", "--set", "epochs=3"});
   CHECK_FALSE(contains(further.err, "is skipped"));
 }
 

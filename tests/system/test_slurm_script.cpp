@@ -18,50 +18,19 @@ bool bash_can_read(const fs::path& script) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-void check_script_refused(const Workspace& w, const std::vector<std::string>& arguments, const std::string& said) {
-  const Outcome slurm = w.run(arguments);
-  INFO(slurm.err);
-  CHECK(slurm.code == 2);
-  CHECK(contains(slurm.err, said));
-  CHECK(slurm.out.empty());
+void check_script_refused(const Workspace& w, const Words& arguments, const std::string& said) {
+  w.refused(arguments, {said});
   CHECK_FALSE(fs::exists(w.folder() / "job.sbatch"));
 }
 
 }  // namespace
 
 TEST_CASE("the job script of the HPC tutorial is written by one command") {
-  const Workspace w;
-  w.write("pair.toml", kScriptPair);
-  const Outcome slurm = w.run({"slurm",
-                               "pair.toml",
-                               "--nodes",
-                               "2",
-                               "--gpus-per-node",
-                               "8",
-                               "--partition",
-                               "long",
-                               "--account",
-                               "csi",
-                               "--time",
-                               "1:00:00",
-                               "--cpus-per-task",
-                               "24",
-                               "--nproc-per-node",
-                               "4",
-                               "--module",
-                               "anaconda3",
-                               "--module",
-                               "cuda/12.4",
-                               "--port",
-                               "7777",
-                               "--job-name",
-                               "first",
-                               "--set",
-                               "optimizer.lr=0.1",
-                               "--name",
-                               "other"});
-  INFO(slurm.err);
-  REQUIRE(slurm.code == 0);
+  const Workspace w("pair.toml", kScriptPair);
+  const Outcome slurm =
+      w.done(words_of("slurm pair.toml --nodes 2 --gpus-per-node 8 --partition long --account csi --time 1:00:00 "
+                      "--cpus-per-task 24 --nproc-per-node 4 --module anaconda3 --module cuda/12.4 --port 7777 "
+                      "--job-name first --set optimizer.lr=0.1 --name other"));
   CHECK(slurm.out == "job.sbatch\n");
   const std::string script = text_of(w.folder() / "job.sbatch");
   INFO(script);
@@ -86,8 +55,7 @@ TEST_CASE("the job script of the HPC tutorial is written by one command") {
 }
 
 TEST_CASE("omitted options are left to the cluster") {
-  const Workspace w;
-  w.write("pair.toml", kScriptPair);
+  const Workspace w("pair.toml", kScriptPair);
   const std::string script = w.run({"slurm", "pair.toml", "--no-exclusive", "--output", "-"}).out;
   INFO(script);
   for (const std::string option :
@@ -103,9 +71,8 @@ TEST_CASE("omitted options are left to the cluster") {
 }
 
 TEST_CASE("a job is signalled to save two minutes before its end, or after most of its time if it is short") {
-  const Workspace w;
-  w.write("pair.toml", kScriptPair);
-  const auto signal = [&](std::vector<std::string> arguments) {
+  const Workspace w("pair.toml", kScriptPair);
+  const auto signal = [&](Words arguments) {
     arguments.insert(arguments.begin(), {"slurm", "pair.toml", "--output", "-"});
     const std::string script = w.run(arguments).out;
     const auto at = script.find("--signal=");
@@ -126,10 +93,8 @@ TEST_CASE("no argument of a user can become a command of the script") {
   w.write("it's $(touch bad)/pair.toml", kScriptPair);
   const std::string nasty = "'; touch bad; '$(touch bad)`touch bad`\"";
   const Outcome slurm =
-      w.run({"slurm", "it's $(touch bad)/pair.toml", "--partition", nasty, "--account", nasty, "--job-name", nasty,
-             "--module", nasty, "--set", "dataset.name='random_pairs'", "--results", nasty});
-  INFO(slurm.err);
-  REQUIRE(slurm.code == 0);
+      w.done({"slurm", "it's $(touch bad)/pair.toml", "--partition", nasty, "--account", nasty, "--job-name", nasty,
+              "--module", nasty, "--set", "dataset.name='random_pairs'", "--results", nasty});
   CHECK(bash_can_read(w.folder() / "job.sbatch"));
   // Without Slurm all of the script's own commands fail, one after the other; only touch would work.
   fs::create_directory(w.folder() / "bin");
@@ -141,16 +106,13 @@ TEST_CASE("no argument of a user can become a command of the script") {
   CHECK(contains(text_of(w.folder() / "said"), "scontrol: command not found"));
   CHECK_FALSE(fs::exists(w.folder() / "bad"));
   for (const std::string option : {"--partition", "--account", "--job-name", "--module", "--results"}) {
-    const Outcome refused = w.run({"slurm", "it's $(touch bad)/pair.toml", option, "a\ntouch bad", "--force"});
-    INFO(option << refused.err);
-    CHECK(refused.code == 2);
-    CHECK(contains(refused.err, option + ": has a line end"));
+    w.refused({"slurm", "it's $(touch bad)/pair.toml", option, "a\ntouch bad", "--force"},
+              {option + ": has a line end"});
   }
 }
 
 TEST_CASE("a wrong command line or experiment writes no script") {
-  const Workspace w;
-  w.write("pair.toml", kScriptPair);
+  const Workspace w("pair.toml", kScriptPair);
   w.write("bad.toml", kScriptPair + "batchsize = 3\nepochs = true\n");
   check_script_refused(w, {"slurm", "pair.toml", "--time", "1h"}, "--time: \"1h\" is not a time");
   check_script_refused(w, {"slurm", "pair.toml", "--nodes", "0"}, "--nodes");
@@ -159,43 +121,36 @@ TEST_CASE("a wrong command line or experiment writes no script") {
   check_script_refused(w, {"slurm", "gone.toml"}, "gone.toml");
   check_script_refused(w, {"slurm", "pair.toml", "--submit", "--output", "-"}, "--output");
   check_script_refused(w, {"slurm", "pair.toml", "--set", "optimizer.lrr=1"}, "did you mean \"lr\"");
-  const Outcome bad = w.run({"slurm", "bad.toml"});
-  CHECK(bad.code == 2);
-  CHECK(contains(bad.err, "did you mean \"batch_size\""));
-  CHECK(contains(bad.err, "epochs"));
+  w.refused({"slurm", "bad.toml"}, {"did you mean \"batch_size\"", "epochs"});
   CHECK_FALSE(fs::exists(w.folder() / "job.sbatch"));
 }
 
 TEST_CASE("a job that contradicts the devices of its experiment writes no script") {
-  const Workspace w;
-  w.write("pair.toml", kScriptPair + "device_pool = [\"cpu\", \"cpu\"]\n");
+  const Workspace w("pair.toml", kScriptPair + "device_pool = [\"cpu\", \"cpu\"]\n");
   w.write("gpus.toml", kScriptPair + "device_pool = [0, 3]\n");
   w.write("any.toml", kScriptPair);
-  const auto refused = [&](std::vector<std::string> arguments, const std::string& said) {
-    arguments.insert(arguments.begin(), "slurm");
-    check_script_refused(w, arguments, said);
-  };
-  refused({"pair.toml", "--nproc-per-node", "4"}, "pair.toml:3:15: has 2 ranks, the launcher starts 4");
-  refused({"gpus.toml", "--gpus-per-node", "2"}, "needs 4 GPUs on a node, and --gpus-per-node is 2");
-  refused({"any.toml", "--set", "device_pool=4", "--gpus-per-node", "2"}, "needs 4 GPUs on a node");
-  refused({"any.toml", "--nproc-per-node", "8", "--gpus-per-node", "4"}, "--nproc-per-node: needs 8 GPUs on a node");
-  refused({"pair.toml", "--set", "backend=\"nccl\""}, "nccl carries tensors between GPUs");
-  refused({"any.toml", "--set", "parallel=\"single\"", "--nodes", "2", "--gpus-per-node", "1"},
-          "single trains in one process, but 2 are launched");
-  refused({"pair.toml", "--set", "global_batch_size=64", "--nodes", "3"}, "64 samples cannot be divided over 6 ranks");
-  refused({"pair.toml", "--output", "slurm-%j.out"}, "sbatch --output=slurm-%j.out job.sbatch");
+  for (const auto& [line, said] : std::vector<std::pair<std::string, std::string>>{
+           {"pair.toml --nproc-per-node 4", "pair.toml:3:15: has 2 ranks, the launcher starts 4"},
+           {"gpus.toml --gpus-per-node 2", "needs 4 GPUs on a node, and --gpus-per-node is 2"},
+           {"any.toml --set device_pool=4 --gpus-per-node 2", "needs 4 GPUs on a node"},
+           {"any.toml --nproc-per-node 8 --gpus-per-node 4", "--nproc-per-node: needs 8 GPUs on a node"},
+           {"pair.toml --set backend=nccl", "nccl carries tensors between GPUs"},
+           {"any.toml --set parallel=single --nodes 2 --gpus-per-node 1",
+            "single trains in one process, but 2 are launched"},
+           {"pair.toml --set global_batch_size=64 --nodes 3", "64 samples cannot be divided over 6 ranks"},
+           {"pair.toml --output slurm-%j.out", "sbatch --output=slurm-%j.out job.sbatch"}}) {
+    check_script_refused(w, words_of("slurm " + line), said);
+  }
 }
 
 TEST_CASE("a job whose ranks lack or waste GPUs is written with a warning") {
-  const Workspace w;
-  w.write("pair.toml", kScriptPair + "device_pool = [\"cpu\", \"cpu\"]\n");
+  const Workspace w("pair.toml", kScriptPair + "device_pool = [\"cpu\", \"cpu\"]\n");
   w.write("gpus.toml", kScriptPair + "device_pool = [0, 1]\n");
   w.write("any.toml", kScriptPair);
-  const auto said = [&](std::vector<std::string> arguments) {
+  const auto said = [&](Words arguments) {
     arguments.insert(arguments.begin(), "slurm");
     arguments.insert(arguments.end(), {"--output", "-"});
-    const Outcome slurm = w.run(arguments);
-    CHECK(slurm.code == 0);
+    const Outcome slurm = w.done(arguments);
     CHECK(slurm.out.starts_with("#!/bin/bash\n"));
     return slurm.err;
   };
@@ -210,21 +165,16 @@ TEST_CASE("a job whose ranks lack or waste GPUs is written with a warning") {
 }
 
 TEST_CASE("a job of a file with a sweep is written with a warning that names the command for its trials") {
-  const Workspace w;
-  w.write("pair.toml", kScriptPair + "[sweep.parameters]\nseed = [1, 2]\n");
-  const Outcome once = w.run({"slurm", "pair.toml"});
-  CHECK(once.code == 0);
-  CHECK(contains(once.err, "warning: pair.toml has a [sweep], and this job trains the file once, without it"));
-  CHECK(contains(once.err, "sweep pair.toml --array` writes a job for each trial"));
-  const Outcome array = w.run({"sweep", "pair.toml", "--array", "--output", "array.sbatch"});
-  CHECK(array.code == 0);
+  const Workspace w("pair.toml", kScriptPair + "[sweep.parameters]\nseed = [1, 2]\n");
+  w.done({"slurm", "pair.toml"}, {"warning: pair.toml has a [sweep], and this job trains the file once, without it",
+                                  "sweep pair.toml --array` writes a job for each trial"});
+  const Outcome array = w.done({"sweep", "pair.toml", "--array", "--output", "array.sbatch"});
   CHECK(array.err.empty());
 }
 
 TEST_CASE("a job whose nodes or address Slurm does not name fails, and starts nothing") {
-  const Workspace w;
-  w.write("pair.toml", kScriptPair);
-  REQUIRE(w.run({"slurm", "pair.toml"}).code == 0);
+  const Workspace w("pair.toml", kScriptPair);
+  w.done({"slurm", "pair.toml"});
   fs::create_directory(w.folder() / "bin");
   for (const std::string tool : {"srun", "squeue"}) {
     std::ofstream(w.folder() / "bin" / tool) << "#!/bin/sh\ntouch started\n";
@@ -247,27 +197,21 @@ TEST_CASE("a job whose nodes or address Slurm does not name fails, and starts no
 }
 
 TEST_CASE("an edited script is not overwritten") {
-  const Workspace w;
-  w.write("pair.toml", kScriptPair);
+  const Workspace w("pair.toml", kScriptPair);
   const fs::path script = w.folder() / "job.sbatch";
-  REQUIRE(w.run({"slurm", "pair.toml"}).code == 0);
-  CHECK(w.run({"slurm", "pair.toml"}).code == 0);  // the new script would be the same
+  w.done({"slurm", "pair.toml"});
+  w.done({"slurm", "pair.toml"});  // the new script would be the same
   std::ofstream(script, std::ios::app) << "# mine\n";
-  const Outcome kept = w.run({"slurm", "pair.toml"});
-  CHECK(kept.code == 2);
-  CHECK(contains(kept.err, "job.sbatch: exists, and is a different script"));
+  w.refused({"slurm", "pair.toml"}, {"job.sbatch: exists, and is a different script"});
   CHECK(text_of(script).ends_with("# mine\n"));
-  CHECK(w.run({"slurm", "pair.toml", "--force"}).code == 0);
+  w.done({"slurm", "pair.toml", "--force"});
   CHECK_FALSE(contains(text_of(script), "# mine"));
 }
 
 TEST_CASE("without sbatch, submitting reports it and leaves the script") {
-  const Workspace w;
-  w.write("pair.toml", kScriptPair);
-  const Outcome slurm = w.run({"slurm", "pair.toml", "--submit"}, {{"PATH", w.folder().string()}});
-  INFO(slurm.err);
-  CHECK(slurm.code == 2);
-  CHECK(contains(slurm.err, "sbatch: cannot be started: No such file or directory"));
+  const Workspace w("pair.toml", kScriptPair);
+  w.refused({"slurm", "pair.toml", "--submit"}, {"sbatch: cannot be started: No such file or directory"},
+            {{"PATH", w.folder().string()}});
   CHECK(bash_can_read(w.folder() / "job.sbatch"));
 }
 

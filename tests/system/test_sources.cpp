@@ -11,24 +11,17 @@ namespace {
 
 constexpr const char* kCompiling = "compiling own.cpp";
 
-void check_trained(const Outcome& outcome) {
-  INFO(outcome.err);
-  CHECK(outcome.code == 0);
+// Runs the program, which must end well with a completed run.
+Outcome trained(const SourcesWorkspace& w, const Words& words, const Words& said = {}) {
+  Outcome outcome = w.done(words, said);
   REQUIRE(outcome.run.exists());
   CHECK(outcome.run.summary().at("status") == "completed");
-  CHECK_FALSE(outcome.left);
+  return outcome;
 }
 
 // Requires that the source is refused with exit 2 and these words, and leaves nothing.
-void check_source_refused(const SourcesWorkspace& w, const std::vector<std::string>& words) {
-  const Outcome refused = w.run({"run", "own.toml"});
-  INFO(refused.err);
-  CHECK(refused.code == 2);
-  for (const std::string& word : words) {
-    INFO(word);
-    CHECK(contains(refused.err, word));
-  }
-  CHECK_FALSE(refused.left);
+void check_source_refused(const SourcesWorkspace& w, const Words& words) {
+  w.refused({"run", "own.toml"}, words);
   CHECK(w.compiled().empty());
   CHECK(w.left_over().empty());
   CHECK_FALSE(fs::exists(w.results()));
@@ -40,20 +33,17 @@ TEST_CASE("a model in a user's own file is compiled once, and again when it or i
   const SourcesWorkspace w;
   w.write("my models/own model.cpp", "#include \"parts/activation.h\"\n" + own_model("ACTIVATION"));
   w.write("my models/parts/activation.h", "#define ACTIVATION at::tanh\n");
-  const std::vector<std::string> command = {"run", "own.toml", "--set", "sources=[\"my models/own model.cpp\"]"};
-  const Outcome first = w.run(command);
-  check_trained(first);
+  const Words command = {"run", "own.toml", "--set", "sources=[\"my models/own model.cpp\"]"};
+  const Outcome first = trained(w, command);
   CHECK(contains(first.err, "compiling own model.cpp"));
   CHECK(w.compiled().size() == 1);
 
-  const Outcome again = w.run(command);
-  check_trained(again);
+  const Outcome again = trained(w, command);
   CHECK_FALSE(contains(again.err, "compiling"));
   CHECK(again.run.model() == first.run.model());
 
   w.write("my models/parts/activation.h", "#define ACTIVATION at::relu\n");
-  const Outcome changed = w.run(command);
-  check_trained(changed);
+  const Outcome changed = trained(w, command);
   CHECK(contains(changed.err, "compiling own model.cpp"));
   CHECK(changed.run.model() != first.run.model());
   CHECK(w.left_over().empty());
@@ -67,8 +57,7 @@ TEST_CASE("a source that does not compile is refused with the compiler's message
   w.write("own.cpp", own_model() + "int broken = ;\n");
   check_source_refused(w, {"own.cpp:35:14: error: expected primary-expression", "does not compile"});
   w.write("own.cpp", own_model() + "namespace { int nobody_reads() { int unused_number = 1; return 0; } }\n");
-  const Outcome warned = w.run({"run", "own.toml"});
-  check_trained(warned);
+  const Outcome warned = trained(w, {"run", "own.toml"});
   CHECK(contains(warned.err, "warning: unused variable"));
 }
 
@@ -83,31 +72,24 @@ TEST_CASE("two runs that begin together on the same source compile it once", "[s
   const SourcesWorkspace w;
   const auto first = w.start({"run", "own.toml", "--name", "first"});
   const auto second = w.start({"run", "own.toml", "--name", "second"});
-  const Outcome one = w.finish(*first);
-  const Outcome other = w.finish(*second);
-  check_trained(one);
-  check_trained(other);
+  const Outcome one = w.ends(0, *first);
+  const Outcome other = w.ends(0, *second);
   CHECK(contains(one.err, kCompiling) != contains(other.err, kCompiling));
   CHECK(one.run.model() == other.run.model());
 }
 
 TEST_CASE("a compiled source of another build, or a damaged one, is not loaded but compiled again", "[slow]") {
   const SourcesWorkspace w;
-  REQUIRE(w.run({"validate", "own.toml"}).code == 0);
+  w.done({"validate", "own.toml"});
   REQUIRE(w.compiled().size() == 1);
   const fs::path json = w.compiled().front() / "plugin.json";
   Json plugin = json_of(json);
   plugin["build"] = "0.0.1+another";
   w.write(json.lexically_relative(w.folder()).string(), plugin.dump());
-  const Outcome anew = w.run({"validate", "own.toml"});
-  INFO(anew.err);
-  CHECK(anew.code == 0);
-  CHECK(contains(anew.err, kCompiling));
+  w.done({"validate", "own.toml"}, {kCompiling});
   const fs::path library = w.compiled().front() / "plugin.so";
   w.write(library.lexically_relative(w.folder()).string(), text_of(library) + "x");
-  const Outcome mended = w.run({"validate", "own.toml"});
-  CHECK(mended.code == 0);
-  CHECK(contains(mended.err, kCompiling));
+  w.done({"validate", "own.toml"}, {kCompiling});
 }
 
 TEST_CASE("a source that registers a taken name or crashes when it is loaded is refused", "[slow]") {
@@ -156,7 +138,7 @@ TEST_CASE("the next compilation removes the files of a killed one and keeps the 
   for (const fs::path& file : of_killed) CHECK_FALSE(fs::exists(file));
   const std::vector<fs::path> of_running = w.unfinished();
   w.write("other.cpp", own_model());
-  REQUIRE(w.run({"validate", "own.toml", "--set", "sources=[\"other.cpp\"]"}).code == 0);
+  w.done({"validate", "own.toml", "--set", "sources=[\"other.cpp\"]"});
   for (const fs::path& file : of_running) CHECK(fs::exists(file));
   running->signal(SIGINT);
   CHECK(running->wait() == 130);
@@ -165,29 +147,22 @@ TEST_CASE("the next compilation removes the files of a killed one and keeps the 
 
 TEST_CASE("a run on the user's own model that is killed inside an epoch and resumed has the same bits", "[slow]") {
   const SourcesWorkspace w;
-  const auto [killed, whole] = kill_and_resume(w, "own");
-  CHECK(killed.model() == whole.model());
-  CHECK(killed.training() == whole.training());
+  kill_and_resume(w, "own");
 }
 
 TEST_CASE("a resumed run uses its own copy of a changed source, says so, and takes the new one on request", "[slow]") {
   const SourcesWorkspace w;
   const Outcome whole = w.run({"run", "own.toml", "--set", "epochs=3"});
-  const Outcome half = w.run({"run", "own.toml", "--name", "half"});
-  check_trained(half);
+  const Outcome half = trained(w, {"run", "own.toml", "--name", "half"});
   CHECK(text_of(half.run.path() / "sources/own.cpp") == own_model());
   w.write("own.cpp", own_model("at::relu"));
-  const Outcome resumed = w.run({"resume", "half", "--set", "epochs=3"});
-  check_trained(resumed);
+  const Outcome resumed = trained(w, {"resume", "half", "--set", "epochs=3"});
   CHECK(contains(resumed.err, "own.cpp has changed since this run began"));
   CHECK_FALSE(contains(resumed.err, "compiling"));
   CHECK(resumed.run.model() == whole.run.model());
-  const Outcome evaluated = w.run({"eval", "half", "--set", "dataset.size=50"});
-  INFO(evaluated.err);
-  CHECK(evaluated.code == 0);
+  w.done({"eval", "half", "--set", "dataset.size=50"});
 
-  const Outcome taken = w.run({"resume", "half", "--set", "epochs=4", "--set", "sources=[\"own.cpp\"]"});
-  check_trained(taken);
+  const Outcome taken = trained(w, {"resume", "half", "--set", "epochs=4", "--set", "sources=[\"own.cpp\"]"});
   CHECK(contains(taken.err, kCompiling));
   CHECK(text_of(taken.run.path() / "sources/own.cpp") == own_model("at::relu"));
 }
@@ -195,9 +170,7 @@ TEST_CASE("a resumed run uses its own copy of a changed source, says so, and tak
 TEST_CASE("a sweep over an option of the user's own model compiles it once and keeps a copy", "[slow]") {
   const SourcesWorkspace w;
   w.write("own.toml", kOwn + "[sweep.parameters]\n\"model.width\" = [4, 8, 12]\n");
-  const Outcome swept = w.run({"sweep", "own.toml"});
-  INFO(swept.err);
-  CHECK(swept.code == 0);
+  const Outcome swept = w.done({"sweep", "own.toml"});
   CHECK(w.compiled().size() == 1);
   CHECK(swept.run.summary().at("status") == "completed");
   CHECK(text_of(swept.run.path() / "sources/own.cpp") == own_model());
@@ -206,10 +179,7 @@ TEST_CASE("a sweep over an option of the user's own model compiles it once and k
 
 TEST_CASE("an option of the user's own model is checked like any other", "[slow]") {
   const SourcesWorkspace w;
-  const Outcome wrong = w.run({"validate", "own.toml", "--set", "model.widht=3"});
-  INFO(wrong.err);
-  CHECK(wrong.code == 2);
-  CHECK(contains(wrong.err, "did you mean \"width\"?"));
+  w.refused({"validate", "own.toml", "--set", "model.widht=3"}, {"did you mean \"width\"?"});
 }
 
 }  // namespace ddp::system_test

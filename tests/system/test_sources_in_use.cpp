@@ -8,19 +8,11 @@ namespace ddp::system_test {
 namespace fs = std::filesystem;
 namespace {
 
-void check_ends_well(const Outcome& outcome) {
-  INFO(outcome.err);
-  REQUIRE(outcome.code == 0);
-  CHECK_FALSE(outcome.left);
-}
-
 // Code of a source that spoils the plug-in in the first process that loads it after the file "spoil" was written, which
 // is the process that probes the model; the file "spoilt" records it. The ranks load the plug-in later. With the word
 // "remove" in the file the library is deleted; with "throw" the next process that loads it throws.
 const std::string kSpoils = R"(
 #include <filesystem>
-#include <fstream>
-#include <stdexcept>
 namespace {
 const bool is_spoilt = [] {
   std::string word;
@@ -42,11 +34,8 @@ const bool is_spoilt = [] {
 void check_ranks_cannot_load(const SourcesWorkspace& w, const std::string& word, const std::string& reason) {
   fs::remove(w.folder() / "spoilt");
   w.write("spoil", word);
-  const Outcome failed = w.run({"run", "own.toml", "--name", word, "--set", "seed=" + std::to_string(word.size())});
-  INFO(failed.err);
-  CHECK(failed.code == 1);
-  CHECK(contains(failed.err, reason));
-  CHECK_FALSE(failed.left);
+  const Outcome failed =
+      w.ends(1, {"run", "own.toml", "--name", word, "--set", "seed=" + std::to_string(word.size())}, {reason});
   REQUIRE(failed.run.exists());
   const Json summary = failed.run.summary();
   CHECK(summary.at("status") == "failed");
@@ -67,8 +56,6 @@ steps       = 2
 const std::string kPairs = R"(#include <optional>
 
 #include <torch/nn/modules/embedding.h>
-
-#include "models/model.h"
 
 namespace ddp::models {
 namespace {
@@ -101,7 +88,7 @@ const bool pairs_registered =
 
 TEST_CASE("the user's own model is measured, predicts, is exported and forked after its file has gone", "[slow]") {
   const SourcesWorkspace w;
-  check_ends_well(w.run({"new", "model", "mine"}));
+  w.done({"new", "model", "mine"});
   const std::string text = text_of(w.folder() / "mine.cpp");
   const ArrayData data(203);
   w.write("x.npy", data.x_npy());
@@ -116,13 +103,11 @@ epochs      = 2
 threads     = 1
 validation  = { split = 0.2 }
 )");
-  const Outcome run = w.run({"run", "rows.toml"});
-  check_ends_well(run);
+  const Outcome run = w.done({"run", "rows.toml"});
   fs::remove(w.folder() / "mine.cpp");
 
-  const auto use = [&](const std::vector<std::string>& arguments) {
-    const Outcome used = w.run(arguments);
-    check_ends_well(used);
+  const auto use = [&](const Words& arguments) {
+    const Outcome used = w.done(arguments);
     CHECK_FALSE(contains(used.err, "compiling"));
     return used;
   };
@@ -137,8 +122,7 @@ validation  = { split = 0.2 }
 
   // Without the cache it is compiled from the run's own copy.
   fs::remove_all(w.folder() / "cache");
-  const Outcome anew = w.run({"eval", "forked"});
-  check_ends_well(anew);
+  const Outcome anew = w.done({"eval", "forked"});
   CHECK(contains(anew.err, "compiling mine.cpp"));
 }
 
@@ -147,9 +131,8 @@ TEST_CASE("the user's own text model continues a prompt", "[slow]") {
   w.write("own.cpp", kPairs);
   w.write("a.txt", "to be or not to be that is the question whether it is nobler in the mind");
   w.write("text.toml", kPairsExperiment);
-  check_ends_well(w.run({"run", "text.toml"}));
-  const Outcome generated = w.run({"generate", "text", "--prompt", "to be", "--tokens", "8", "--json"});
-  check_ends_well(generated);
+  w.done({"run", "text.toml"});
+  const Outcome generated = w.done({"generate", "text", "--prompt", "to be", "--tokens", "8", "--json"});
   CHECK(Json::parse(generated.out).at("tokens").size() == 8);
 }
 
@@ -172,35 +155,28 @@ TEST_CASE(
   w.write("own.cpp", text);
   w.write("a.txt", std::string(200, 'a') + "bcdefghijklmnopqrstuvwxyz z");
   w.write("text.toml", kPairsExperiment);
-  const Outcome refused = w.run({"run", "text.toml"});
-  INFO(refused.err);
-  CHECK(refused.code == 2);
-  CHECK(contains(refused.err, "have 27 tokens, and the model takes fewer"));
+  w.refused({"run", "text.toml"}, {"have 27 tokens, and the model takes fewer"});
 }
 
 TEST_CASE("ranks that cannot load the compiled sources say why on stderr and in summary.json", "[slow]") {
   const SourcesWorkspace w;
   w.write("own.cpp", own_model("at::tanh", kSpoils));
-  check_ends_well(w.run({"validate", "own.toml"}));
+  w.done({"validate", "own.toml"});
   check_ranks_cannot_load(w, "throw", "throws an exception during loading: no luck");
   check_ranks_cannot_load(w, "remove", "plugin.so: cannot open shared object file");
 }
 
 TEST_CASE("drawn data is tried with a whole batch before anything starts") {
-  const Workspace w;
-  w.write("drawn.toml", R"(
+  const Workspace w("drawn.toml", R"(
 model       = { name = "mlp", in_features = 10, hidden = [4], out_features = 5 }
 dataset     = { name = "random_batch", keep = 8 }
 device_pool = ["cpu", "cpu"]
 batch_size  = 8
 steps       = 2
 )");
-  check_ends_well(w.run({"plan", "drawn.toml"}));
+  w.done({"plan", "drawn.toml"});
   for (const std::string verb : {"plan", "run"}) {
-    const Outcome refused = w.run({verb, "drawn.toml", "--set", "dataset.keep=7"});
-    INFO(refused.err);
-    CHECK(refused.code == 2);
-    CHECK(contains(refused.err, "keeps 7 samples, fewer than a batch of 8"));
+    w.refused({verb, "drawn.toml", "--set", "dataset.keep=7"}, {"keeps 7 samples, fewer than a batch of 8"});
   }
   CHECK_FALSE(fs::exists(w.results()));
 }

@@ -9,11 +9,7 @@ namespace fs = std::filesystem;
 TEST_CASE(
     "SIGTERM stops all ranks after the same step and saves, and a resume gives the bits of an uninterrupted run") {
   LongRun run({});
-  run.process().signal(SIGTERM);
-  const Outcome stopped = run.finish();
-  INFO(stopped.err);
-  CHECK(stopped.code == 143);
-  CHECK_FALSE(stopped.left);
+  const Outcome stopped = run.stop();
   CHECK(stopped.out.starts_with("results/small/"));
   CHECK(contains(stopped.err, "to continue: " DDP_EXP " resume " + stopped.out));
   const Json summary = run.folder().summary();
@@ -37,9 +33,7 @@ TEST_CASE("a SIGTERM that a batch system repeats at once is one request: the run
     REQUIRE(wait_until([&] { return contains(text_of(status), "ShdPnd:\t0000000000000000"); }, run.process().pid()));
   }
   for (const pid_t rank : run.process().ranks()) kill(rank, SIGCONT);
-  const Outcome stopped = run.finish();
-  INFO(stopped.err);
-  CHECK(stopped.code == 143);
+  const Outcome stopped = run.ends(143);
   CHECK_FALSE(contains(stopped.err, "stopping at once"));
   CHECK(run.folder().summary().at("steps") == run.folder().last_step());
   CHECK(fs::read_symlink(run.folder().path() / "checkpoints/latest") ==
@@ -62,10 +56,7 @@ TEST_CASE("a terminal that closes, and USR1, stop the run after saving") {
 TEST_CASE("control-C on the whole group stops the run after saving with exit 130") {
   LongRun run({"--set", "device_pool=[\"cpu\", \"cpu\", \"cpu\"]"});
   kill(-run.process().pid(), SIGINT);
-  const Outcome stopped = run.finish();
-  INFO(stopped.err);
-  CHECK(stopped.code == 130);
-  CHECK_FALSE(stopped.left);
+  run.ends(130);
   CHECK(run.folder().summary().at("status") == "interrupted");
   run.check_resumes_to_the_same_bits();
 }
@@ -78,9 +69,7 @@ TEST_CASE("a second control-C ends a run at once even while a rank hangs") {
   REQUIRE(wait_until([&] { return contains(run.process().err(), "stopping after this step"); }, run.process().pid()));
   CHECK_FALSE(run.process().ended());
   run.process().signal(SIGINT);
-  const Outcome stopped = run.finish();
-  CHECK(stopped.code == 130);
-  CHECK_FALSE(stopped.left);
+  run.ends(130);
   CHECK(run.folder().summary().at("status") == "interrupted");
   run.check_resumes_to_the_same_bits();
 }
@@ -106,8 +95,7 @@ TEST_CASE("a run that cannot stop within its grace is ended, says what is saved,
 }
 
 TEST_CASE("a run that is ended while its ranks start counts as interrupted") {
-  const Workspace w;
-  w.write("small.toml", kSmall);
+  const Workspace w("small.toml", kSmall);
   // Long enough that it is still running when the test has found its ranks.
   const auto process = w.start({"run", "small.toml", "--set", "epochs=1000000"});
   REQUIRE(process->wait_for_ranks(2));
@@ -115,9 +103,7 @@ TEST_CASE("a run that is ended while its ranks start counts as interrupted") {
   process->signal(SIGINT);
   REQUIRE(wait_until([&] { return contains(process->err(), "stopping after this step"); }, process->pid()));
   process->signal(SIGINT);
-  const Outcome stopped = w.finish(*process);
-  INFO(stopped.err);
-  CHECK(stopped.code == 130);
+  const Outcome stopped = w.ends(130, *process);
   CHECK(stopped.run.summary().at("status") == "interrupted");
 }
 
@@ -130,10 +116,7 @@ TEST_CASE("a run that cannot save when it is stopped reports a failure") {
   std::ofstream(run.folder().path() / "checkpoints") << "in the way";
   run.process().signal(SIGTERM);
   for (const pid_t rank : run.process().ranks()) kill(rank, SIGCONT);
-  const Outcome stopped = run.finish();
-  INFO(stopped.err);
-  CHECK(stopped.code == 1);
-  CHECK_FALSE(stopped.left);
+  const Outcome stopped = run.ends(1);
   CHECK(run.folder().summary().at("status") == "failed");
   CHECK(run.folder().summary().at("error").at("rank") == 0);
   CHECK(contains(stopped.err, "checkpoints"));

@@ -1,7 +1,6 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
-#include <algorithm>
 #include <map>
 #include <set>
 
@@ -24,9 +23,8 @@ batch_size     = [4, 8]
 }  // namespace
 
 TEST_CASE("a trial beside a process that holds its sweep says what it waits for, and then trains") {
-  const Workspace w;
-  w.write("s.toml", kSweep);
-  REQUIRE(w.run(sweep_arguments({"--trial", "0"})).code == 0);
+  const Workspace w("s.toml", kSweep);
+  w.done(sweep_arguments({"--trial", "0"}));
   int held = open(sweep_of(w).path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   REQUIRE(held >= 0);
   REQUIRE(flock(held, LOCK_EX) == 0);
@@ -40,12 +38,8 @@ TEST_CASE("a trial beside a process that holds its sweep says what it waits for,
 }
 
 TEST_CASE("a sweep trains and ranks every trial, and the best one can be repeated alone with the same bits") {
-  const Workspace workspace;
-  workspace.write("s.toml", kSweep);
-  const Outcome outcome = workspace.run(sweep_arguments());
-  INFO(outcome.err);
-  REQUIRE(outcome.code == 0);
-  CHECK_FALSE(outcome.left);
+  const Workspace workspace("s.toml", kSweep);
+  const Outcome outcome = workspace.done(sweep_arguments());
   const RunFolder sweep = sweep_of(workspace);
   CHECK(outcome.run.path() == sweep.path());
   const Json summary = sweep.summary();
@@ -73,36 +67,24 @@ TEST_CASE("a sweep trains and ranks every trial, and the best one can be repeate
   CHECK(fs::read_symlink(workspace.results() / "s" / "latest") == "one");
 
   const RunFolder best = trial_of(sweep, summary.at("best"));
-  const Outcome again = workspace.run({"run", (best.path() / "config.toml").string()});
-  REQUIRE(again.code == 0);
-  CHECK(again.run.model() == best.model());
-  CHECK(again.run.training() == best.training());
+  const Outcome again = workspace.done({"run", (best.path() / "config.toml").string()});
+  check_same(again.run, best);
 }
 
 TEST_CASE("a sweep with mistakes is refused before anything starts, with all mistakes at once") {
-  const Workspace workspace;
-  workspace.write("s.toml", kSmall + "[sweep.parameters]\nbatchsize = [1]\n\"optimizer.lr\" = [0.1, -1]\n");
+  const Workspace workspace("s.toml", kSmall + "[sweep.parameters]\nbatchsize = [1]\n\"optimizer.lr\" = [0.1, -1]\n");
   for (const std::string verb : {"sweep", "plan", "validate"}) {
-    const Outcome outcome = workspace.run({verb, "s.toml"});
-    INFO(verb << ": " << outcome.err);
-    CHECK(outcome.code == 2);
-    CHECK(contains(outcome.err, "unknown key \"batchsize\""));
-    CHECK(contains(outcome.err, "\"optimizer.lr\" must be"));
+    workspace.refused({verb, "s.toml"}, {"unknown key \"batchsize\"", "\"optimizer.lr\" must be"});
   }
   // A mistake that only tensors reveal.
   workspace.write("s.toml", kSmall + "[sweep.parameters]\n\"model.out_features\" = [2, 3]\n");
-  const Outcome outcome = workspace.run({"sweep", "s.toml"});
-  CHECK(outcome.code == 2);
-  CHECK(contains(outcome.err, "mse"));
+  workspace.refused({"sweep", "s.toml"}, {"mse"});
   CHECK_FALSE(fs::exists(workspace.results()));
 }
 
 TEST_CASE("plan shows a sweep's trials, its devices and its duration, and trains nothing") {
-  const Workspace workspace;
-  workspace.write("s.toml", kSweep);
-  const Outcome outcome = workspace.run({"plan", "s.toml", "--json", "--jobs", "2"});
-  INFO(outcome.err);
-  REQUIRE(outcome.code == 0);
+  const Workspace workspace("s.toml", kSweep);
+  const Outcome outcome = workspace.done({"plan", "s.toml", "--json", "--jobs", "2"});
   const Json plan = Json::parse(outcome.out);
   CHECK(plan.at("trials").size() == 6);
   CHECK(plan.at("at_once") == 2);
@@ -117,23 +99,18 @@ TEST_CASE("a sweep that is killed at any moment resumes to the same ranking, and
           "[slow]") {
   const Workspace reference;
   reference.write("s.toml", kSweep);
-  REQUIRE(reference.run(sweep_arguments({"--set", "epochs=60"})).code == 0);
+  reference.done(sweep_arguments({"--set", "epochs=60"}));
   const Json expected = result_of(sweep_of(reference));
 
-  const Workspace workspace;
-  workspace.write("s.toml", kSweep);
+  const Workspace workspace("s.toml", kSweep);
   const RunFolder sweep = sweep_of(workspace);
   for (const std::size_t lines : {2, 5, 8, 10}) {
     const auto process = workspace.start(sweep_arguments({"--set", "epochs=60", "--set", "save_every=5"}));
     const auto enough = [&] { return fs::exists(sweep.path() / "journal.jsonl") && journal(sweep).size() >= lines; };
     REQUIRE(wait_until(enough, process->pid()));
-    process->signal(SIGKILL);
-    process->wait();
-    REQUIRE(wait_until([&] { return process->all_gone(); }));
+    process->kill();
   }
-  const Outcome outcome = workspace.run({"resume", "s/one"});
-  INFO(outcome.err);
-  REQUIRE(outcome.code == 0);
+  workspace.done({"resume", "s/one"});
   CHECK(result_of(sweep) == expected);
   std::map<int, int> finished;
   for (const Json& event : journal(sweep, "finished")) ++finished[event.at("trial")];
@@ -144,14 +121,13 @@ TEST_CASE("a sweep that is killed at any moment resumes to the same ranking, and
     CHECK(trial_of(sweep, trial).model() == trial_of(sweep_of(reference), trial).model());
   }
   const std::size_t before = journal(sweep).size();
-  CHECK(workspace.run({"resume", "s/one"}).code == 0);
+  workspace.done({"resume", "s/one"});
   CHECK(journal(sweep).size() == before);
 }
 
 TEST_CASE("a sweep keeps its first settings, and other ones are refused and change nothing") {
-  const Workspace workspace;
-  workspace.write("s.toml", kSweep);
-  REQUIRE(workspace.run(sweep_arguments({"--set", "epochs=1", "--set", "optimizer.momentum=0.5"})).code == 0);
+  const Workspace workspace("s.toml", kSweep);
+  workspace.done(sweep_arguments({"--set", "epochs=1", "--set", "optimizer.momentum=0.5"}));
   const RunFolder sweep = sweep_of(workspace);
   const auto content = [&] {
     std::string text;
@@ -160,43 +136,33 @@ TEST_CASE("a sweep keeps its first settings, and other ones are refused and chan
     return text;
   };
   const std::string before = content();
-  const Outcome resumed = workspace.run({"resume", "s/one", "--set", "epochs=2"});
-  INFO(resumed.err);
-  CHECK(resumed.code == 2);
-  CHECK(contains(resumed.err, "ddp-exp sweep FILE --set"));
+  workspace.refused({"resume", "s/one", "--set", "epochs=2"}, {"ddp-exp sweep FILE --set"});
   CHECK(content() == before);
   for (const auto& [set, said] :
        std::vector<std::pair<std::string, std::string>>{{"epochs=2", "epochs = 1, not 2"},
                                                         {"optimizer.lr=0.5", "optimizer.lr"},  // a parameter
                                                         {"sweep.retries=1", "sweep.retries = 0, not 1"},
                                                         {"save_every=1", "save_every"}}) {
-    for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--trial", "0"}}) {
+    for (const Words& more : {Words{}, {"--trial", "0"}}) {
       auto arguments = sweep_arguments({"--set", "epochs=1", "--set", "optimizer.momentum=0.5", "--set", set});
       arguments.insert(arguments.end(), more.begin(), more.end());
-      const Outcome refused = workspace.run(arguments);
-      INFO(refused.err);
-      CHECK(refused.code == 2);
-      CHECK(contains(refused.err, said));
+      workspace.refused(arguments, {said});
       CHECK(content() == before);
     }
   }
   // The command that started it, as a batch system runs it again.
-  CHECK(workspace.run(sweep_arguments({"--set", "epochs=1", "--set", "optimizer.momentum=0.5"})).code == 0);
-  CHECK(workspace.run({"resume", "s/one"}).code == 0);
+  workspace.done(sweep_arguments({"--set", "epochs=1", "--set", "optimizer.momentum=0.5"}));
+  workspace.done({"resume", "s/one"});
   CHECK(text_of(sweep.path() / "sweep.toml") == before.substr(0, text_of(sweep.path() / "sweep.toml").size()));
 }
 
 TEST_CASE("a stop saves the running trials, and the sweep resumes them") {
-  const Workspace workspace;
-  workspace.write("s.toml", kSmall + "[sweep.parameters]\n\"optimizer.lr\" = [0.01, 0.001]\n");
+  const Workspace workspace("s.toml", kSmall + "[sweep.parameters]\n\"optimizer.lr\" = [0.01, 0.001]\n");
   const RunFolder sweep = sweep_of(workspace);
   const auto process = workspace.start(sweep_arguments({"--set", "epochs=1000000"}));
   REQUIRE(wait_until([&] { return trial_of(sweep, 0).last_step() > 20; }, process->pid()));
   process->signal(SIGINT);
-  const Outcome stopped = workspace.finish(*process);
-  INFO(stopped.err);
-  CHECK(stopped.code == 130);
-  CHECK_FALSE(stopped.left);
+  const Outcome stopped = workspace.ends(130, *process);
   CHECK(sweep.summary().at("status") == "interrupted");
   CHECK(sweep.summary().at("waiting") == 1);
   const RunFolder first = trial_of(sweep, 0);
@@ -207,11 +173,9 @@ TEST_CASE("a stop saves the running trials, and the sweep resumes them") {
 }
 
 TEST_CASE("a failed trial is recorded with its error, is tried again, and does not stop the others") {
-  const Workspace workspace;
-  workspace.write("s.toml", kSmall + "[sweep]\nretries = 1\n[sweep.parameters]\n\"optimizer.lr\" = [1e30, 0.01]\n");
-  const Outcome outcome = workspace.run(sweep_arguments());
-  INFO(outcome.err);
-  CHECK(outcome.code == 0);
+  const Workspace workspace("s.toml",
+                            kSmall + "[sweep]\nretries = 1\n[sweep.parameters]\n\"optimizer.lr\" = [1e30, 0.01]\n");
+  const Outcome outcome = workspace.done(sweep_arguments());
   const RunFolder sweep = sweep_of(workspace);
   const auto failures = journal(sweep, "failed");
   REQUIRE(failures.size() == 2);
@@ -227,8 +191,7 @@ TEST_CASE("a failed trial is recorded with its error, is tried again, and does n
 }
 
 TEST_CASE("asha stops the worse trials early, as complete runs that can be resumed") {
-  const Workspace workspace;
-  workspace.write("s.toml", kSmall + R"([sweep]
+  const Workspace workspace("s.toml", kSmall + R"([sweep]
 method = "asha"
 trials = 6
 min_epochs = 1
@@ -238,9 +201,7 @@ seed = 5
 [sweep.parameters]
 "optimizer.lr" = { min = 1e-5, max = 0.1, scale = "log" }
 )");
-  const Outcome outcome = workspace.run(sweep_arguments());
-  INFO(outcome.err);
-  REQUIRE(outcome.code == 0);
+  workspace.done(sweep_arguments());
   const RunFolder sweep = sweep_of(workspace);
   const Json summary = sweep.summary();
   CHECK(summary.at("stopped").get<int>() + summary.at("completed").get<int>() == 6);
@@ -262,26 +223,19 @@ seed = 5
     CHECK_FALSE(contains(page, "interrupted"));
     CHECK(contains(page, "s/one/005"));
   }
-  CHECK(workspace.run({"show", "s/one/005"}).code == 0);
+  workspace.done({"show", "s/one/005"});
   // The lowest stopped trial of the ranking trains on, with the bits of an uninterrupted one.
   const RunFolder last = trial_of(sweep, summary.at("ranking")[5].at("trial"));
   REQUIRE(last.summary().at("status") == "interrupted");
-  const Outcome resumed = workspace.run({"resume", last.path().string()});
-  INFO(resumed.err);
-  REQUIRE(resumed.code == 0);
-  const Outcome alone = workspace.run({"run", (last.path() / "config.toml").string()});
-  REQUIRE(alone.code == 0);
+  workspace.done({"resume", last.path().string()});
+  const Outcome alone = workspace.done({"run", (last.path() / "config.toml").string()});
   CHECK(alone.run.model() == last.model());
 }
 
 TEST_CASE("a sweep in the place of a run is refused with its best trial") {
-  const Workspace workspace;
-  workspace.write("s.toml", kSweep);
-  REQUIRE(workspace.run(sweep_arguments({"--set", "epochs=1"})).code == 0);
-  const Outcome exported = workspace.run({"export", "s/one", "w.safetensors"});
-  INFO(exported.err);
-  CHECK(exported.code == 2);
-  CHECK(contains(exported.err, "name one of its trials: results/s/one/trials/000"));
+  const Workspace workspace("s.toml", kSweep);
+  workspace.done(sweep_arguments({"--set", "epochs=1"}));
+  workspace.refused({"export", "s/one", "w.safetensors"}, {"name one of its trials: results/s/one/trials/000"});
 }
 
 }  // namespace ddp::system_test

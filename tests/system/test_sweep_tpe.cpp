@@ -24,26 +24,19 @@ batch_size     = { min = 4, max = 16, step = 4 }
 TEST_CASE("a tpe sweep that is killed at any moment resumes with the same proposals to the same ranking", "[slow]") {
   const Workspace reference;
   reference.write("s.toml", kTpe);
-  const Outcome whole = reference.run(sweep_arguments({"--jobs", "1"}));
-  INFO(whole.err);
-  REQUIRE(whole.code == 0);
+  reference.done(sweep_arguments({"--jobs", "1"}));
   CHECK(sweep_of(reference).summary().at("completed") == 16);
 
-  const Workspace workspace;
-  workspace.write("s.toml", kTpe);
+  const Workspace workspace("s.toml", kTpe);
   const RunFolder sweep = sweep_of(workspace);
   // Each trial has a start and an end: kills before the first proposal from results, and between several proposals.
   for (const std::size_t lines : {5, 22, 23, 28}) {
     const auto process = workspace.start(sweep_arguments({"--jobs", "1"}));
     const auto enough = [&] { return fs::exists(sweep.path() / "journal.jsonl") && journal(sweep).size() >= lines; };
     REQUIRE(wait_until(enough, process->pid()));
-    process->signal(SIGKILL);
-    process->wait();
-    REQUIRE(wait_until([&] { return process->all_gone(); }));
+    process->kill();
   }
-  const Outcome outcome = workspace.run({"resume", "s/one", "--jobs", "1"});
-  INFO(outcome.err);
-  REQUIRE(outcome.code == 0);
+  workspace.done({"resume", "s/one", "--jobs", "1"});
   CHECK(result_of(sweep) == result_of(sweep_of(reference)));
   std::map<int, std::set<std::string>> proposals;
   for (const Json& event : journal(sweep, "started"))
@@ -53,11 +46,8 @@ TEST_CASE("a tpe sweep that is killed at any moment resumes with the same propos
 }
 
 TEST_CASE("a tpe sweep trains several trials at once, and each proposal uses the results at its start") {
-  const Workspace workspace;
-  workspace.write("s.toml", kTpe);
-  const Outcome outcome = workspace.run(sweep_arguments({"--jobs", "2", "--set", "sweep.trials=30"}));
-  INFO(outcome.err);
-  REQUIRE(outcome.code == 0);
+  const Workspace workspace("s.toml", kTpe);
+  workspace.done(sweep_arguments({"--jobs", "2", "--set", "sweep.trials=30"}));
   const RunFolder sweep = sweep_of(workspace);
   CHECK(sweep.summary().at("completed") == 30);
   int running = 0;
@@ -72,32 +62,26 @@ TEST_CASE("a tpe sweep trains several trials at once, and each proposal uses the
   CHECK(most == 2);
   // The sweep is complete: its journal says so, and nothing more starts.
   const std::size_t before = journal(sweep).size();
-  CHECK(workspace.run({"resume", "s/one"}).code == 0);
+  workspace.done({"resume", "s/one"});
   CHECK(journal(sweep).size() == before);
 }
 
 TEST_CASE("plan shows which trials of tpe are decided, and tpe refuses unsupported sweeps") {
-  const Workspace workspace;
-  workspace.write("s.toml", kTpe);
-  const Outcome plan = workspace.run({"plan", "s.toml", "--json"});
-  INFO(plan.err);
-  REQUIRE(plan.code == 0);
+  const Workspace workspace("s.toml", kTpe);
+  const Outcome plan = workspace.done({"plan", "s.toml", "--json"});
   const Json trials = Json::parse(plan.out).at("trials");
   REQUIRE(trials.size() == 16);
   CHECK(trials[9].at("parameters").size() == 3);
   CHECK(trials[10].at("parameters").empty());
   CHECK(
       contains(workspace.run({"plan", "s.toml"}).out, "and 6 more, with values that depend on the results of others"));
-  for (const auto& [more, said] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+  for (const auto& [more, said] : std::vector<std::pair<Words, std::string>>{
            {{"--set", "sweep.parameters.threads=[1, 2]"}, "threads must be known before"},
            {{"--set", "sweep.trials=0"}, "sweep.trials"},
            {{"--set", "sweep.max_epochs=3"}, "max_epochs"},
            {{"--set", "sweep.parameters.batch_size={min=4, max=16, step=0.5}"}, "step must be an integer"},
            {{"--trial", "3"}, "cannot train them separately"}}) {
-    const Outcome refused = workspace.run(sweep_arguments(more));
-    INFO(refused.err);
-    CHECK(refused.code == 2);
-    CHECK(contains(refused.err, said));
+    workspace.refused(sweep_arguments(more), {said});
   }
   CHECK_FALSE(fs::exists(workspace.results()));
 }

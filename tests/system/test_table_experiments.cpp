@@ -25,10 +25,8 @@ bool has_sample_table(const std::string& name) {
 
 // Runs it on two CPUs, also on machines with GPUs, and returns its summary.
 Json summary_of(const Workspace& w, const std::string& name) {
-  const Outcome run = w.run({"run", kCheckout / "experiments" / (name + ".toml"), "--set",
-                             "device_pool=[\"cpu\", \"cpu\"]", "--set", "threads=1"});
-  INFO(run.err);
-  REQUIRE(run.code == 0);
+  const Outcome run = w.done({"run", kCheckout / "experiments" / (name + ".toml"), "--set",
+                              "device_pool=[\"cpu\", \"cpu\"]", "--set", "threads=1"});
   Json summary = run.run.summary();
   CHECK(summary.at("status") == "completed");
   CHECK(summary.at("world_size") == 2);
@@ -51,9 +49,7 @@ TEST_CASE("iris predicts a species and its probabilities for each row of another
   summary_of(w, "iris");
   w.write("flowers.csv",
           "petal_length,petal_width,sepal_length,sepal_width\n1.4,0.2,5.1,3.5\n4.5,1.4,6.0,2.9\n6.0,2.3,6.7,3.1\n");
-  const Outcome predicted = w.run({"predict", "iris", "flowers.csv"});
-  INFO(predicted.err);
-  REQUIRE(predicted.code == 0);
+  const Outcome predicted = w.done({"predict", "iris", "flowers.csv"});
   const auto lines = lines_of(predicted.out);
   REQUIRE(lines.size() == 4);
   CHECK(lines[0] == "prediction,probability_setosa,probability_versicolor,probability_virginica");
@@ -77,9 +73,7 @@ TEST_CASE(
   const Workspace w;
   const Json summary = summary_of(w, "diabetes");
   CHECK(summary.at("best").at("value") <= 0.6);
-  const Outcome predicted = w.run({"predict", "diabetes", kCheckout / "data/diabetes.csv"});
-  INFO(predicted.err);
-  REQUIRE(predicted.code == 0);
+  const Outcome predicted = w.done({"predict", "diabetes", kCheckout / "data/diabetes.csv"});
   const auto lines = lines_of(predicted.out);
   REQUIRE(lines.size() == 443);
   CHECK(lines[0] == "prediction_progression");
@@ -88,7 +82,7 @@ TEST_CASE(
     CHECK((value > 0 && value < 400));
   }
   // The numbers of .npy have the targets' units, too.
-  REQUIRE(w.run({"predict", "diabetes", kCheckout / "data/diabetes.csv", "-o", "answers.npy"}).code == 0);
+  w.done({"predict", "diabetes", kCheckout / "data/diabetes.csv", "-o", "answers.npy"});
   const std::string npy = text_of(w.folder() / "answers.npy");
   float last = 0;
   REQUIRE(npy.size() > sizeof last);

@@ -5,8 +5,6 @@ namespace ddp::system_test {
 
 TEST_CASE("mistakes in a table are named with file, line and column", "[slow]") {
   check_table_refused("x,y\n1,a\noops,b\n", kClassOptions, {"shapes.csv", "3", "\"x\"", "oops", "categories"});
-  check_table_refused("x,y\n1,a\n2\n", kClassOptions, {"shapes.csv", "3"});
-  check_table_refused("x,x,y\n1,2,a\n", kClassOptions, {"shapes.csv", "\"x\""});
   check_table_refused("x,z\n1,a\n", kClassOptions, {"shapes.csv", "\"y\""});
   check_table_refused("x,y\n1,a\n,b\n", kClassOptions, {"shapes.csv:3: column \"x\": is missing"});
   check_table_refused("x,y\n1,a\n2,\n", kClassOptions, {"shapes.csv:3: column \"y\": is missing"});
@@ -24,11 +22,8 @@ TEST_CASE("mistakes in a table are named with file, line and column", "[slow]") 
                       {"shapes.toml:1", "\"x\"", "cannot be normalised"});
   check_table_refused("x,y\n1,a\n2,b\n", "target = [] }\nloss = { name = \"mse\"", {"shapes.toml:1", "is empty"});
   check_table_refused("x,y\n1,2\n1,b\n", kNumberOptions, {"shapes.csv", "3", "\"y\""});
-  check_table_refused("x,y\n1,\"a\n2,b\n", kClassOptions, {"shapes.csv"});
   check_table_refused("y\na\nb\n", kClassOptions, {"shapes.csv", "no column"});
-  check_table_refused("", kClassOptions, {"shapes.csv", "empty"});
   check_table_refused("x,y\n", kClassOptions, {"shapes.csv", "no rows"});
-  check_table_refused("x,y\n1,\xff\xfe\n", kClassOptions, {"shapes.csv", "UTF-8"});
   check_table_refused(std::string("x,y\n1,a\0b\n0,c\n\0,d\n", 19), kNumberOptions, {"shapes.csv"});
 }
 
@@ -59,11 +54,9 @@ TEST_CASE("a loss that does not fit the target is refused with the loss that doe
   check_table_refused(csv, held + ", stratify = true", {"only one sample", "to predict a number, give loss = \"mse\""});
   const ShapesWorkspace w;
   w.write("shapes.csv", csv);
-  const Outcome plan = w.run({"plan", "shapes.toml", "--set", "dataset={target=\"y\", categories=[\"x\"], drop=[]}",
-                              "--set", "validation.split=0.0"});
-  INFO(plan.err);
-  CHECK(plan.code == 0);
-  CHECK(contains(plan.err, "the target \"y\" has 60 values in 60 training rows"));
+  w.done({"plan", "shapes.toml", "--set", "dataset={target=\"y\", categories=[\"x\"], drop=[]}", "--set",
+          "validation.split=0.0"},
+         {"the target \"y\" has 60 values in 60 training rows"});
   const std::string binary = "target = \"y\" }\nloss = { name = \"bce_with_logits\"";
   check_table_refused("x,y\n1,yes\n2,no\n", binary, {"needs numbers: write 1 and 0, or give loss = \"cross_entropy\""});
   check_table_refused("x,y\n1,1\n2,2\n", binary, {"is neither 0 nor 1"});
@@ -90,13 +83,9 @@ TEST_CASE("columns from which nothing is learnt are warnings, each with its colu
   w.write("rows.toml",
           "dataset = { name = \"csv\", path = \"rows.csv\", target = \"y\", missing = \"zero\" }\n"
           "loss = \"cross_entropy\"\nmodel = { name = \"mlp\", hidden = [] }\ndevice_pool = [\"cpu\"]\n");
-  const Outcome plan = w.run({"plan", "rows.toml"});
-  INFO(plan.err);
-  CHECK(plan.code == 0);
-  CHECK(contains(plan.err, "the target \"y\" has one value in all training rows, \"a\""));
-  CHECK(contains(plan.err, "the column \"id\" counts the rows"));
-  CHECK(contains(plan.err, "dataset.drop = [\"id\"]"));
-  CHECK(contains(plan.err, "the column \"none\" has no value in any row"));
+  const Outcome plan = w.done({"plan", "rows.toml"}, {"the target \"y\" has one value in all training rows, \"a\"",
+                                                      "the column \"id\" counts the rows", "dataset.drop = [\"id\"]",
+                                                      "the column \"none\" has no value in any row"});
   CHECK_FALSE(contains(plan.err, "the column \"x\""));
   const Outcome dropped = w.run({"plan", "rows.toml", "--set", "dataset.drop=[\"id\", \"none\"]"});
   CHECK_FALSE(contains(dropped.err, "the column"));
@@ -108,17 +97,14 @@ TEST_CASE("a row that missing = \"drop\" leaves out needs no target and no known
   w.write("shapes.toml",
           "dataset = { name = \"csv\", path = \"shapes.csv\", missing = \"drop\", " + kClassOptions +
               " }\nmodel = { name = \"mlp\", hidden = [8] }\nbatch_size = 4\ndevice_pool = [\"cpu\"]\nthreads = 1\n");
-  const Outcome plan = w.run({"plan", "shapes.toml", "--json"});
-  INFO(plan.err);
-  REQUIRE(plan.code == 0);
+  const Outcome plan = w.done({"plan", "shapes.toml", "--json"});
   CHECK(Json::parse(plan.out).at("data").at("sets").at(0).at("samples") == 4);
   w.write("shapes.csv", "x,y\n1,1\n2,2\n,\n3,1\n4,2\n");
-  CHECK(w.run({"plan", "shapes.toml", "--set", "loss=mse"}).code == 0);
+  w.done({"plan", "shapes.toml", "--set", "loss=mse"});
   // A category that only left-out rows have is not unknown.
   w.write("shapes.csv", "x,c,y\n1,u,a\n,v,b\n,v,b\n,v,a\n2,u,b\n");
-  const Outcome most = w.run({"plan", "shapes.toml", "--set", "dataset.categories=[\"c\"]"});
-  CHECK(most.code == 0);
-  CHECK(contains(most.err, "missing = \"drop\" leaves out 3 of 5 rows"));
+  const Outcome most = w.done({"plan", "shapes.toml", "--set", "dataset.categories=[\"c\"]"},
+                              {"missing = \"drop\" leaves out 3 of 5 rows"});
   CHECK_FALSE(contains(most.err, "which the training rows do not have"));
   w.write("shapes.csv", "x,y\n1,a\n2,b\n3,\n");
   CHECK(contains(w.run({"plan", "shapes.toml"}).err, "shapes.csv:4: column \"y\": is missing"));
@@ -131,9 +117,7 @@ TEST_CASE("cells that cannot be trained on are named with their line and file, i
   w.write("lines.toml",
           "dataset = { name = \"jsonl\", path = [\"a.jsonl\", \"b.jsonl\"], target = \"y\" }\nloss = \"mse\"\n"
           "model = { name = \"mlp\", hidden = [8] }\nbatch_size = 2\ndevice_pool = [\"cpu\"]\nthreads = 1\n");
-  const Outcome outcome = w.run({"run", "lines.toml"});
-  INFO(outcome.err);
-  CHECK(outcome.code == 2);
+  const Outcome outcome = w.refused({"run", "lines.toml"}, {});
   const std::size_t first = outcome.err.find("a.jsonl:3: column \"x\": is missing");
   const std::size_t second = outcome.err.find("b.jsonl:2: column \"y\": is missing, but it is the target");
   const std::size_t third = outcome.err.find("b.jsonl:3: column \"x\": is missing");
@@ -148,31 +132,16 @@ TEST_CASE("several mistakes are reported in the order of their lines, with their
   w.write("shapes.toml",
           "dataset = { name = \"csv\", path = \"shapes.csv\", target = \"y\", classes = [\"a\"] }\n"
           "model = { name = \"mlp\", hidden = [8] }\nloss = \"cross_entropy\"\ndevice_pool = [\"cpu\"]\n");
-  const Outcome outcome = w.run({"plan", "shapes.toml"});
-  INFO(outcome.err);
-  CHECK(outcome.code == 2);
-  CHECK(contains(outcome.err, "shapes.csv:2: column \"y\""));
-  CHECK(contains(outcome.err, "shapes.csv:4: column \"x\""));
-  CHECK(contains(outcome.err, "dataset.classes"));
-  CHECK(contains(outcome.err, "dataset.missing"));
-}
-
-TEST_CASE("up to twenty mistakes are reported at once") {
-  // Six columns with four bad cells each: each cell has a line.
-  std::string csv = "a,b,c,d,e,f,y\n";
-  for (int row = 0; row < 4; ++row) csv += ",,,,,,a\n";
-  check_table_refused(csv, kClassOptions, {"shapes.csv:2: column \"a\": is missing", "shapes.csv:5:", "…"});
-  check_table_refused("x,y\n,a\n,a\n,a\n,a\n,a\n,a\n", kClassOptions,
-                      {"shapes.csv:2: column \"x\": 6 cells are missing"});
+  w.refused({"plan", "shapes.toml"},
+            {"shapes.csv:2: column \"y\"", "shapes.csv:4: column \"x\"", "dataset.classes", "dataset.missing"});
 }
 
 TEST_CASE("a further file with other columns is refused with the first one that differs") {
   const ShapesWorkspace w;
   const auto answer = [&](const std::string& first_line) {
     w.write("other.csv", first_line + "\n1,2,red,flat,4\n");
-    const Outcome plan = w.run({"plan", "shapes.toml", "--set", "dataset.path=[\"shapes.csv\", \"other.csv\"]"});
-    INFO(plan.err);
-    CHECK(plan.code == 2);
+    const Outcome plan =
+        w.refused({"plan", "shapes.toml", "--set", "dataset.path=[\"shapes.csv\", \"other.csv\"]"}, {});
     return plan.err;
   };
   CHECK(contains(answer("width,height,color,kind,mass"), "other.csv: has the column \"color\" where "));

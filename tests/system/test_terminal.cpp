@@ -6,13 +6,12 @@
 namespace ddp::system_test {
 namespace {
 
-const std::vector<std::string> kEndless{"run", "small.toml", "--set", "epochs=1000000", "--set", "log.every=50"};
+const Words kEndless{"run", "small.toml", "--set", "epochs=1000000", "--set", "log.every=50"};
 
 }  // namespace
 
 TEST_CASE("on a terminal a live line shows epoch, step, loss, samples per second and the time left") {
-  const Workspace w;
-  w.write("small.toml", kSmall);
+  const Workspace w("small.toml", kSmall);
   const auto process = w.start(kEndless, {}, /*terminal=*/true);
   const std::regex line(
       "\r\033\\[Kepoch [0-9]+ \\| step [0-9]+/7000000 \\| loss [0-9.e-]+ \\| [0-9]+ samples/s \\| [0-9:]+ "
@@ -27,27 +26,20 @@ TEST_CASE("on a terminal a live line shows epoch, step, loss, samples per second
 }
 
 TEST_CASE("with NO_COLOR or a dumb terminal the output has no live line and no escape code") {
-  const Workspace w;
-  w.write("small.toml", kSmall);
-  using Environment = std::map<std::string, std::string>;
+  const Workspace w("small.toml", kSmall);
   for (const auto& environment : std::vector<Environment>{{{"NO_COLOR", "1"}}, {{"TERM", "dumb"}}}) {
     const auto process = w.start({"run", "small.toml"}, environment, /*terminal=*/true);
-    const Outcome run = w.finish(*process);
-    CHECK(run.code == 0);
-    CHECK(contains(run.err, "Epoch 3 done | train_loss"));
+    const Outcome run = w.ends(0, *process, {"Epoch 3 done | train_loss"});
     CHECK_FALSE(contains(run.err, "\033"));
     CHECK_FALSE(contains(run.err, "samples/s |"));
   }
 }
 
 TEST_CASE("mistakes are printed without color if NO_COLOR is set, and have no escape code in a file") {
-  const Workspace w;
-  w.write("bad.toml", "model = 3\n");
+  const Workspace w("bad.toml", "model = 3\n");
   for (const bool terminal : {false, true}) {
     const auto process = w.start({"run", "bad.toml"}, {{"NO_COLOR", "1"}}, terminal);
-    const Outcome run = w.finish(*process);
-    CHECK(run.code == 2);
-    CHECK(contains(run.err, "bad.toml:1"));
+    const Outcome run = w.ends(2, *process, {"bad.toml:1"});
     CHECK_FALSE(contains(run.err, "\033"));
   }
 }

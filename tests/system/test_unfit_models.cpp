@@ -8,12 +8,9 @@
 namespace ddp::system_test {
 namespace {
 
-std::string refused(const Workspace& w, const std::string& file, const std::vector<std::string>& sets) {
-  std::vector<std::string> arguments{"plan", file};
-  for (const std::string& set : sets) arguments.insert(arguments.end(), {"--set", set});
-  const Outcome outcome = w.run(arguments);
-  INFO(outcome.err);
-  CHECK(outcome.code == 2);
+std::string refused(const Workspace& w, const std::string& file, const Words& sets) {
+  const Words arguments = with_sets({"plan", file}, sets);
+  const Outcome outcome = w.refused(arguments, {});
   return outcome.err;
 }
 
@@ -43,13 +40,11 @@ TEST_CASE("targets whose shape does not fit the outputs are refused with both sh
 
 TEST_CASE("eval on arrays of another shape is refused with the shape and the model") {
   const ArrayWorkspace w;
-  REQUIRE(w.run({"run", "arrays.toml"}).code == 0);
+  w.done({"run", "arrays.toml"});
   w.write("narrow.npy", npy_of("<f4", "(100, 3)", std::vector<float>(300)));
-  const Outcome eval = w.run({"eval", "arrays", "--set", "dataset.inputs=narrow.npy"});
-  INFO(eval.err);
-  CHECK(eval.code == 2);
-  CHECK(contains(eval.err, "gives samples of shape [3], which the model \"mlp\" does not accept"));
-  CHECK(w.run({"eval", "arrays", "--set", "dataset.inputs=x.npy", "--set", "dataset.targets=y.npy"}).code == 0);
+  const Outcome eval = w.refused({"eval", "arrays", "--set", "dataset.inputs=narrow.npy"},
+                                 {"gives samples of shape [3], which the model \"mlp\" does not accept"});
+  w.done({"eval", "arrays", "--set", "dataset.inputs=x.npy", "--set", "dataset.targets=y.npy"});
 }
 
 }  // namespace ddp::system_test

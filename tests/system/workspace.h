@@ -14,6 +14,16 @@ namespace ddp::system_test {
 // The prefix of the names of test folders.
 inline constexpr const char* kWorkspacePrefix = "ddp-system-";
 
+// The words of a command line.
+using Words = std::vector<std::string>;
+using Environment = std::map<std::string, std::string>;
+
+// The words of a line without quotes.
+Words words_of(const std::string& line);
+Words joined(Words words, const Words& more);
+// Adds these settings, with "--set" before each.
+Words with_sets(Words words, const Words& sets);
+
 // The end of a process.
 struct Outcome {
   int code = -1;
@@ -27,6 +37,8 @@ struct Outcome {
 class Workspace {
  public:
   Workspace();
+  // With this file.
+  Workspace(const std::string& name, const std::string& text);
   ~Workspace();
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
@@ -36,18 +48,31 @@ class Workspace {
   // Writes a file; returns its name.
   std::string write(const std::string& name, const std::string& text) const;
 
-  // Starts ddp-exp with these arguments, or runs it to its end.
-  std::unique_ptr<Process> start(std::vector<std::string> arguments,
-                                 std::map<std::string, std::string> environment = {}, bool terminal = false) const;
-  Outcome run(std::vector<std::string> arguments, std::map<std::string, std::string> environment = {}) const;
+  // Starts ddp-exp with these words, or runs it to its end.
+  std::unique_ptr<Process> start(Words words, Environment environment = {}, bool terminal = false) const;
+  Outcome run(Words words, Environment environment = {}) const;
+  // Waits for the end, and requires this exit code, these texts on stderr, and that no process is left.
+  Outcome ends(int code, Words words, const Words& said = {}, Environment environment = {}) const;
+  Outcome ends(int code, Process& process, const Words& said = {}) const;
+  // The same with exit code 0; and with exit code 2 and nothing on stdout.
+  Outcome done(Words words, const Words& said = {}, Environment environment = {}) const;
+  Outcome refused(Words words, const Words& said, Environment environment = {}) const;
+  // Sends SIGTERM, and requires that the process ends with its code.
+  Outcome stop(Process& process) const;
   // Waits for a process's end.
   Outcome finish(Process& process) const;
   // Waits for the only run under results/NAME until it has done that many steps.
   RunFolder running(Process& process, const std::string& name, std::int64_t steps) const;
 
+ protected:
+  Environment environment_;  // of every command, unless it has its own value
+
  private:
   std::filesystem::path folder_;
 };
+
+// Requires that both runs trained the same steps to the same model.
+void check_same(const RunFolder& run, const RunFolder& other);
 
 // Small and quick, but with all state that a resume must carry: dropout draws from the generator, momentum is optimizer
 // state, an epoch ends with a short batch. 2 ranks, 7 steps per epoch.
