@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "catch.h"
+#include "scratch_folder.h"
 #include "words.h"
 
 namespace ddp {
@@ -14,25 +15,8 @@ namespace fs = std::filesystem;
 namespace {
 
 // A root folder with the files of control groups.
-class Root {
- public:
-  Root() {
-    std::string name = (fs::temp_directory_path() / "ddp-limits-XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    folder_ = name;
-  }
-  ~Root() { fs::remove_all(folder_); }
-  Root(const Root&) = delete;
-  Root& operator=(const Root&) = delete;
-
-  const fs::path& folder() const { return folder_; }
-  void write(const fs::path& file, const std::string& text) const {
-    fs::create_directories((folder_ / file).parent_path());
-    std::ofstream(folder_ / file) << text << "\n";
-  }
-
- private:
-  fs::path folder_;
+struct Root : ScratchFolder {
+  void write(const fs::path& file, const std::string& text) const { ScratchFolder::write(file, text + "\n"); }
 };
 
 }  // namespace

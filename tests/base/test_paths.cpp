@@ -8,7 +8,7 @@
 #include "base/paths.h"
 #include "catch.h"
 #include "errors.h"
-#include "record/scratch.h"
+#include "scratch_folder.h"
 #include "words.h"
 
 namespace ddp {
@@ -66,7 +66,7 @@ TEST_CASE("a path in a printed command is one word of the shell and never an opt
 }
 
 TEST_CASE("a glob gives the files that match it, sorted by their bytes") {
-  const record::Scratch scratch;
+  const ScratchFolder scratch;
   const std::string folder = scratch.folder().string() + "/";
   for (const char* name : {"b.npy", "a-10.npy", "a-2.npy", "B.npy", "c.txt", "sub/d.npy"}) scratch.write(name, "");
   CHECK(matching_paths(folder + "*.npy") ==
@@ -77,7 +77,7 @@ TEST_CASE("a glob gives the files that match it, sorted by their bytes") {
 }
 
 TEST_CASE("a path without a pattern, or with a name that exists literally, is itself") {
-  const record::Scratch scratch;
+  const ScratchFolder scratch;
   const std::string name = (scratch.folder() / "x[1].npy").string();
   scratch.write("x[1].npy", "");
   scratch.write("x1.npy", "");

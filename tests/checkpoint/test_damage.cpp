@@ -16,54 +16,40 @@
 #include "checkpoint/store.h"
 #include "record/file/input_file.h"
 #include "record/saves/checkpoint_index.h"
+#include "scratch_folder.h"
+#include "words.h"
 
 namespace ddp::checkpoint {
 namespace fs = std::filesystem;
 namespace {
 
-// In memory if such a file system exists, because each damage writes and reads a file.
-fs::path make_folder() {
-  const fs::path root = fs::is_directory("/dev/shm") ? "/dev/shm" : fs::temp_directory_path();
-  std::string name = (root / "ddp-damage-XXXXXX").string();
-  REQUIRE(mkdtemp(name.data()) != nullptr);
-  return name;
-}
-
 void write(const fs::path& file, const std::string& bytes) {
   std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
-}
-
-std::string file_text(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 // A run of two ranks that saved after each of its two steps.
 class Run {
  public:
-  Run() : root_(make_folder()) {
+  Run() {
     write(root_ / "x.toml",
           "model = \"toy\"\ndataset = \"random_batch\"\noptimizer = \"adam\"\ndevice_pool = [\"cpu\", \"cpu\"]\n"
           "threads = 1\nsteps = 2\ncheckpoint = { save_every_steps = 1 }\n");
     const std::string command = std::string("cd ") + root_.string() + " && " + DDP_EXP + " run x.toml --run-id a 2>log";
     const int status = std::system((command + " >out").c_str());
-    INFO(file_text(root_ / "log"));
+    INFO(content_of(root_ / "log"));
     REQUIRE(status == 0);
     REQUIRE(record::complete_checkpoints(checkpoints()).size() == 2);
   }
-  ~Run() { fs::remove_all(root_); }
-  Run(const Run&) = delete;
-  Run& operator=(const Run&) = delete;
 
   // Resumes with two more steps, which must fail, and returns the message.
   std::string resume() const {
     const std::string command = "cd " + root_.string() + " && " + DDP_EXP + " resume x/a --set steps=4 >out 2>log";
     const int status = std::system(command.c_str());
-    const std::string said = file_text(root_ / "log");
+    const std::string said = content_of(root_ / "log");
     INFO(said);
     CHECK(WIFEXITED(status));
     CHECK((WEXITSTATUS(status) == 1 || WEXITSTATUS(status) == 2));
-    CHECK(said.find("SIG") == std::string::npos);
+    CHECK_FALSE(contains(said, "SIG"));
     return said;
   }
 
@@ -72,7 +58,9 @@ class Run {
   fs::path before() const { return checkpoints() / "step-00000001"; }
 
  private:
-  fs::path root_;
+  // In memory if such a file system exists, because each damage writes and reads a file.
+  const ScratchFolder scratch_{fs::is_directory("/dev/shm") ? fs::path("/dev/shm") : fs::temp_directory_path()};
+  const fs::path root_ = scratch_.folder();
 };
 
 const std::vector<std::string> kFiles{"model.safetensors", "optimizer.safetensors", "state.json", "COMPLETE"};
@@ -100,7 +88,7 @@ TEST_CASE("a checkpoint file that is cut off anywhere is detected as damaged") {
   const Run run;
   REQUIRE(record::damage_of(run.newest()).empty());
   for (const auto& name : kFiles) {
-    const std::string whole = file_text(run.newest() / name);
+    const std::string whole = content_of(run.newest() / name);
     for (std::size_t size = 0; size < whole.size(); ++size) {
       INFO(name << ", " << size << " of " << whole.size() << " bytes");
       write(run.newest() / name, whole.substr(0, size));
@@ -119,7 +107,7 @@ TEST_CASE("a checkpoint with flipped bits is detected as damaged") {
   std::mt19937 random(23);
   const int times = how_many();
   for (const auto& name : kFiles) {
-    const std::string whole = file_text(run.newest() / name);
+    const std::string whole = content_of(run.newest() / name);
     for (int time = 0; time < times; ++time) {
       std::string bytes = whole;
       // One bit, or up to eight at random positions. Two flips of the same bit cancel out.
@@ -167,7 +155,7 @@ TEST_CASE("a missing file, a folder, a pipe or a link in a checkpoint is detecte
 
 TEST_CASE("a state.json that agrees with COMPLETE but has wrong content is detected as damaged") {
   const Run run;
-  const std::string whole = file_text(run.newest() / "state.json");
+  const std::string whole = content_of(run.newest() / "state.json");
   const auto with = [&](const std::string& part, const std::string& other) {
     std::string text = whole;
     const std::size_t at = text.find(part);
@@ -178,22 +166,20 @@ TEST_CASE("a state.json that agrees with COMPLETE but has wrong content is detec
     return record::damage_of(run.newest());
   };
   CHECK(with("\"version\"", "\"version\"").empty());
-  CHECK(with("\"model.safetensors\": {", "\"../../x\": {").find("does not name model.safetensors") !=
-        std::string::npos);
-  CHECK(with("\"files\": {", "\"files\": { \"../step-00000001/COMPLETE\": {\"bytes\": 17, \"xxh3\": \"\"},")
-            .find("is not a plain file name") != std::string::npos);
-  CHECK(with("\"bytes\": ", "\"bytes\": 1").find("bytes, not 1") != std::string::npos);
-  CHECK(with("\"bytes\": ", "\"bytes\": -").find("not a whole number") != std::string::npos);
-  CHECK(with("\"bytes\": ", "\"bytes\": 99999999999999999999").find("not a whole number") != std::string::npos);
-  CHECK(with("\"files\": ", "\"flies\": ").find("\"files\" is missing") != std::string::npos);
-  CHECK(with("\"version\"", "\"epoch\": 0, \"version\"").find("has the key \"epoch\" twice") != std::string::npos);
-  CHECK(with("\"version\"", "\"x\": " + std::string(1 << 20, '[') + ", \"version\"").find("nested deeper") !=
-        std::string::npos);
+  CHECK(contains(with("\"model.safetensors\": {", "\"../../x\": {"), "does not name model.safetensors"));
+  CHECK(contains(with("\"files\": {", "\"files\": { \"../step-00000001/COMPLETE\": {\"bytes\": 17, \"xxh3\": \"\"},"),
+                 "is not a plain file name"));
+  CHECK(contains(with("\"bytes\": ", "\"bytes\": 1"), "bytes, not 1"));
+  CHECK(contains(with("\"bytes\": ", "\"bytes\": -"), "not a whole number"));
+  CHECK(contains(with("\"bytes\": ", "\"bytes\": 99999999999999999999"), "not a whole number"));
+  CHECK(contains(with("\"files\": ", "\"flies\": "), "\"files\" is missing"));
+  CHECK(contains(with("\"version\"", "\"epoch\": 0, \"version\""), "has the key \"epoch\" twice"));
+  CHECK(contains(with("\"version\"", "\"x\": " + std::string(1 << 20, '[') + ", \"version\""), "nested deeper"));
 }
 
 TEST_CASE("a state.json with buckets or generators of another model ends a resume with a plain error") {
   const Run run;
-  const std::string whole = file_text(run.newest() / "state.json");
+  const std::string whole = content_of(run.newest() / "state.json");
   const auto resumed_with = [&](const std::string& key, const std::string& value) {
     auto state = nlohmann::json::parse(whole);
     state[key] = nlohmann::json::parse(value);
@@ -203,11 +189,11 @@ TEST_CASE("a state.json with buckets or generators of another model ends a resum
   };
   for (const char* buckets : {"[[0]]", "[[0,1,2,3,4]]", "[[0,1,2,99999999999]]", "[[0,0],[1,2,3]]", "[[0,1,2,3],[]]"}) {
     INFO(buckets);
-    CHECK(resumed_with("buckets", buckets).find("bucket") != std::string::npos);
+    CHECK(contains(resumed_with("buckets", buckets), "bucket"));
   }
-  CHECK(resumed_with("buckets", "[[-1]]").find("not a whole number") != std::string::npos);
-  CHECK(resumed_with("rng", "[\"AAAA\",\"AAAA\"]").find("generator") != std::string::npos);
-  CHECK(resumed_with("rng", "[\"AAAA\"]").find("generators of 1 ranks, not of 2") != std::string::npos);
+  CHECK(contains(resumed_with("buckets", "[[-1]]"), "not a whole number"));
+  CHECK(contains(resumed_with("rng", "[\"AAAA\",\"AAAA\"]"), "generator"));
+  CHECK(contains(resumed_with("rng", "[\"AAAA\"]"), "generators of 1 ranks, not of 2"));
 }
 
 TEST_CASE("a link latest that names no checkpoint does not hide the existing checkpoints") {

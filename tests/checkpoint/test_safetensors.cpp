@@ -16,6 +16,7 @@
 #include "errors.h"
 #include "format/safetensors.h"
 #include "record/file/input_file.h"
+#include "scratch_folder.h"
 #include "words.h"
 
 namespace ddp::checkpoint {
@@ -23,26 +24,10 @@ namespace fs = std::filesystem;
 namespace {
 
 // One file in its own folder.
-class ScratchFile {
- public:
-  ScratchFile() {
-    std::string name = (fs::temp_directory_path() / "ddp-safetensors-XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    folder_ = name;
-  }
-  ~ScratchFile() { fs::remove_all(folder_); }
-  ScratchFile(const ScratchFile&) = delete;
-  ScratchFile& operator=(const ScratchFile&) = delete;
-
-  fs::path path() const { return folder_ / "x.safetensors"; }
-  void write(const std::string& bytes) const { std::ofstream(path(), std::ios::binary) << bytes; }
-  std::string read() const {
-    std::ifstream in(path(), std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
-
- private:
-  fs::path folder_;
+struct ScratchFile : ScratchFolder {
+  fs::path path() const { return folder() / "x.safetensors"; }
+  void write(const std::string& bytes) const { ScratchFolder::write("x.safetensors", bytes); }
+  std::string read() const { return content_of(path()); }
 };
 
 record::Digest write_image(const fs::path& file, const NamedTensors& tensors) {
@@ -70,12 +55,7 @@ std::int64_t resident() {
 // Returns true if reading throws an error that names the file.
 bool is_refused(const ScratchFile& file, const std::string& bytes) {
   file.write(bytes);
-  try {
-    format::read_safetensors(file.path());
-    return false;
-  } catch (const Error& error) {
-    return std::string(error.what()).find("x.safetensors") != std::string::npos;
-  }
+  return contains(error_of([&] { format::read_safetensors(file.path()); }), "x.safetensors");
 }
 
 NamedTensors sample() {

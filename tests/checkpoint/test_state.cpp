@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "catch.h"
 #include "checkpoint/state.h"
+#include "words.h"
 
 namespace ddp::checkpoint {
 namespace {
@@ -86,7 +87,7 @@ TEST_CASE("a state that is cut off or has flipped bits gives an error or a state
       const State s = parse_state(text, "state.json");
       CHECK(s.step >= 0);
     } catch (const Error& error) {
-      CHECK(std::string(error.what()).find("state.json") != std::string::npos);
+      CHECK(contains(error.what(), "state.json"));
     }
   }
 }

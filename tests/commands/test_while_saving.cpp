@@ -7,37 +7,30 @@
 #include "catch.h"
 #include "commands/use/trained.h"
 #include "errors.h"
+#include "scratch_folder.h"
+#include "words.h"
 
 namespace ddp::commands {
 namespace fs = std::filesystem;
 namespace {
 
 // A run with the checkpoint step-00000002.
-struct Run {
-  Run() {
-    std::string name = (fs::temp_directory_path() / "ddp-commands-XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    folder = name;
-    fs::create_directories(folder / "checkpoints" / "step-00000002");
-  }
-  ~Run() { fs::remove_all(folder); }
-  Run(const Run&) = delete;
-  Run& operator=(const Run&) = delete;
+struct Run : ScratchFolder {
+  Run() { fs::create_directories(folder() / "checkpoints" / "step-00000002"); }
 
   Error unreadable(const std::string& step) const {
-    return usage_error("cannot be read", (folder / "checkpoints" / ("step-" + step) / "state.json").string());
+    return usage_error("cannot be read", (folder() / "checkpoints" / ("step-" + step) / "state.json").string());
   }
   // Returns the number of attempts of a use that fails with this error `failures` times, and the error at its end.
   std::pair<int, std::string> attempts(const Error& error, int failures) const {
     int attempts = 0;
     const std::string end = error_of([&] {
-      while_saving(record::RunDirectory(folder), [&] {
+      while_saving(record::RunDirectory(folder()), [&] {
         if (attempts++ < failures) throw error;
       });
     });
     return {attempts, end};
   }
-  fs::path folder;
 };
 
 }  // namespace
@@ -47,8 +40,8 @@ TEST_CASE("a command that lost its checkpoint to a run that saves takes the next
   CHECK(run.attempts(run.unreadable("00000001"), 2) == std::pair(3, std::string()));
   const auto [attempts, end] = run.attempts(run.unreadable("00000001"), 100);
   CHECK(attempts == 10);
-  CHECK(end.find("the run replaced step-00000001 meanwhile") != std::string::npos);
-  CHECK(end.find("try again") != std::string::npos);
+  CHECK(contains(end, "the run replaced step-00000001 meanwhile"));
+  CHECK(contains(end, "try again"));
 }
 
 TEST_CASE("an error that no replaced checkpoint explains is thrown at once") {

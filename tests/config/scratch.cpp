@@ -113,24 +113,6 @@ Components make_components() {
 
 }  // namespace
 
-Scratch::Scratch() : before_(std::filesystem::current_path()) {
-  std::string name = (std::filesystem::temp_directory_path() / "ddp-config-XXXXXX").string();
-  if (!mkdtemp(name.data())) throw training_error("cannot make a folder for the test", name);
-  folder_ = std::filesystem::canonical(name);
-  std::filesystem::current_path(folder_);
-}
-
-Scratch::~Scratch() {
-  std::error_code ignored;
-  std::filesystem::current_path(before_, ignored);
-  std::filesystem::remove_all(folder_, ignored);
-}
-
-void Scratch::write(const std::string& name, const std::string& text) const {
-  std::filesystem::create_directories((folder_ / name).parent_path());
-  std::ofstream(folder_ / name, std::ios::binary) << text;
-}
-
 const Components& sample_components() {
   static const Components components = make_components();
   return components;
@@ -155,12 +137,6 @@ std::string mistakes(const std::string& text, const std::vector<std::string>& se
   const Scratch scratch;
   scratch.write("x.toml", text);
   return mistakes_of("x.toml", sets);
-}
-
-std::size_t count(const std::string& text, const std::string& part) {
-  std::size_t found = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
-  return found;
 }
 
 }  // namespace ddp::config

@@ -5,24 +5,20 @@
 #include <vector>
 
 #include "config/load.h"
+#include "lines.h"
+#include "scratch_folder.h"
 #include "words.h"
 
 namespace ddp::config {
 
 // A folder with a test's files. It is the working directory until its destruction, so errors show short names.
-class Scratch {
+class Scratch : public ScratchFolder {
  public:
-  Scratch();
-  ~Scratch();
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-
-  void write(const std::string& name, const std::string& text) const;
-  const std::filesystem::path& folder() const { return folder_; }
+  Scratch() { std::filesystem::current_path(folder()); }
+  ~Scratch() { std::filesystem::current_path(before_); }
 
  private:
-  std::filesystem::path before_;
-  std::filesystem::path folder_;
+  const std::filesystem::path before_ = std::filesystem::current_path();
 };
 
 // Some models, datasets, losses, optimizers and schedulers, with options of every kind.
@@ -39,7 +35,5 @@ std::string mistakes_of(const std::filesystem::path& file, const std::vector<std
 
 // A valid file, to extend by lines before or after it.
 inline const std::string kModelAndDataset = "model = \"linear\"\ndataset = \"random_pairs\"\n";
-
-std::size_t count(const std::string& text, const std::string& part);
 
 }  // namespace ddp::config

@@ -4,6 +4,7 @@
 #include "config/experiment.h"
 #include "config/text/toml.h"
 #include "scratch.h"
+#include "words.h"
 
 namespace ddp::config {
 
@@ -32,25 +33,20 @@ lr_scale = 0.5
 TEST_CASE("a mistake in a group of parameters shows its place and what is allowed") {
   const std::string lr = mistakes(kModelAndDataset + "[[groups]]\nmatch = \"*\"\nlr = 0.5\n");
   CHECK(lr.find("x.toml:5:1: a group has no \"lr\", it has \"lr_scale\"") == 0);
-  CHECK(lr.find("lr_scale = 0.1 multiplies the learning rate") != std::string::npos);
+  CHECK(contains(lr, "lr_scale = 0.1 multiplies the learning rate"));
   const std::string beta = mistakes(kModelAndDataset + "groups = [{ match = \"*\", betas = [0.5, 0.5] }]\n");
-  CHECK(beta.find("optimizer sgd has no option \"betas\"") != std::string::npos);
-  CHECK(beta.find("match, lr_scale, momentum") != std::string::npos);
-  CHECK(beta.find("this option belongs to optimizer adam") != std::string::npos);
-  CHECK(
-      mistakes(kModelAndDataset + "groups = [{ match = \"*\", momentm = 0.5 }]\n").find("did you mean \"momentum\"?") !=
-      std::string::npos);
+  CHECK(contains(beta, "optimizer sgd has no option \"betas\""));
+  CHECK(contains(beta, "match, lr_scale, momentum"));
+  CHECK(contains(beta, "this option belongs to optimizer adam"));
+  CHECK(contains(mistakes(kModelAndDataset + "groups = [{ match = \"*\", momentm = 0.5 }]\n"),
+                 "did you mean \"momentum\"?"));
   CHECK(
       mistakes(kModelAndDataset + "optimizer = \"adam\"\ngroups = [{ match = \"*\", betas = [0.5, 0.5] }]\n").empty());
-  CHECK(mistakes(kModelAndDataset + "groups = [{ lr_scale = 0.5 }]\n").find("\"groups[0].match\" is missing") !=
-        std::string::npos);
-  CHECK(mistakes(kModelAndDataset + "groups = [{ match = [] }]\n").find("\"groups[0].match\" is empty") !=
-        std::string::npos);
-  CHECK(mistakes(kModelAndDataset + "groups = [{ match = [\"*.bias\", \"ndim=2\"] }]\n").find("\"ndim=2\"") !=
-        std::string::npos);
-  CHECK(mistakes(kModelAndDataset + "groups = [{ match = \"*\", lr_scale = -1 }]\n").find("at least 0") !=
-        std::string::npos);
-  CHECK(mistakes(kModelAndDataset + "groups = [\"*\"]\n").find("\"groups[0]\" must be") != std::string::npos);
+  CHECK(contains(mistakes(kModelAndDataset + "groups = [{ lr_scale = 0.5 }]\n"), "\"groups[0].match\" is missing"));
+  CHECK(contains(mistakes(kModelAndDataset + "groups = [{ match = [] }]\n"), "\"groups[0].match\" is empty"));
+  CHECK(contains(mistakes(kModelAndDataset + "groups = [{ match = [\"*.bias\", \"ndim=2\"] }]\n"), "\"ndim=2\""));
+  CHECK(contains(mistakes(kModelAndDataset + "groups = [{ match = \"*\", lr_scale = -1 }]\n"), "at least 0"));
+  CHECK(contains(mistakes(kModelAndDataset + "groups = [\"*\"]\n"), "\"groups[0]\" must be"));
 }
 
 TEST_CASE("groups of parameters replace the groups of the extended file") {

@@ -1,6 +1,7 @@
 // The metrics of an experiment or a sweep, checked with the program's components.
 #include "catch.h"
 #include "config/sweep.h"
+#include "errors.h"
 #include "installed.h"
 #include "scratch.h"
 
@@ -16,23 +17,13 @@ const std::string kHeldOut = "validation.split = 0.1\n";
 std::string told_of_metrics(const std::string& text) {
   const Scratch scratch;
   scratch.write("x.toml", text);
-  try {
-    load("x.toml", {}, real_components());
-    return "";
-  } catch (const Error& error) {
-    return error.what();
-  }
+  return error_of([] { load("x.toml", {}, real_components()); });
 }
 
 std::string told_of_sweep_metric(const std::string& text) {
   const Scratch scratch;
   scratch.write("x.toml", text);
-  try {
-    load_sweep("x.toml", {}, real_components());
-    return "";
-  } catch (const Error& error) {
-    return error.what();
-  }
+  return error_of([] { load_sweep("x.toml", {}, real_components()); });
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "catch.h"
 #include "config/experiment.h"
 #include "config/suggest.h"
+#include "errors.h"
 #include "installed.h"
 #include "scratch.h"
 
@@ -11,12 +12,7 @@ namespace {
 std::string mistakes_in(const std::string& text) {
   const Scratch scratch;
   scratch.write("x.toml", text + "\n");
-  try {
-    load("x.toml", {}, real_components());
-    return "";
-  } catch (const Error& error) {
-    return error.what();
-  }
+  return error_of([] { load("x.toml", {}, real_components()); });
 }
 
 // A line of a file, and the part of the answer that names what was probably meant.

@@ -27,7 +27,7 @@ LoadedSweep sweep_of(const std::string& lines) {
 
 // Returns the error about the sweep, or, if the sweep is valid, about trials with the ends of all parameters.
 std::string told_of_sweep(const std::string& lines) {
-  try {
+  return error_of([&] {
     const LoadedSweep loaded = sweep_of(lines);
     Mistakes mistakes;
     for (const double u : {0.0, 0.999999}) {
@@ -36,10 +36,7 @@ std::string told_of_sweep(const std::string& lines) {
       loaded.trial(point, mistakes);
     }
     if (!mistakes.empty()) throw mistakes.error();
-    return "";
-  } catch (const Error& error) {
-    return error.what();
-  }
+  });
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "data/sets.h"
 #include "data/split.h"
 #include "errors.h"
+#include "scratch_folder.h"
 #include "words.h"
 
 namespace ddp::data {
@@ -169,15 +170,13 @@ TEST_CASE("a class of one sample cannot be stratified") {
 }
 
 TEST_CASE("training, validation and test of a text are parts of one token sequence that is encoded once") {
-  const std::filesystem::path file =
-      std::filesystem::temp_directory_path() / ("ddp-parts-" + std::to_string(getpid()) + ".txt");
-  std::ofstream(file) << std::string(1000, 'a') << std::string(1000, 'b');
+  const ScratchFolder folder;
+  const std::string file = folder.write("parts.txt", std::string(1000, 'a') + std::string(1000, 'b'));
   config::Experiment e;
-  e.dataset = {.name = "text", .options = {{"path", file.string()}, {"block_size", 8}}};
+  e.dataset = {.name = "text", .options = {{"path", file}, {"block_size", 8}}};
   e.validation.split = 0.25;
   e.test.split = 0.1;
   const Sets sets = build_sets(e, 0, 1);
-  std::filesystem::remove(file);
   const auto tokens_of = [](const Set& set) { return set.dataset->held().front().second; };
   const at::Tensor train = tokens_of(sets.train);
   CHECK(train.numel() == 1300);

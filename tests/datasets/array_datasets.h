@@ -14,7 +14,7 @@
 #include "datasets/dataset.h"
 #include "errors.h"
 #include "format/safetensors.h"
-#include "record/scratch.h"
+#include "scratch_folder.h"
 #include "words.h"
 
 namespace ddp::datasets {
@@ -22,17 +22,7 @@ namespace ddp::datasets {
 using config::Value;
 
 // Array files and the datasets that read them.
-class ArrayFolder {
- public:
-  std::string write(const std::string& name, const std::string& bytes) const {
-    scratch_.write(name, bytes);
-    return path(name);
-  }
-  std::string path(const std::string& name) const { return (scratch_.folder() / name).string(); }
-
- private:
-  record::Scratch scratch_;
-};
+using ArrayFolder = ScratchFolder;
 
 inline std::unique_ptr<MapDataset> built(const std::string& name, const Value& options, const Context& context = {}) {
   std::unique_ptr<Dataset> dataset = registry().build(name, options, context);

@@ -15,33 +15,17 @@
 #include "datasets/dataset.h"
 #include "datasets/text/blocks.h"
 #include "errors.h"
+#include "scratch_folder.h"
 #include "words.h"
 
 namespace ddp::datasets {
 namespace {
 
-// A folder of the test, removed on destruction.
-class TextFolder {
- public:
-  TextFolder() { std::filesystem::create_directories(path_); }
-  ~TextFolder() { std::filesystem::remove_all(path_); }
-  TextFolder(const TextFolder&) = delete;
-  TextFolder& operator=(const TextFolder&) = delete;
-
-  std::string write(const std::string& name, const std::string& bytes) const {
-    std::ofstream(path_ / name, std::ios::binary) << bytes;
-    return (path_ / name).string();
-  }
+struct TextFolder : ScratchFolder {
   template <class Number>
   std::string write_numbers(const std::string& name, const std::vector<Number>& numbers) const {
     return write(name, {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(Number)});
   }
-  std::string at(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  static inline std::atomic<int> number_{0};
-  const std::filesystem::path path_ = std::filesystem::temp_directory_path() /
-                                      ("ddp-texts-" + std::to_string(getpid()) + "-" + std::to_string(++number_));
 };
 
 std::unique_ptr<Dataset> text(const config::Value& path, std::int64_t block_size, const Context& context = {},
@@ -98,8 +82,8 @@ TEST_CASE("files are joined without a separator, in the order of the list or, fo
   folder.write("a.txt", "\x01\x02");
   folder.write("c.txt", "\x05");
   using List = std::vector<std::int64_t>;
-  CHECK(tokens_of(text(folder.at("*.txt"), 1, {}, kBytes)) == List{1, 2, 3, 4, 5});
-  CHECK(tokens_of(text({folder.at("c.txt"), folder.at("[ab].txt")}, 1, {}, kBytes)) == List{5, 1, 2, 3, 4});
+  CHECK(tokens_of(text(folder.path("*.txt"), 1, {}, kBytes)) == List{1, 2, 3, 4, 5});
+  CHECK(tokens_of(text({folder.path("c.txt"), folder.path("[ab].txt")}, 1, {}, kBytes)) == List{5, 1, 2, 3, 4});
 }
 
 TEST_CASE("the end of a text is held out, and each part is cut into blocks by itself") {
@@ -139,7 +123,7 @@ TEST_CASE("separate validation data is encoded whole by the training's tokenizer
   const auto train = text(folder.write("a.txt", "abcabcabc"), 2);
   const Context own{.role = Role::validation, .preprocessing = train->preprocessing(), .test_share = 0.5};
   CHECK(tokens_of(text(folder.write("b.txt", "cabba"), 1, own)) == std::vector<std::int64_t>{2, 0, 1, 1, 0});
-  const std::string error = error_of([&] { text({folder.at("b.txt"), folder.write("c.txt", "ab?")}, 1, own); });
+  const std::string error = error_of([&] { text({folder.path("b.txt"), folder.write("c.txt", "ab?")}, 1, own); });
   CHECK(contains(error, "c.txt: byte 2: the character \"?\" (U+003F) does not occur"));
 }
 
@@ -155,10 +139,10 @@ TEST_CASE("a part that is too short for a block is an error with both lengths") 
                  "a.txt: its validation part has 2 of its 10 tokens, but a sample needs 4 tokens (block_size 3"));
   CHECK(contains(held_out, "a dataset.block_size of at most 1, a larger [validation] split, or more text"));
   folder.write("b.txt", "");
-  const std::string empty = error_of([&] { text(folder.at("b.txt"), 7); });
+  const std::string empty = error_of([&] { text(folder.path("b.txt"), 7); });
   CHECK(contains(empty, "b.txt: is empty, but a sample needs 8 tokens (block_size 7 and the next token)"));
   CHECK(contains(empty, "dataset.path"));
-  CHECK(contains(error_of([&] { text(folder.at("*.txt"), 12); }), "a.txt and 1 more: has 10 tokens"));
+  CHECK(contains(error_of([&] { text(folder.path("*.txt"), 12); }), "a.txt and 1 more: has 10 tokens"));
   const std::string tokens = error_of([&] {
     registry().build("tokens",
                      {{"path", folder.write_numbers("t.bin", std::vector<std::uint16_t>{1, 2})}, {"block_size", 2}},
@@ -169,11 +153,11 @@ TEST_CASE("a part that is too short for a block is an error with both lengths") 
 
 TEST_CASE("a text that cannot be read is an error with its name") {
   const TextFolder folder;
-  CHECK(contains(error_of([&] { text(folder.at("none.txt"), 1); }), "none.txt: cannot be read: No such file"));
-  CHECK(contains(error_of([&] { text(folder.at("*.md"), 1); }), "matches no file"));
-  CHECK(contains(error_of([&] { text(folder.at(""), 1); }), "is a folder, not a file"));
+  CHECK(contains(error_of([&] { text(folder.path("none.txt"), 1); }), "none.txt: cannot be read: No such file"));
+  CHECK(contains(error_of([&] { text(folder.path("*.md"), 1); }), "matches no file"));
+  CHECK(contains(error_of([&] { text(folder.path(""), 1); }), "is a folder, not a file"));
   CHECK(contains(error_of([&] { text(folder.write("a.txt", "ab\xFF"), 1); }), "a.txt: byte 2: is not UTF-8"));
-  CHECK(contains(error_of([&] { text(folder.at("a.txt"), 1, {}, {{"tokenizer", folder.at("")}}); }), "vocab.json"));
+  CHECK(contains(error_of([&] { text(folder.path("a.txt"), 1, {}, {{"tokenizer", folder.path("")}}); }), "vocab.json"));
 }
 
 TEST_CASE("random offsets depend on seed, step, micro-batch, rank and sample, and reach every place") {
@@ -194,7 +178,7 @@ TEST_CASE("random offsets depend on seed, step, micro-batch, rank and sample, an
   different.insert(begins({.step = 4, .micro_batch = 1, .rank = 2}, placed));
   different.insert(begins({.step = 3, .micro_batch = 0, .rank = 2}, placed));
   different.insert(begins({.step = 3, .micro_batch = 1, .rank = 0}, placed));
-  const auto other = text(folder.at("a.bin"), 4, {.seed = 8}, kRandomBytes);
+  const auto other = text(folder.path("a.bin"), 4, {.seed = 8}, kRandomBytes);
   different.insert(begins({.step = 3, .micro_batch = 1, .rank = 2}, dynamic_cast<const DrawnDataset&>(*other)));
   CHECK(different.size() == 5);
 }
@@ -213,7 +197,7 @@ TEST_CASE("ranks that use the held tokens read no file and have the same samples
     const auto first = text(file, 4, {.validation_share = 0.25, .seed = 1}, more);
     const Context holding{
         .preprocessing = first->preprocessing(), .validation_share = 0.25, .held = first->held(), .seed = 1};
-    const auto other = text(folder.at("gone.txt"), 4, holding, more);
+    const auto other = text(folder.path("gone.txt"), 4, holding, more);
     CHECK(other->facts() == first->facts());
     CHECK(other->preprocessing() == first->preprocessing());
     if (more.empty()) {
@@ -232,7 +216,7 @@ TEST_CASE("tokens are held in the smallest type that fits them") {
     many += std::string("\xE4") + static_cast<char>(0xB8 + i / 64) + static_cast<char>(0x80 + i % 64);
   CHECK(text(folder.write("a.txt", "abcabc"), 1)->held().front().second.scalar_type() == at::kByte);
   CHECK(text(folder.write("b.txt", many), 1)->held().front().second.scalar_type() == at::kShort);
-  CHECK(tokens_of(text(folder.at("b.txt"), 1)).back() == 299);
+  CHECK(tokens_of(text(folder.path("b.txt"), 1)).back() == 299);
 }
 
 TEST_CASE("tokens of every type are read from files one after the other") {
@@ -241,7 +225,7 @@ TEST_CASE("tokens of every type are read from files one after the other") {
     folder.write_numbers(std::string(dtype) + "-0.bin", first);
     folder.write_numbers(std::string(dtype) + "-1.bin", second);
     const config::Value options = {
-        {"path", folder.at(std::string(dtype) + "-*.bin")}, {"dtype", dtype}, {"block_size", 2}};
+        {"path", folder.path(std::string(dtype) + "-*.bin")}, {"dtype", dtype}, {"block_size", 2}};
     const auto dataset = registry().build("tokens", options, Context{});
     INFO(dtype);
     REQUIRE(blocks(dataset).size() == 2);
@@ -261,7 +245,7 @@ TEST_CASE("files that hold no tokens are refused by their names") {
   const TextFolder folder;
   const auto refusal = [&](const std::string& name, const std::string& dtype) {
     return error_of([&] {
-      const config::Value options = {{"path", folder.at(name)}, {"dtype", dtype}, {"block_size", 1}};
+      const config::Value options = {{"path", folder.path(name)}, {"dtype", dtype}, {"block_size", 1}};
       registry().build("tokens", options, Context{})->facts();
     });
   };
@@ -277,7 +261,7 @@ TEST_CASE("files that hold no tokens are refused by their names") {
 TEST_CASE("a file whose numbers contradict dtype is refused with the type that fits") {
   const TextFolder folder;
   const auto refusal = [&](const std::string& dtype) {
-    const config::Value options = {{"path", folder.at("a.bin")}, {"dtype", dtype}, {"block_size", 8}};
+    const config::Value options = {{"path", folder.path("a.bin")}, {"dtype", dtype}, {"block_size", 8}};
     return error_of([&] { registry().build("tokens", options, Context{}); });
   };
   const auto write = [&]<class Number>(std::int64_t vocab_size, Number) {

@@ -11,6 +11,8 @@
 #include "config/experiment.h"
 #include "dist/parallel/data_parallel.h"
 #include "dist/parallel/parallel.h"
+#include "errors.h"
+#include "words.h"
 
 namespace ddp::dist {
 namespace {
@@ -47,12 +49,7 @@ std::string refusal(torch::nn::AnyModule module) {
   const auto parallel =
       parallels().build("data_parallel", config::Value::object(),
                         {.module = std::move(module), .group = nullptr, .devices = kTwo, .options = {}});
-  try {
-    parallel->start({});
-    return "";
-  } catch (const Error& error) {
-    return error.what();
-  }
+  return error_of([&] { parallel->start({}); });
 }
 
 }  // namespace
@@ -96,8 +93,8 @@ TEST_CASE("copying a module draws nothing and its forward draws the same numbers
 
 TEST_CASE("a model that cannot be copied is refused and so is a model with such a part") {
   CHECK(refusal(torch::nn::AnyModule(Dropping())) == "");
-  CHECK(refusal(torch::nn::AnyModule(Plain())).find("cannot be copied onto several devices") != std::string::npos);
-  CHECK(refusal(torch::nn::AnyModule(Holding())).find("cannot be copied onto several devices") != std::string::npos);
+  CHECK(contains(refusal(torch::nn::AnyModule(Plain())), "cannot be copied onto several devices"));
+  CHECK(contains(refusal(torch::nn::AnyModule(Holding())), "cannot be copied onto several devices"));
 }
 
 }  // namespace ddp::dist

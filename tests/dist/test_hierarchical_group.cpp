@@ -10,6 +10,7 @@
 #include "dist/process_group.h"
 #include "dist/shm/arena.h"
 #include "shared_ranks.h"
+#include "words.h"
 
 namespace ddp::dist {
 namespace {
@@ -192,7 +193,7 @@ TEST_CASE("a rank that dies is named by its global rank") {
       std::chrono::seconds(100), kMachines);
   const std::string answer = ranks.answer(2);
   INFO(answer);
-  CHECK(answer.find("rank 3 is gone") != std::string::npos);
+  CHECK(contains(answer, "rank 3 is gone"));
 }
 
 }  // namespace ddp::dist

@@ -6,7 +6,7 @@
 #include "catch.h"
 #include "errors.h"
 #include "format/npy.h"
-#include "record/scratch.h"
+#include "scratch_folder.h"
 #include "words.h"
 
 namespace ddp::format {
@@ -166,7 +166,7 @@ TEST_CASE("flipped bits in an .npy file give an error or an array within the fil
 }
 
 TEST_CASE("an array file is mapped, and any other file is refused by its name") {
-  const record::Scratch scratch;
+  const ScratchFolder scratch;
   scratch.write("a b.npy", npy_of("<f4", "(6,)", kSix));
   scratch.write("empty.npy", "");
   const Array array = map_npy(scratch.folder() / "a b.npy");

@@ -5,7 +5,7 @@
 #include "catch.h"
 #include "errors.h"
 #include "format/npz.h"
-#include "record/scratch.h"
+#include "scratch_folder.h"
 #include "words.h"
 
 namespace ddp::format {
@@ -35,7 +35,7 @@ class Archive {
   }
 
  private:
-  record::Scratch scratch_;
+  ScratchFolder scratch_;
 };
 
 bool holds_values(const Array& array) {

@@ -8,7 +8,7 @@
 #include "catch.h"
 #include "errors.h"
 #include "format/image.h"
-#include "record/scratch.h"
+#include "scratch_folder.h"
 #include "words.h"
 
 namespace ddp {
@@ -60,7 +60,7 @@ const std::vector<Member> kMembers = {
 }  // namespace
 
 TEST_CASE("the members of a tar archive lie at the listed places, in every format") {
-  const record::Scratch scratch;
+  const ScratchFolder scratch;
   const std::vector<std::pair<std::string, int (*)(archive*)>> formats = {{"ustar", archive_write_set_format_ustar},
                                                                           {"pax", archive_write_set_format_pax},
                                                                           {"gnutar", archive_write_set_format_gnutar},
@@ -88,7 +88,7 @@ TEST_CASE("the members of a tar archive lie at the listed places, in every forma
 }
 
 TEST_CASE("folders and links in a tar archive are not members") {
-  const record::Scratch scratch;
+  const ScratchFolder scratch;
   write_tar(scratch.folder() / "links.tar", archive_write_set_format_pax,
             {{.name = "folder", .content = "", .type = AE_IFDIR},
              {.name = "folder/1.jpg", .content = "picture"},
@@ -100,7 +100,7 @@ TEST_CASE("folders and links in a tar archive are not members") {
 }
 
 TEST_CASE("a tar archive that is compressed, truncated or invalid is refused by its name") {
-  const record::Scratch scratch;
+  const ScratchFolder scratch;
   const fs::path file = scratch.folder() / "images.tar";
   write_tar(file, archive_write_set_format_pax, kMembers);
   const std::string bytes = scratch.read(file);
@@ -124,7 +124,7 @@ TEST_CASE("a tar archive that is compressed, truncated or invalid is refused by 
 }
 
 TEST_CASE("a sparse file in a tar archive is refused since its bytes do not lie there contiguously") {
-  const record::Scratch scratch;
+  const ScratchFolder scratch;
   {
     std::ofstream hole(scratch.folder() / "hole", std::ios::binary);
     hole.seekp(1 << 20);

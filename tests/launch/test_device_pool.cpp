@@ -2,6 +2,7 @@
 #include "catch.h"
 #include "launch/plan/devices.h"
 #include "launch/plan/plan.h"
+#include "words.h"
 
 namespace ddp::launch {
 namespace {
@@ -98,7 +99,7 @@ TEST_CASE("data_parallel takes the whole pool in one rank") {
   CHECK(make_plan(spread, gpus(2)).experiment.device_pool == Value{0, 1});
   CHECK(is_refused(experiment("auto", 2, "data_parallel"), 4, "one rank with all 4 devices"));
   spread.model_devices = 2;
-  CHECK(refusal([&] { make_plan(spread, {}); }).find("is spread over its devices") != std::string::npos);
+  CHECK(contains(refusal([&] { make_plan(spread, {}); }), "is spread over its devices"));
 }
 
 TEST_CASE("a plan sets everything that the file leaves open") {
@@ -128,11 +129,11 @@ TEST_CASE("a model gets no more devices than it can use") {
   config::Loaded loaded = experiment(Value::array({{"cpu", "cpu"}, {"cpu", "cpu"}}));
   loaded.experiment.model.name = "linear";
   const auto said = [&] { return refusal([&] { make_plan(loaded, {}); }); };
-  CHECK(said().find("model \"linear\" uses one device, device_pool gives each rank 2") != std::string::npos);
+  CHECK(contains(said(), "model \"linear\" uses one device, device_pool gives each rank 2"));
   loaded.model_devices = 2;
   CHECK(said() == "");
   loaded.experiment.device_pool = Value::array({{"cpu", "cpu", "cpu"}});
-  CHECK(said().find("uses at most 2 devices, device_pool gives each rank 3") != std::string::npos);
+  CHECK(contains(said(), "uses at most 2 devices, device_pool gives each rank 3"));
   loaded.experiment.device_pool = {"cpu", "cpu", "cpu"};
   CHECK(said() == "");
 }
@@ -145,21 +146,21 @@ TEST_CASE("a global batch is divided over ranks and micro-batches, or the neares
   CHECK(plan.experiment.batch_size == 8);
   CHECK_FALSE(plan.experiment.global_batch_size.has_value());
   loaded.experiment.global_batch_size = 50;
-  CHECK(refusal([&] { make_plan(loaded, {}); }).find("global_batch_size = 48 or 54") != std::string::npos);
+  CHECK(contains(refusal([&] { make_plan(loaded, {}); }), "global_batch_size = 48 or 54"));
   loaded.experiment.global_batch_size = 5;
-  CHECK(refusal([&] { make_plan(loaded, {}); }).find("global_batch_size = 6") != std::string::npos);
+  CHECK(contains(refusal([&] { make_plan(loaded, {}); }), "global_batch_size = 6"));
 }
 
 TEST_CASE("shm is refused if a rank has a GPU") {
   config::Loaded loaded = experiment({0, 1});
   loaded.experiment.distributed.backend = "shm";
-  CHECK(refusal([&] { make_plan(loaded, gpus(2)); }).find("shm") != std::string::npos);
+  CHECK(contains(refusal([&] { make_plan(loaded, gpus(2)); }), "shm"));
 }
 
 TEST_CASE("nccl is refused if a rank has no GPU") {
   config::Loaded loaded = experiment({"cpu", "cpu"});
   loaded.experiment.distributed.backend = "nccl";
-  CHECK(refusal([&] { make_plan(loaded, gpus(2)); }).find("nccl") != std::string::npos);
+  CHECK(contains(refusal([&] { make_plan(loaded, gpus(2)); }), "nccl"));
 }
 
 TEST_CASE("steps of an epoch follow from samples, ranks, batch and accumulation") {
@@ -181,7 +182,7 @@ TEST_CASE("steps of an epoch follow from samples, ranks, batch and accumulation"
   probe.validation_samples = 0;
   loaded.experiment.validation.split = 0;
   const std::string said = refusal([&] { length_of_run(loaded, make_plan(loaded, {}), probe); });
-  CHECK(said.find("drops everything") != std::string::npos);
+  CHECK(contains(said, "drops everything"));
 }
 
 }  // namespace ddp::launch

@@ -1,5 +1,6 @@
 #include "catch.h"
 #include "launch/watch/verdict.h"
+#include "words.h"
 
 namespace ddp::launch {
 namespace {
@@ -18,7 +19,7 @@ TEST_CASE("a rank that timed out waited for the ranks that did not come") {
   const Blame late = find_late_rank(shared, 1, 3);
   CHECK(late.failure.rank == 2);
   CHECK(late.hanging == std::vector{2});
-  CHECK(late.failure.what.find("longer than 3 s") != std::string::npos);
+  CHECK(contains(late.failure.what, "longer than 3 s"));
 }
 
 TEST_CASE("a running rank is not to blame if another one is stopped: it may wait for that one") {
@@ -27,8 +28,8 @@ TEST_CASE("a running rank is not to blame if another one is stopped: it may wait
   const Blame late = find_late_rank(shared, 1, 3);
   CHECK(late.failure.rank == 3);
   CHECK(late.hanging == std::vector{3});
-  CHECK(late.failure.what.find("rank 3 stays away") != std::string::npos);
-  CHECK(late.failure.what.find("rank 0") == std::string::npos);
+  CHECK(contains(late.failure.what, "rank 3 stays away"));
+  CHECK_FALSE(contains(late.failure.what, "rank 0"));
 }
 
 TEST_CASE("the late rank that is furthest behind is to blame: the others may wait for it") {
@@ -42,7 +43,7 @@ TEST_CASE("if no rank is late the network is the suspect") {
   Ranks shared({7, 7});
   const Blame late = find_late_rank(shared, 1, 3);
   CHECK(late.failure.rank == 1);
-  CHECK(late.failure.what.find("is the network between them broken?") != std::string::npos);
+  CHECK(contains(late.failure.what, "is the network between them broken?"));
 }
 
 }  // namespace ddp::launch

@@ -6,47 +6,23 @@
 #include <string>
 
 #include "catch.h"
+#include "scratch_folder.h"
 
 namespace ddp::launch {
 namespace fs = std::filesystem;
 namespace {
 
 // A separate cache folder for one test.
-class CacheFolder {
- public:
-  CacheFolder() {
-    std::string name = (fs::temp_directory_path() / "ddp-probes-XXXXXX").string();
-    folder_ = mkdtemp(name.data());
-    setenv("XDG_CACHE_HOME", folder_.c_str(), /*overwrite=*/1);
-  }
+struct CacheFolder : ScratchFolder {
+  CacheFolder() { setenv("XDG_CACHE_HOME", folder().c_str(), /*overwrite=*/1); }
   ~CacheFolder() {
-    if (before_.empty()) {
-      unsetenv("XDG_CACHE_HOME");
-    } else {
-      setenv("XDG_CACHE_HOME", before_.c_str(), /*overwrite=*/1);
-    }
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
+    before_.empty() ? unsetenv("XDG_CACHE_HOME") : setenv("XDG_CACHE_HOME", before_.c_str(), /*overwrite=*/1);
   }
-  CacheFolder(const CacheFolder&) = delete;
-  CacheFolder& operator=(const CacheFolder&) = delete;
-
-  fs::path entries() const { return folder_ / "ddp-exp/probes"; }
+  fs::path entries() const { return folder() / "ddp-exp/probes"; }
 
  private:
-  static std::string given() {
-    const char* cache = getenv("XDG_CACHE_HOME");
-    return cache == nullptr ? "" : cache;
-  }
-
-  const std::string before_ = given();
-  fs::path folder_;
+  const std::string before_ = getenv("XDG_CACHE_HOME") == nullptr ? "" : getenv("XDG_CACHE_HOME");
 };
-
-std::string content_of(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 }  // namespace
 

@@ -9,27 +9,19 @@
 #include "catch.h"
 #include "rank/predict.h"
 #include "rank/request.h"
+#include "scratch_folder.h"
 #include "words.h"
 
 namespace ddp::rank {
 namespace {
 
 // A run on .npy files with two inputs: rows of 3 floats, and a whole number.
-struct TwoInputs {
+struct TwoInputs : ScratchFolder {
   TwoInputs() {
-    std::string name = std::filesystem::temp_directory_path() / "ddp-deal-XXXXXX";
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    folder = name;
     experiment.dataset.name = "npy";
     experiment.dataset.options = {{"inputs", {"a.npy", "b.npy"}}, {"targets", "gone.npy"}};
     experiment.loss.name = "mse";
     experiment.threads = 1;
-  }
-  ~TwoInputs() { std::filesystem::remove_all(folder); }
-
-  std::string write(const std::string& name, const std::string& bytes) const {
-    std::ofstream(folder / name, std::ios::binary) << bytes;
-    return folder / name;
   }
   // Deals files to one rank; returns the blocks that it receives. The pipe holds all blocks at once.
   std::vector<std::string> dealt(const std::vector<std::string>& files) {
@@ -48,7 +40,6 @@ struct TwoInputs {
     return blocks;
   }
 
-  std::filesystem::path folder;
   config::Experiment experiment;
   std::string error;
 };

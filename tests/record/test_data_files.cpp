@@ -6,7 +6,7 @@
 #include "errors.h"
 #include "record/file/atomic_file.h"
 #include "record/saves/data_files.h"
-#include "scratch.h"
+#include "scratch_folder.h"
 #include "words.h"
 
 namespace ddp::record {
@@ -18,7 +18,7 @@ DataFile file(const std::string& path, std::int64_t bytes = 10, std::int64_t mod
 }
 
 // A checkpoint with only the part that the check reads: its state.json.
-fs::path checkpoint(const Scratch& scratch, const std::string& state) {
+fs::path checkpoint(const ScratchFolder& scratch, const std::string& state) {
   scratch.write("checkpoints/step-00000007/state.json", state);
   return scratch.folder() / "checkpoints/step-00000007";
 }
@@ -75,14 +75,14 @@ TEST_CASE("files read back from a state.json, also with times before 1970, and a
                               R"({"data": [{"key": "k", "path": "p", "bytes": -1, "modified": 0}]})",
                               R"({"data": [{"key": "k", "path": "p", "bytes": 1, "modified": "now"}]})"}) {
     INFO(damaged);
-    const Scratch scratch;
+    const ScratchFolder scratch;
     CHECK_THROWS(data_member(nlohmann::json::parse(damaged)));
     CHECK(contains(refusal_of(checkpoint(scratch, damaged), {}), "state.json: is damaged"));
   }
 }
 
 TEST_CASE("a checkpoint of other data is refused with the file, the difference, and the command that continues") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   const fs::path folder = checkpoint(scratch, state_with({file("a")}));
   CHECK(refusal_of(folder, {file("a")}).empty());
   const std::string refusal = refusal_of(folder, {file("a", 11)});
@@ -94,7 +94,7 @@ TEST_CASE("a checkpoint of other data is refused with the file, the difference, 
 }
 
 TEST_CASE("data that are gone cannot be accepted: the refusal asks for their place") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   const std::string refusal = refusal_of(checkpoint(scratch, state_with({file("a")})), {});
   CHECK(contains(refusal, "a: is missing"));
   CHECK(contains(refusal, "--set dataset.path=…"));
@@ -102,7 +102,7 @@ TEST_CASE("data that are gone cannot be accepted: the refusal asks for their pla
 }
 
 TEST_CASE("a checkpoint of an older version without its data files is accepted") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   CHECK(refusal_of(checkpoint(scratch, R"({"version": 1})"), {file("a")}).empty());
 }
 
@@ -116,7 +116,7 @@ TEST_CASE("a model's file is compared by its content, and neither by its path no
   CHECK(contains(other.what, "has another content than when the checkpoint was trained"));
   // A checkpoint of an older version has no such record.
   CHECK(data_difference({file("x")}, {file("x"), model("b", "2")}).path.empty());
-  const Scratch scratch;
+  const ScratchFolder scratch;
   const fs::path folder = checkpoint(scratch, state_with({file("x"), model("a", "1")}));
   CHECK(files_of_checkpoint(folder) == std::vector<DataFile>{file("x"), model("a", "1")});
   // An option that was set may name the same content elsewhere, and no other content.
@@ -130,7 +130,7 @@ TEST_CASE("a model's file is compared by its content, and neither by its path no
 }
 
 TEST_CASE("data accepted for a checkpoint is accepted again, while other data and other checkpoints are not") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   const fs::path folder = checkpoint(scratch, state_with({file("a")}));
   accept_data(folder, {file("a", 11)});
   CHECK(refusal_of(folder, {file("a", 11)}).empty());
@@ -145,7 +145,7 @@ TEST_CASE("data accepted for a checkpoint is accepted again, while other data an
 }
 
 TEST_CASE("the data files are the matches of globs and the files of a folder, with sizes and nanoseconds") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   for (const char* name : {"b.txt", "a.txt", "tokenizer/vocab.json", "tokenizer/merges.txt", "model.safetensors",
                            "tokenizer/.DS_Store", "tokenizer/.ipynb_checkpoints/vocab.json"}) {
     scratch.write(name, name);
@@ -175,7 +175,7 @@ TEST_CASE("the data files are the matches of globs and the files of a folder, wi
 }
 
 TEST_CASE("a file name that is not UTF-8 has a state that JSON can hold and that is always the same") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   scratch.write("data/\xff.csv", "x");
   config::Experiment experiment;
   experiment.resolve(components());
@@ -188,7 +188,7 @@ TEST_CASE("a file name that is not UTF-8 has a state that JSON can hold and that
 }
 
 TEST_CASE("a folder with many files has one state per folder, which shows any change of a file in it") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   for (int i = 0; i < 600; ++i) {
     scratch.write("images/cat/" + std::to_string(i) + ".png", "cat");
     scratch.write("images/dog/" + std::to_string(i) + ".png", "dog");
@@ -216,7 +216,7 @@ TEST_CASE("a folder with many files has one state per folder, which shows any ch
 namespace {
 
 // The files below a folder of scratch, as data_files() finds them.
-std::vector<DataFile> files_in(const Scratch& scratch, const std::string& folder, std::int64_t modified) {
+std::vector<DataFile> files_in(const ScratchFolder& scratch, const std::string& folder, std::int64_t modified) {
   std::vector<DataFile> files;
   for (const auto& entry : fs::directory_iterator(scratch.folder() / folder)) {
     files.push_back({.key = "dataset.path",
@@ -227,7 +227,7 @@ std::vector<DataFile> files_in(const Scratch& scratch, const std::string& folder
   return files;
 }
 
-std::string difference(const Scratch& scratch, const std::string& first, const std::string& second) {
+std::string difference(const ScratchFolder& scratch, const std::string& first, const std::string& second) {
   const config::Value samples = content_samples(files_in(scratch, first, 1));
   const config::Value others = content_samples(files_in(scratch, second, 2));
   const std::string found = sample_difference(samples, others);
@@ -245,14 +245,14 @@ std::string rows(int first, int count) {
 }  // namespace
 
 TEST_CASE("Copies of a file at another place and time have the same content samples") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   scratch.write("a/t.csv", rows(0, 10));
   scratch.write("b/t.csv", rows(0, 10));
   CHECK(difference(scratch, "a", "b") == "");
 }
 
 TEST_CASE("Content samples show fewer rows, another order, another name and a missing file") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   const std::string below = "dataset.path: " + scratch.folder().string() + "/";
   scratch.write("a/t.csv", rows(0, 10));
   scratch.write("fewer/t.csv", rows(0, 9));
@@ -269,7 +269,7 @@ TEST_CASE("Content samples show fewer rows, another order, another name and a mi
 
 TEST_CASE("Content samples of a file of 12 MB show another order of its rows") {
   constexpr int kRows = 1'000'000;
-  const Scratch scratch;
+  const ScratchFolder scratch;
   scratch.write("a/t.csv", rows(0, kRows));
   scratch.write("b/t.csv", rows(1, kRows - 1) + rows(0, 1));
   CHECK(difference(scratch, "a", "b") ==

@@ -9,7 +9,7 @@
 #include "catch.h"
 #include "record/metrics/event_lines.h"
 #include "record/metrics/metrics_log.h"
-#include "scratch.h"
+#include "scratch_folder.h"
 
 namespace ddp::record {
 namespace {
@@ -89,7 +89,7 @@ TEST_CASE("unknown keys and events are read, and damaged lines are skipped") {
 }
 
 TEST_CASE("a reader of some kinds of events returns only those, for any order of their keys") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   std::string text;
   for (const std::string& line : every_line()) text += line + "\n" + sorted(line) + "\n" + reversed(line) + "\n";
   scratch.write("metrics.jsonl", text + "{\"event\":\"res\n");
@@ -109,7 +109,7 @@ TEST_CASE("the history of a run and its rewinding do not depend on the order of 
                                .metrics = {{"train_loss", 1.0}, {"val_accuracy", accuracy}}},
                    1, 1);
   };
-  const Scratch scratch;
+  const ScratchFolder scratch;
   const auto file = scratch.folder() / "metrics.jsonl";
   const std::string first = sorted(epoch_line(0, 0.5)) + "\n" + reversed(epoch_line(1, 0.75)) + "\n";
   scratch.write("metrics.jsonl", first + reversed(epoch_line(2, 0.25)) + "\n");
@@ -122,7 +122,7 @@ TEST_CASE("the history of a run and its rewinding do not depend on the order of 
 }
 
 TEST_CASE("a metric of any name is remembered and judged by its own direction") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   scratch.write("metrics.jsonl", R"({"event":"epoch","epoch":0,"step":2,"train_loss":3.0,"val_auroc":0.5})"
                                  "\n"
                                  R"({"event":"validation","epoch":1,"step":3,"val_auroc":0.75})"

@@ -10,7 +10,7 @@
 #include "record/metrics/event_reader.h"
 #include "record/metrics/metrics_log.h"
 #include "record/saves/retention.h"
-#include "scratch.h"
+#include "scratch_folder.h"
 
 namespace ddp::record {
 namespace {
@@ -22,7 +22,7 @@ const std::string kSaved2 = "{\"event\":\"checkpoint\",\"epoch\":0,\"step\":2}\n
 const std::string kStep3 = "{\"event\":\"step\",\"epoch\":1,\"step\":3,\"loss\":0.125}\n";
 
 std::string rewound(const std::string& text, std::int64_t step, std::int64_t epoch) {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   scratch.write("metrics.jsonl", text);
   rewind_metrics(scratch.folder() / "metrics.jsonl", step, epoch);
   return scratch.read("metrics.jsonl");
@@ -79,7 +79,7 @@ TEST_CASE("rewinding into an epoch removes the line of that epoch") {
 
 TEST_CASE("going back to the end of a run keeps the line of the epoch that its last step cut short") {
   // The ranks were killed after their last save and are started again.
-  const Scratch scratch;
+  const ScratchFolder scratch;
   scratch.write("metrics.jsonl", kStep1 + kStep2 + kEpoch0 + kSaved2 + "{\"event\":\"ch");
   const RunDirectory run(scratch.folder());
   ReturnPoint end;
@@ -93,13 +93,13 @@ TEST_CASE("going back to the end of a run keeps the line of the epoch that its l
 }
 
 TEST_CASE("rewinding a missing file leaves none") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   rewind_metrics(scratch.folder() / "metrics.jsonl", 1, 0);
   CHECK_FALSE(std::filesystem::exists(scratch.folder() / "metrics.jsonl"));
 }
 
 TEST_CASE("appended lines are in the file when flush returns and when the log ends") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   {
     MetricsLog log(scratch.folder() / "metrics.jsonl", Console(-1));
     log.append(kStep1);
@@ -111,7 +111,7 @@ TEST_CASE("appended lines are in the file when flush returns and when the log en
 }
 
 TEST_CASE("the history of a run is its last epoch and its best") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   scratch.write("metrics.jsonl",
                 kStep1 + "{\"event\":\"epoch\",\"epoch\":0,\"step\":2,\"train_loss\":3.0,\"val_accuracy\":0.5}\n" +
                     "{\"event\":\"epoch\",\"epoch\":1,\"step\":4,\"train_loss\":1.0,\"val_accuracy\":0.25}\n" +

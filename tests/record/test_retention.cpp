@@ -5,27 +5,14 @@
 #include "record/file/input_file.h"
 #include "record/saves/checkpoint_index.h"
 #include "record/saves/retention.h"
-#include "scratch.h"
+#include "scratch_folder.h"
+#include "started_run.h"
 
 namespace ddp::record {
 namespace fs = std::filesystem;
 namespace {
 
-// A complete checkpoint of that step, as the index sees it. `reason`: "" leaves the reason out of its state.json.
-fs::path saved(const Scratch& scratch, int step, const std::string& value, const std::string& reason = "",
-               const std::string& metric = "\"name\":\"val_loss\"") {
-  const std::string digits = std::to_string(step);
-  const std::string name = "step-" + std::string(8 - digits.size(), '0') + digits;
-  scratch.write(name + "/state.json",
-                "{\"step\":" + digits +
-                    ",\"epoch\":0,\"position\":0,\"offset\":0,\"world_size\":1,\"global_batch_size\":8,\"seconds\":1," +
-                    (reason.empty() ? "" : "\"reason\":\"" + reason + "\",") + "\"metric\":{" + metric +
-                    ",\"value\":" + value + "}}");
-  scratch.write(name + "/COMPLETE", hash_hex_of(scratch.folder() / name / "state.json") + "\n");
-  return scratch.folder() / name;
-}
-
-std::set<std::int64_t> steps_in(const Scratch& scratch) {
+std::set<std::int64_t> steps_in(const ScratchFolder& scratch) {
   std::set<std::int64_t> steps;
   for (const auto& folder : complete_checkpoints(scratch.folder())) steps.insert(step_of(folder));
   return steps;
@@ -34,14 +21,14 @@ std::set<std::int64_t> steps_in(const Scratch& scratch) {
 }  // namespace
 
 TEST_CASE("the newest regular checkpoints, the best one, and the newest timed one stay") {
-  const Scratch scratch;
-  saved(scratch, 10, "0.5", "best");
-  saved(scratch, 20, "0.2", "best");
-  saved(scratch, 25, "null", "time");
-  saved(scratch, 30, "0.4");
-  saved(scratch, 35, "null", "time");
-  saved(scratch, 40, "0.3");
-  saved(scratch, 50, "0.6");
+  const ScratchFolder scratch;
+  saved(scratch.folder(), 10, "0.5", "best");
+  saved(scratch.folder(), 20, "0.2", "best");
+  saved(scratch.folder(), 25, "null", "time");
+  saved(scratch.folder(), 30, "0.4");
+  saved(scratch.folder(), 35, "null", "time");
+  saved(scratch.folder(), 40, "0.3");
+  saved(scratch.folder(), 50, "0.6");
   retain(scratch.folder(), 2, 1);
   CHECK(steps_in(scratch) == std::set<std::int64_t>{20, 35, 40, 50});
   retain(scratch.folder(), 1, 2);
@@ -51,8 +38,8 @@ TEST_CASE("the newest regular checkpoints, the best one, and the newest timed on
 }
 
 TEST_CASE("folders that a user put among the checkpoints are never listed or removed") {
-  const Scratch scratch;
-  const fs::path checkpoint = saved(scratch, 96, "0.5");
+  const ScratchFolder scratch;
+  const fs::path checkpoint = saved(scratch.folder(), 96, "0.5");
   const std::vector<std::string> of_user{
       "step-00000096-keep", "step-00000096.bak", "step-best",         "step-",
       "mine.tmp",           ".step-best.tmp",    "step-00000096.tmp", "step-99999999999999999999"};
@@ -62,7 +49,7 @@ TEST_CASE("folders that a user put among the checkpoints are never listed or rem
                                             "accepted-data.json.tmp"};
   for (const std::string& name : unfinished) scratch.write(name, "");
   fs::create_symlink("step-00000096", scratch.folder() / "latest.tmp");
-  const fs::path newest = saved(scratch, 100, "0.5");
+  const fs::path newest = saved(scratch.folder(), 100, "0.5");
   CHECK(checkpoint_folders(scratch.folder()) == std::vector{newest, checkpoint});
   CHECK(latest_checkpoint(scratch.folder()) == newest);
   scratch.write("step-00000100/mine.tmp", "");
@@ -77,29 +64,29 @@ TEST_CASE("folders that a user put among the checkpoints are never listed or rem
 
 TEST_CASE("the newest checkpoint stays for any reason of its save") {
   for (const char* reason : {"best", "time"}) {
-    const Scratch scratch;
-    saved(scratch, 10, "0.5");
-    saved(scratch, 20, "0.7", reason);
+    const ScratchFolder scratch;
+    saved(scratch.folder(), 10, "0.5");
+    saved(scratch.folder(), 20, "0.7", reason);
     retain(scratch.folder(), 1, 0);
     CHECK(steps_in(scratch) == std::set<std::int64_t>{10, 20});
   }
 }
 
 TEST_CASE("a checkpoint saved because of the time is never the best one") {
-  const Scratch scratch;
-  const fs::path regular = saved(scratch, 10, "0.5");
-  saved(scratch, 20, "0.1", "time");
+  const ScratchFolder scratch;
+  const fs::path regular = saved(scratch.folder(), 10, "0.5");
+  saved(scratch.folder(), 20, "0.1", "time");
   CHECK(by_metric(complete_checkpoints(scratch.folder())) == std::vector<fs::path>{regular});
   CHECK(best_saved(scratch.folder(), {.name = "val_loss"})->step == 10);
   CHECK_FALSE(best_saved(scratch.folder(), {.name = "val_accuracy"}));
 }
 
 TEST_CASE("a checkpoint of a version that wrote no reason is regular, and one with an unknown reason is damaged") {
-  const Scratch scratch;
-  CHECK(position_of(saved(scratch, 10, "0.5")).reason == SaveReason::regular);
-  CHECK(position_of(saved(scratch, 20, "0.5", "best")).reason == SaveReason::best);
-  CHECK(position_of(saved(scratch, 30, "0.5", "time")).reason == SaveReason::time);
-  CHECK_THROWS(position_of(saved(scratch, 40, "0.5", "regularly")));
+  const ScratchFolder scratch;
+  CHECK(position_of(saved(scratch.folder(), 10, "0.5")).reason == SaveReason::regular);
+  CHECK(position_of(saved(scratch.folder(), 20, "0.5", "best")).reason == SaveReason::best);
+  CHECK(position_of(saved(scratch.folder(), 30, "0.5", "time")).reason == SaveReason::time);
+  CHECK_THROWS(position_of(saved(scratch.folder(), 40, "0.5", "regularly")));
 }
 
 TEST_CASE("a value is better than another by the direction of its metric, and a number is better than none") {
@@ -117,29 +104,29 @@ TEST_CASE("a value is better than another by the direction of its metric, and a 
 
 TEST_CASE("the best checkpoints are kept by their recorded direction, also for a metric with an unknown name") {
   for (const auto& [direction, best] : {std::pair{"greater", 20}, std::pair{"less", 30}}) {
-    const Scratch scratch;
+    const ScratchFolder scratch;
     const std::string metric = "\"direction\":\"" + std::string(direction) + "\",\"name\":\"val_auroc\"";
-    saved(scratch, 10, "0.5", "best", metric);
-    saved(scratch, 20, "0.9", "best", metric);
-    saved(scratch, 30, "0.2", "best", metric);
-    saved(scratch, 40, "0.6", "", metric);
+    saved(scratch.folder(), 10, "0.5", "best", metric);
+    saved(scratch.folder(), 20, "0.9", "best", metric);
+    saved(scratch.folder(), 30, "0.2", "best", metric);
+    saved(scratch.folder(), 40, "0.6", "", metric);
     retain(scratch.folder(), 1, 1);
     CHECK(steps_in(scratch) == std::set<std::int64_t>{best, 40});
   }
 }
 
 TEST_CASE("in a checkpoint without a recorded direction a smaller loss and a greater accuracy are better") {
-  const Scratch scratch;
-  CHECK(position_of(saved(scratch, 10, "0.5")).judged_by.direction == config::Direction::less);
-  const auto accuracy = position_of(saved(scratch, 20, "0.5", "", "\"name\":\"val_accuracy\""));
+  const ScratchFolder scratch;
+  CHECK(position_of(saved(scratch.folder(), 10, "0.5")).judged_by.direction == config::Direction::less);
+  const auto accuracy = position_of(saved(scratch.folder(), 20, "0.5", "", "\"name\":\"val_accuracy\""));
   CHECK(accuracy.judged_by.direction == config::Direction::greater);
-  CHECK_THROWS(position_of(saved(scratch, 30, "0.5", "", R"("name":"val_loss","direction":"upwards")")));
+  CHECK_THROWS(position_of(saved(scratch.folder(), 30, "0.5", "", R"("name":"val_loss","direction":"upwards")")));
 }
 
 TEST_CASE("a copied checkpoint is complete or absent") {
-  const Scratch from;
-  const Scratch to;
-  const fs::path first = saved(from, 10, "0.5");
+  const ScratchFolder from;
+  const ScratchFolder to;
+  const fs::path first = saved(from.folder(), 10, "0.5");
   // damage_of() requires these two, with their sizes and checksums.
   CHECK_THROWS(copy_checkpoint(first, to.folder()));
   CHECK(fs::is_empty(to.folder()));

@@ -11,31 +11,14 @@
 #include "record/run_directory.h"
 #include "record/saves/checkpoint_index.h"
 #include "record/summary.h"
-#include "scratch.h"
+#include "scratch_folder.h"
 #include "started_run.h"
 #include "words.h"
 
 namespace ddp::record {
 namespace fs = std::filesystem;
-namespace {
-
-// A complete checkpoint, as the index sees it.
-fs::path checkpoint(const Scratch& scratch, const std::string& step, const std::string& metric) {
-  const fs::path folder = scratch.folder() / ("step-" + step);
-  const std::string number = std::to_string(std::stoi(step));
-  scratch.write(
-      "step-" + step + "/state.json",
-      "{\"step\":" + number +
-          ",\"epoch\":0,\"position\":0,\"offset\":0,\"world_size\":2,\"global_batch_size\":64,\"seconds\":1.5," +
-          "\"metric\":{\"name\":\"val_loss\",\"value\":" + metric + "}}");
-  scratch.write("step-" + step + "/COMPLETE", hash_hex_of(folder / "state.json") + "\n");
-  return folder;
-}
-
-}  // namespace
-
 TEST_CASE("two runs never share a directory") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   started(scratch.folder(), "a", "1");
   CHECK(contains(error_of([&] { RunDirectory::create(scratch.folder(), "a", "1"); }), "this run exists"));
   const RunDirectory one = RunDirectory::create(scratch.folder(), "a", "");
@@ -52,7 +35,7 @@ TEST_CASE("two runs never share a directory") {
 }
 
 TEST_CASE("a run that cannot write a part of its files leaves only the files that others put there") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   const auto fails = [](const RunDirectory& run) {
     fs::create_directories(run.sources());
     write_atomically(run.sources() / "own.cpp", "int x;\n");
@@ -76,7 +59,7 @@ TEST_CASE("a run that cannot write a part of its files leaves only the files tha
 }
 
 TEST_CASE("many processes that link one name at the same moment all succeed") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   std::vector<std::thread> threads;
   std::vector<std::string> failures(4);
   for (std::size_t t = 0; t < failures.size(); ++t) {
@@ -93,7 +76,7 @@ TEST_CASE("many processes that link one name at the same moment all succeed") {
 }
 
 TEST_CASE("a full disk is reported with the name of the final file, and the remedy") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   const fs::path file = scratch.folder() / "summary.json";
   fs::create_symlink("/dev/full", file.string() + ".tmp");
   const std::string error = error_of([&] { write_atomically(file, "{}"); });
@@ -104,14 +87,14 @@ TEST_CASE("a full disk is reported with the name of the final file, and the reme
 }
 
 TEST_CASE("a file in a folder that is not there is reported with its name") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   const std::string error = error_of([&] { write_atomically(scratch.folder() / "gone" / "page.html", ""); });
   INFO(error);
   CHECK(contains(error, "page.html: cannot create: No such file or directory"));
 }
 
 TEST_CASE("a results folder below a file is refused") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   scratch.write("file", "");
   const std::string error = error_of([&] { RunDirectory::create(scratch.folder() / "file" / "results", "a", "1"); });
   INFO(error);
@@ -119,7 +102,7 @@ TEST_CASE("a results folder below a file is refused") {
 }
 
 TEST_CASE("a results folder that is a link to nowhere is refused with the link's target") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   fs::create_symlink("gone/away", scratch.folder() / "results");
   const std::string error = error_of([&] { RunDirectory::create(scratch.folder() / "results", "a", "1"); });
   INFO(error);
@@ -128,7 +111,7 @@ TEST_CASE("a results folder that is a link to nowhere is refused with the link's
 }
 
 TEST_CASE("a second writer of a locked run is refused until the first one lets go") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   const RunDirectory run = RunDirectory::create(scratch.folder(), "a", "1");
   FileDescriptor lock = run.lock();
   CHECK(contains(error_of([&] { run.lock(); }), "another process is writing this run"));
@@ -139,10 +122,10 @@ TEST_CASE("a second writer of a locked run is refused until the first one lets g
 }
 
 TEST_CASE("only complete checkpoints count, and the newest and the best are distinguished") {
-  const Scratch scratch;
-  const fs::path first = checkpoint(scratch, "00000005", "0.5");
-  const fs::path best = checkpoint(scratch, "00000010", "0.25");
-  const fs::path last = checkpoint(scratch, "00000015", "null");
+  const ScratchFolder scratch;
+  const fs::path first = saved(scratch.folder(), 5, "0.5");
+  const fs::path best = saved(scratch.folder(), 10, "0.25");
+  const fs::path last = saved(scratch.folder(), 15, "null");
   scratch.write("step-00000020/state.json", "{}");
   scratch.write(".step-00000025.tmp/state.json", "{}");
   const auto list = complete_checkpoints(scratch.folder());

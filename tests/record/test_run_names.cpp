@@ -11,30 +11,14 @@
 #include "record/run_directory.h"
 #include "record/run_names.h"
 #include "record/saves/checkpoint_index.h"
-#include "scratch.h"
+#include "scratch_folder.h"
 #include "started_run.h"
 #include "words.h"
 
 namespace ddp::record {
 namespace fs = std::filesystem;
-namespace {
-
-// A complete checkpoint, as the index sees it.
-void save(const RunDirectory& run, int step) {
-  const std::string name = step < 10 ? "step-0000000" : "step-000000";
-  const fs::path folder = run.checkpoints() / (name + std::to_string(step));
-  const std::string state = "{\"step\":" + std::to_string(step) +
-                            ",\"epoch\":0,\"position\":0,\"offset\":0,\"world_size\":2,\"global_batch_size\":64,"
-                            "\"seconds\":1.5,\"metric\":{\"name\":\"val_loss\",\"value\":null}}";
-  fs::create_directories(folder);
-  write_atomically(folder / "state.json", state);
-  write_atomically(folder / kComplete, hash_hex(state) + "\n");
-}
-
-}  // namespace
-
 TEST_CASE("a run that has lost its config.toml is named with its missing file") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   const fs::path run = scratch.folder() / "kg" / "1";
   fs::create_directories(run);
   std::ofstream(run / "metrics.jsonl") << "";
@@ -46,7 +30,7 @@ TEST_CASE("a run that has lost its config.toml is named with its missing file") 
 }
 
 TEST_CASE("a run is found by its directory, its name, its name and id, or as the latest") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   const fs::path results = scratch.folder() / "results";
   const RunDirectory first = started(results, "a", "1");
   const RunDirectory second = started(results, "a", "2");
@@ -67,7 +51,7 @@ TEST_CASE("a run is found by its directory, its name, its name and id, or as the
 }
 
 TEST_CASE("a sweep and its trials are found like a run") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   const fs::path results = scratch.folder() / "results";
   const RunDirectory run = started(results, "a", "1");
   fs::last_write_time(run.config(), fs::file_time_type::clock::now() - std::chrono::seconds(10));
@@ -95,7 +79,7 @@ TEST_CASE("a sweep and its trials are found like a run") {
 }
 
 TEST_CASE("a unique part of an id of at least four characters names its run, and an exact name comes first") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   const fs::path results = scratch.folder() / "results";
   const RunDirectory first = started(results, "a", "20260102-030405-w4fg");
   const RunDirectory second = started(results, "b", "20260102-030406-k0qz");
@@ -117,7 +101,7 @@ TEST_CASE("a unique part of an id of at least four characters names its run, and
 }
 
 TEST_CASE("a part of several ids is an error that lists at most ten of them, the newest first") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   for (int i = 10; i < 22; ++i) started(scratch.folder(), i % 2 == 0 ? "a" : "b", "same-" + std::to_string(i));
   const std::string error = error_of([&] { RunDirectory::find(scratch.folder(), "same"); });
   INFO(error);
@@ -129,7 +113,7 @@ TEST_CASE("a part of several ids is an error that lists at most ten of them, the
 }
 
 TEST_CASE("a trial is named by its sweep and its number, and the sweep also by a part of its id") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   const fs::path results = scratch.folder() / "results";
   scratch.write("results/s/20260102-030405-w4fg/sweep.toml", "");
   const fs::path trial = results / "s/20260102-030405-w4fg/trials/003";
@@ -155,7 +139,7 @@ TEST_CASE("a trial is named by its sweep and its number, and the sweep also by a
 }
 
 TEST_CASE("an unknown name is an error with the nearest existing names") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   started(scratch.folder(), "basic", "20260102-030405-w4fg");
   started(scratch.folder(), "digits", "mine");
   const auto asked = [&](const std::string& name) {
@@ -171,7 +155,7 @@ TEST_CASE("an unknown name is an error with the nearest existing names") {
 }
 
 TEST_CASE("a name whose newest run, or all of its runs, were removed is told so") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   const fs::path results = scratch.folder() / "results";
   const RunDirectory older = started(results, "acc", "20260102-030405-w4fg");
   const RunDirectory newest = started(results, "acc", "20260103-030405-k0qz");
@@ -188,14 +172,14 @@ TEST_CASE("a name whose newest run, or all of its runs, were removed is told so"
 }
 
 TEST_CASE("in results whose links were copied as folders the newest run is found, and none is there twice") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   const fs::path results = scratch.folder() / "results";
   for (const auto& [name, id, day] :
        {std::tuple("a", "z", "1"), std::tuple("a", "b", "2"), std::tuple("c", "d", "3")}) {
     const RunDirectory run = started(results, name, id);
     write_atomically(run.summary(), std::string("{\"started\":\"2026-01-0") + day + "T00:00:00Z\"}\n");
-    save(run, 8);
-    save(run, 16);
+    saved(run.checkpoints(), 8);
+    saved(run.checkpoints(), 16);
     link_atomically(run.checkpoints() / "latest", "step-00000008");
   }
   const fs::path copy = scratch.folder() / "copy";
@@ -231,7 +215,7 @@ TEST_CASE("in results whose links were copied as folders the newest run is found
 }
 
 TEST_CASE("links that lead nowhere or to themselves are not the latest run") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   started(scratch.folder(), "a", "1");
   for (const char* target : {"gone", "latest", "../b", "/dev/null"}) {
     scratch.write(std::string("b/x"), "");

@@ -4,13 +4,12 @@
 
 #include "catch.h"
 #include "record/run_directory.h"
-#include "record/scratch.h"
+#include "scratch_folder.h"
+#include "words.h"
 
 namespace ddp::report {
 namespace fs = std::filesystem;
 namespace {
-
-using record::Scratch;
 
 const std::string kDone = R"({"version":1, "status":"completed", "name":"a", "run_id":"1",
   "started":"2026-11-21T21:04:05Z", "ended":"2026-11-21T21:04:15Z", "epochs":3, "steps":96,
@@ -26,7 +25,7 @@ const std::string kSweep = R"({"version":1, "kind":"sweep", "status":"completed"
     {"trial":0, "place":null, "status":"failed", "metric":null, "parameters":{"optimizer.lr":9}, "error":"it burst"}],
   "repeat":"ddp-exp run x"})";
 
-void begin(const Scratch& scratch, const std::string& folder, const std::string& summary) {
+void begin(const ScratchFolder& scratch, const std::string& folder, const std::string& summary) {
   scratch.write(folder + "/config.toml", "");
   if (!summary.empty()) scratch.write(folder + "/summary.json", summary);
 }
@@ -34,7 +33,7 @@ void begin(const Scratch& scratch, const std::string& folder, const std::string&
 }  // namespace
 
 TEST_CASE("a run's summary reads back as it was written") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   begin(scratch, "a/1", kDone);
   const Catalog catalog = read_results(scratch.folder());
   CHECK(catalog.problems.empty());
@@ -64,7 +63,7 @@ TEST_CASE("a run's summary reads back as it was written") {
 }
 
 TEST_CASE("a sweep's summary reads back as it was written, and its trials lie below it for any location in the file") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   scratch.write("s/1/sweep.toml", "");
   scratch.write("s/1/summary.json", kSweep);
   begin(scratch, "s/1/trials/001", kDone);
@@ -85,7 +84,7 @@ TEST_CASE("a sweep's summary reads back as it was written, and its trials lie be
 }
 
 TEST_CASE("a run is shown as running while a process holds its lock and no longer") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   begin(scratch, "a/1", R"({"status":"running"})");
   begin(scratch, "a/2", "");  // killed before its first summary
   const fs::path run = scratch.folder() / "a/1";
@@ -98,7 +97,7 @@ TEST_CASE("a run is shown as running while a process holds its lock and no longe
 }
 
 TEST_CASE("trials that were killed with their sweep are not shown as running") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   scratch.write("s/1/sweep.toml", "");
   scratch.write("s/1/summary.json", R"({"status":"running", "trials":2, "waiting":1,
     "ranking":[{"trial":0, "status":"running"}, {"trial":1, "status":"waiting"}]})");
@@ -112,7 +111,7 @@ TEST_CASE("trials that were killed with their sweep are not shown as running") {
 }
 
 TEST_CASE("damaged or strange folders are skipped with one line each and the rest is read") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   begin(scratch, "a/good", kDone);
   begin(scratch, "a/empty", " ");
   begin(scratch, "a/cut", kDone.substr(0, 100));
@@ -135,7 +134,7 @@ TEST_CASE("damaged or strange folders are skipped with one line each and the res
   CHECK(catalog.problems.size() == 8);
   for (const std::string& line : catalog.problems) {
     INFO(line);
-    CHECK(line.find("summary.json") != std::string::npos);
+    CHECK(contains(line, "summary.json"));
     CHECK(line.find('\x1b') == std::string::npos);
     CHECK(line.find('\n') == std::string::npos);
   }
@@ -143,7 +142,7 @@ TEST_CASE("damaged or strange folders are skipped with one line each and the res
 }
 
 TEST_CASE("members of the wrong type are treated as missing") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   begin(scratch, "a/1", R"({"status":"failed", "name":[1], "started":"yesterday", "ended":5, "epochs":-1, "steps":1e99,
     "final":{"train_loss":"low", "val_loss":null}, "best":{"value":"x"}, "seconds":"long", "devices":"cpu",
     "versions":[], "git":7, "restarts":0.5, "error":{"rank":"first", "what":"two\nlines\u0007"}})");

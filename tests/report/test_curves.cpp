@@ -3,15 +3,14 @@
 #include <sstream>
 
 #include "catch.h"
-#include "record/scratch.h"
 #include "report/text/chart.h"
 #include "report/text/table.h"
+#include "scratch_folder.h"
+#include "words.h"
 
 namespace ddp::report {
 namespace fs = std::filesystem;
 namespace {
-
-using record::Scratch;
 
 std::string step_line(int step, const std::string& loss) {
   return "{\"event\":\"step\",\"epoch\":0,\"step\":" + std::to_string(step) + ",\"loss\":" + loss +
@@ -19,7 +18,7 @@ std::string step_line(int step, const std::string& loss) {
 }
 
 std::vector<CurvePoint> curve_of(const std::string& text, std::size_t most) {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   scratch.write("metrics.jsonl", text);
   return loss_curve(scratch.folder() / "metrics.jsonl", most);
 }
@@ -62,7 +61,7 @@ TEST_CASE("a curve skips lines that are not steps and losses that are not finite
 }
 
 TEST_CASE("a curve of a missing file, a pipe, or a terabyte takes no time") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   const fs::path file = scratch.folder() / "metrics.jsonl";
   CHECK(loss_curve(file, 10).empty());
   REQUIRE(mkfifo(file.c_str(), 0600) == 0);
@@ -100,7 +99,7 @@ TEST_CASE("a chart fits its terminal and uses only ASCII if the locale requires 
 TEST_CASE("a chart of one point, of equal losses and of huge ones is drawn") {
   for (const auto& points : std::vector<std::vector<CurvePoint>>{
            {{1, 1}}, {{1, 0}, {2, 0}}, {{1, 1e308}, {2, -1e308}}, {{1, 1e-300}, {2, 1e308}}, {{5, 3}, {5, 4}}}) {
-    CHECK(chart({{.name = "A", .points = points}}, {}).find("step") != std::string::npos);
+    CHECK(contains(chart({{.name = "A", .points = points}}, {}), "step"));
   }
 }
 

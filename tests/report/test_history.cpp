@@ -7,8 +7,8 @@
 #include "catch.h"
 #include "record/metrics/event_lines.h"
 #include "record/metrics/event_reader.h"
-#include "record/scratch.h"
 #include "report/read/history.h"
+#include "scratch_folder.h"
 
 namespace ddp::report {
 namespace {
@@ -28,7 +28,7 @@ std::string history_line(std::int64_t step, double loss) {
 }
 
 History history_of(const std::string& metrics, std::size_t most_points = 100) {
-  const record::Scratch scratch;
+  const ScratchFolder scratch;
   scratch.write("metrics.jsonl", metrics);
   return read_history(scratch.folder() / "metrics.jsonl", most_points);
 }
@@ -104,7 +104,7 @@ TEST_CASE("a line without an end takes no memory") {
 }
 
 TEST_CASE("a missing file is a run without a step, and a path that is not a file is refused") {
-  const record::Scratch scratch;
+  const ScratchFolder scratch;
   CHECK(read_history(scratch.folder() / "metrics.jsonl", 10).steps.rows() == 0);
   CHECK_THROWS_AS(read_history(scratch.folder(), 10), Error);
 }
@@ -133,13 +133,13 @@ TEST_CASE("steps whose keys have another order are on the curve") {
   const Value json = config::written(history_of(history_line(1, 0.5) + other + "\n" + history_line(3, 0.125)).steps);
   CHECK(json["step"] == Value({1, 2, 3}));
   CHECK(json["columns"]["loss"]["mean"] == Value({0.5, 0.25, 0.125}));
-  const record::Scratch scratch;
+  const ScratchFolder scratch;
   scratch.write("metrics.jsonl", other + "\n");
   CHECK(loss_curve(scratch.folder() / "metrics.jsonl", 1).at(0).loss == 0.25);
 }
 
 TEST_CASE("restarts whose keys have another order are continuation points") {
-  const record::Scratch scratch;
+  const ScratchFolder scratch;
   scratch.write("metrics.jsonl", "{\"cause\":\"killed\",\"step\":5,\"epoch\":0,\"event\":\"restart\"}\n");
   const auto points = continuation_points_of(scratch.folder() / "metrics.jsonl");
   REQUIRE(points.size() == 1);

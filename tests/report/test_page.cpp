@@ -1,7 +1,9 @@
 #include <string>
 
 #include "catch.h"
+#include "lines.h"
 #include "report/html/page.h"
+#include "words.h"
 
 namespace ddp::report {
 namespace {
@@ -13,12 +15,6 @@ std::string data_of(const std::string& page) {
   return page.substr(from + begin.size(), page.find("</script>", from) - from - begin.size());
 }
 
-std::size_t count(const std::string& text, const std::string& part) {
-  std::size_t found = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
-  return found;
-}
-
 }  // namespace
 
 TEST_CASE("no text of the data can end its element, and all of it reads back from there") {
@@ -27,8 +23,8 @@ TEST_CASE("no text of the data can end its element, and all of it reads back fro
   const std::string text = page(data);
   const std::string inside = data_of(text);
   CHECK(inside.find('<') == std::string::npos);
-  CHECK(inside.find("\u2028") == std::string::npos);
-  CHECK(inside.find("\u2029") == std::string::npos);
+  CHECK_FALSE(contains(inside, "\u2028"));
+  CHECK_FALSE(contains(inside, "\u2029"));
   CHECK(config::Value::parse(inside) == data);
   const std::string harmless = page({{"version", 1}});
   CHECK(count(text, "<script") == count(harmless, "<script"));
@@ -45,8 +41,8 @@ TEST_CASE("a page allows only its own style and script, by a nonce that is new o
     const std::size_t from = text.find("Content-Security-Policy");
     return text.substr(from, text.find('\n', from) - from);
   };
-  CHECK(policy(first).find("default-src 'none'; style-src 'nonce-") != std::string::npos);
-  CHECK(policy(first).find("unsafe") == std::string::npos);
+  CHECK(contains(policy(first), "default-src 'none'; style-src 'nonce-"));
+  CHECK_FALSE(contains(policy(first), "unsafe"));
   CHECK(policy(first) != policy(second));
   CHECK(first.find("http-equiv") < first.find("<style"));
   CHECK(count(first, "<script") == 2);

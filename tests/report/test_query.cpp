@@ -1,14 +1,13 @@
 #include "base/error.h"
 #include "catch.h"
-#include "record/scratch.h"
 #include "report/select/query.h"
+#include "scratch_folder.h"
+#include "words.h"
 
 namespace ddp::report {
 namespace {
 
-using record::Scratch;
-
-void queried_run(const Scratch& scratch, const std::string& folder, const std::string& status,
+void queried_run(const ScratchFolder& scratch, const std::string& folder, const std::string& status,
                  const std::string& started, const std::string& metrics, const std::string& config) {
   scratch.write(folder + "/config.toml", config);
   scratch.write(folder + "/summary.json", "{\"status\":\"" + status + "\",\"name\":\"" +
@@ -42,7 +41,7 @@ struct Results {
     }
   }
 
-  const Scratch scratch;
+  const ScratchFolder scratch;
   std::vector<std::string> problems;
 };
 
@@ -77,16 +76,14 @@ TEST_CASE("keys of the configuration filter and sort, and a damaged configuratio
   CHECK(r.where("optimizer=sgd") == "b/1 a/1 ");
   CHECK(r.where("loss.name=mse") == "b/1 a/2 a/1 ");
   REQUIRE(r.problems.size() == 3);
-  CHECK(r.problems.front().find("bb/1/config.toml") != std::string::npos);
+  CHECK(contains(r.problems.front(), "bb/1/config.toml"));
   CHECK(r.selected({.sort_by = "optimizer.lr"}) == "a/2 a/1 b/1 bb/1 ");
 }
 
 TEST_CASE("an order comparison between numbers and texts of the configuration is refused") {
   Results r;
-  CHECK(r.error_of({.where = parse_conditions("optimizer.lr<fast")}).find("\"optimizer.lr\" is a number") !=
-        std::string::npos);
-  CHECK(r.error_of({.where = parse_conditions("optimizer.name<3")}).find("\"optimizer.name\" is a text") !=
-        std::string::npos);
+  CHECK(contains(r.error_of({.where = parse_conditions("optimizer.lr<fast")}), "\"optimizer.lr\" is a number"));
+  CHECK(contains(r.error_of({.where = parse_conditions("optimizer.name<3")}), "\"optimizer.name\" is a text"));
   CHECK(r.where("optimizer.lr!=fast") == "b/1 a/2 a/1 ");
 }
 
@@ -100,17 +97,16 @@ TEST_CASE("a metric of any run is a key, and so is a metric that the query knows
   queried_run(r.scratch, "c/1", "completed", "5", "\"val_auroc\":0.75", "damaged = = 1\n");
   CHECK(r.where("val_auroc>0.5") == "c/1 ");
   CHECK(r.selected({.sort_by = "val_auroc", .limit = 1}) == "c/1 ");
-  CHECK(r.error_of({.sort_by = "val_accuracy"}).find("no result has the key \"val_accuracy\"") != std::string::npos);
+  CHECK(contains(r.error_of({.sort_by = "val_accuracy"}), "no result has the key \"val_accuracy\""));
   CHECK(r.selected({.sort_by = "val_accuracy", .limit = 1, .metrics = {"val_accuracy"}}) == "a/1 ");
 }
 
 TEST_CASE("a mistyped key, status or condition is refused with the nearest one") {
   Results r;
-  CHECK(r.error_of({.sort_by = "vall_loss"}).find("did you mean \"val_loss\"?") != std::string::npos);
-  CHECK(r.error_of({.where = parse_conditions("optimizer.lrr<1")}).find("did you mean \"optimizer.lr\"?") !=
-        std::string::npos);
-  CHECK(r.error_of({.where = parse_conditions("zzz<1")}).find("keys: run, kind,") != std::string::npos);
-  CHECK(r.error_of({.status = "complete"}).find("did you mean \"completed\"?") != std::string::npos);
+  CHECK(contains(r.error_of({.sort_by = "vall_loss"}), "did you mean \"val_loss\"?"));
+  CHECK(contains(r.error_of({.where = parse_conditions("optimizer.lrr<1")}), "did you mean \"optimizer.lr\"?"));
+  CHECK(contains(r.error_of({.where = parse_conditions("zzz<1")}), "keys: run, kind,"));
+  CHECK(contains(r.error_of({.status = "complete"}), "did you mean \"completed\"?"));
 }
 
 namespace {
@@ -125,8 +121,6 @@ std::string conditions_in(const std::string& text) {
     return error.what();
   }
 }
-
-bool mentions(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 
@@ -158,17 +152,17 @@ TEST_CASE("an invalid condition is refused with its place and the remedy") {
                            "val_loss<<3", "epochs>3 or epochs<1", "epochs>3 && epochs<1", "epochs>3 epochs<9",
                            "epochs>3 and", "name=two words", "note='open", "note='a'b", "note='é' x"}) {
     INFO(text);
-    CHECK(mentions(conditions_in(text), "--where, character 1: "));
-    CHECK(mentions(conditions_in(text), "expected a key, a comparison and a value"));
+    CHECK(contains(conditions_in(text), "--where, character 1: "));
+    CHECK(contains(conditions_in(text), "expected a key, a comparison and a value"));
   }
-  CHECK(mentions(conditions_in("note='é' and 0.1<val_loss<0.5"), "--where, character 13: "));
+  CHECK(contains(conditions_in("note='é' and 0.1<val_loss<0.5"), "--where, character 13: "));
   for (const auto& [text, place] : {std::pair("val_loss<abc", "character 10"),
                                     {"epochs=3x", "character 8"},
                                     {"epochs='3'", "character 8"},
                                     {"steps<nan", "character 7"}}) {
     INFO(text);
-    CHECK(mentions(conditions_in(text), std::string("--where, ") + place + ": "));
-    CHECK(mentions(conditions_in(text), "is a number, but "));
+    CHECK(contains(conditions_in(text), std::string("--where, ") + place + ": "));
+    CHECK(contains(conditions_in(text), "is a number, but "));
   }
 }
 

@@ -1,6 +1,7 @@
 #include <sstream>
 
 #include "catch.h"
+#include "lines.h"
 #include "report/text/run_page.h"
 #include "report/text/table.h"
 
@@ -11,13 +12,6 @@ std::string printed_table(const Table& table, const Terminal& terminal) {
   std::ostringstream out;
   table.print(out, terminal);
   return out.str();
-}
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::istringstream in(text);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
 }
 
 Table runs() {

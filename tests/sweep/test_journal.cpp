@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "catch.h"
+#include "scratch_folder.h"
 #include "sweep/journal.h"
 
 namespace ddp::sweep {
@@ -13,22 +14,10 @@ namespace {
 const std::string kStarted = R"({"event":"started","trial":0,"until_epoch":2,"parameters":{"b":1,"a":2}})";
 const std::string kPaused = R"({"event":"paused","trial":0,"epochs":2,"metric":0.5,"seconds":1.5})";
 
-class File {
- public:
-  File() {
-    std::string name = fs::temp_directory_path() / "ddp-journal-XXXXXX";
-    folder_ = mkdtemp(name.data());
-  }
-  ~File() { fs::remove_all(folder_); }
-  fs::path path() const { return folder_ / "journal.jsonl"; }
-  void write(const std::string& text) const { std::ofstream(path(), std::ios::binary) << text; }
-  std::string text() const {
-    std::ifstream in(path(), std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
-
- private:
-  fs::path folder_;
+struct File : ScratchFolder {
+  fs::path path() const { return folder() / "journal.jsonl"; }
+  void write(const std::string& text) const { ScratchFolder::write("journal.jsonl", text); }
+  std::string text() const { return read("journal.jsonl"); }
 };
 
 std::string damage(const std::string& line) {

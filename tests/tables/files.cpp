@@ -23,46 +23,30 @@ void require_ok(const arrow::Status& status) {
 
 }  // namespace
 
-TableFolder::TableFolder() {
-  std::string name = (fs::temp_directory_path() / "ddp-tables-XXXXXX").string();
-  REQUIRE(mkdtemp(name.data()) != nullptr);
-  path_ = name;
-}
-
-TableFolder::~TableFolder() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-}
-
-fs::path TableFolder::write(const std::string& name, const std::string& content) const {
-  std::ofstream(path_ / name, std::ios::binary) << content;
-  return path_ / name;
-}
-
 fs::path TableFolder::write_gzip(const std::string& name, const std::string& content) const {
-  gzFile file = gzopen((path_ / name).c_str(), "wb");
+  gzFile file = gzopen((folder() / name).c_str(), "wb");
   REQUIRE(gzwrite(file, content.data(), static_cast<unsigned>(content.size())) == static_cast<int>(content.size()));
   REQUIRE(gzclose(file) == Z_OK);
-  return path_ / name;
+  return folder() / name;
 }
 
 fs::path TableFolder::write_parquet(const std::string& name, const arrow::Table& table, std::int64_t group) const {
-  const auto out = arrow::io::FileOutputStream::Open(path_ / name);
+  const auto out = arrow::io::FileOutputStream::Open(folder() / name);
   require_ok(out.status());
   require_ok(parquet::arrow::WriteTable(table, arrow::default_memory_pool(), *out, group));
   require_ok((*out)->Close());
-  return path_ / name;
+  return folder() / name;
 }
 
 fs::path TableFolder::write_feather(const std::string& name, const arrow::Table& table) const {
-  const auto out = arrow::io::FileOutputStream::Open(path_ / name);
+  const auto out = arrow::io::FileOutputStream::Open(folder() / name);
   require_ok(out.status());
   const auto writer = arrow::ipc::MakeFileWriter(*out, table.schema());
   require_ok(writer.status());
   require_ok((*writer)->WriteTable(table));
   require_ok((*writer)->Close());
   require_ok((*out)->Close());
-  return path_ / name;
+  return folder() / name;
 }
 
 Rows rows_of(format::TableFile& table, const std::vector<format::WantedColumn>& wanted) {

@@ -9,29 +9,17 @@
 
 #include "errors.h"
 #include "format/table.h"
-#include "tables/files.h"
+#include "scratch_folder.h"
 
 namespace ddp {
 
 // A folder that is removed after the test, with tables in it.
-class TableFolder {
- public:
-  TableFolder();
-  ~TableFolder();
-  TableFolder(const TableFolder&) = delete;
-  TableFolder& operator=(const TableFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-
+struct TableFolder : ScratchFolder {
   // Each returns the file's path.
-  std::filesystem::path write(const std::string& name, const std::string& content) const;
   std::filesystem::path write_gzip(const std::string& name, const std::string& content) const;
   std::filesystem::path write_parquet(const std::string& name, const arrow::Table& table,
                                       std::int64_t group = 1 << 20) const;
   std::filesystem::path write_feather(const std::string& name, const arrow::Table& table) const;
-
- private:
-  std::filesystem::path path_;
 };
 
 using Rows = std::vector<std::vector<std::string>>;

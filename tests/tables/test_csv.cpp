@@ -201,14 +201,14 @@ TEST_CASE("A gzip file is unpacked; a file that is cut off or not gzip is refuse
 
 TEST_CASE("A pipe, a folder and a missing file are refused at once") {
   const TableFolder folder;
-  REQUIRE(mkfifo((folder.path() / "pipe.csv").c_str(), 0600) == 0);
+  REQUIRE(mkfifo((folder.folder() / "pipe.csv").c_str(), 0600) == 0);
   for (const char* format : {"csv", "parquet", "jsonl"}) {
     const auto error = [&](const std::filesystem::path& file) {
       return error_of([&] { format::open_table(file, {.format = format}); });
     };
-    CHECK(contains(error(folder.path() / "pipe.csv"), "is not a regular file"));
-    CHECK(contains(error(folder.path()), "is a folder, not a file"));
-    CHECK(contains(error(folder.path() / "none.csv"), "No such file"));
+    CHECK(contains(error(folder.folder() / "pipe.csv"), "is not a regular file"));
+    CHECK(contains(error(folder.folder()), "is a folder, not a file"));
+    CHECK(contains(error(folder.folder() / "none.csv"), "No such file"));
   }
 }
 

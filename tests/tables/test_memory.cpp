@@ -51,12 +51,12 @@ TEST_CASE("A CSV of 200 MB is read within 300 MB of memory", "[slow]") {
   for (int i = 0; i < 20; ++i) line += (i > 0 ? ",0.12345678901234" : "0.12345678901234") + std::to_string(i % 10);
   const std::int64_t rows = 200'000'000 / static_cast<std::int64_t>(line.size() + 1);
   {
-    std::ofstream out(folder.path() / "t.csv");
+    std::ofstream out(folder.folder() / "t.csv");
     for (int i = 0; i < 20; ++i) out << (i > 0 ? "," : "") << i;
     out << "\n";
     for (std::int64_t r = 0; r < rows; ++r) out << line << "\n";
   }
-  const long used = megabytes_to_read(folder.path() / "t.csv", {}, rows);
+  const long used = megabytes_to_read(folder.folder() / "t.csv", {}, rows);
   INFO(used);
   CHECK(used > 0);
   CHECK(used < 300);

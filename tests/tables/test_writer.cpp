@@ -31,7 +31,7 @@ const format::TableOptions kParquetFile{.format = "parquet"};
 
 TEST_CASE("A written Parquet file holds the cells, with their types and without nulls") {
   const TableFolder folder;
-  const auto file = folder.path() / "out.parquet";
+  const auto file = folder.folder() / "out.parquet";
   {
     const FileDescriptor out = new_file(file);
     const auto writer =
@@ -69,7 +69,7 @@ TEST_CASE("A written Parquet file holds the cells, with their types and without 
 TEST_CASE("A Parquet file is written in row groups, and without rows it still has its columns") {
   const TableFolder folder;
   const auto groups_of = [&](int rows_at_once, int writes) {
-    const auto file = folder.path() / "out.parquet";
+    const auto file = folder.folder() / "out.parquet";
     {
       const FileDescriptor out = new_file(file);
       const auto writer = format::open_table_writer(out.get(), {{.name = "x"}, {.name = "y"}}, "out.parquet");

@@ -3,7 +3,7 @@
 #include <thread>
 
 #include "catch.h"
-#include "record/scratch.h"
+#include "scratch_folder.h"
 #include "tensorboard/event_log.h"
 #include "tensorboard/events.h"
 
@@ -11,9 +11,7 @@ namespace ddp::tensorboard {
 namespace fs = std::filesystem;
 namespace {
 
-using record::Scratch;
-
-EventLogOptions options(const Scratch& scratch) {
+EventLogOptions options(const ScratchFolder& scratch) {
   return {.folder = scratch.folder() / "tensorboard", .parameters = {{"seed", 42}}, .console = record::Console(-1)};
 }
 
@@ -30,7 +28,7 @@ std::int64_t points(const fs::path& folder) {
 }  // namespace
 
 TEST_CASE("events handed over are in the file when flush returns, on any thread, and when the log ends") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   constexpr int kSteps = 20'000;
   {
     EventLog log(options(scratch));
@@ -50,7 +48,7 @@ TEST_CASE("events handed over are in the file when flush returns, on any thread,
 }
 
 TEST_CASE("a process without events leaves no folder and no change in an existing file") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   { EventLog(options(scratch)).finish(true); }
   CHECK_FALSE(fs::exists(scratch.folder() / "tensorboard"));
   scratch.write("tensorboard/events.out.tfevents.1.host.1.0", "as it was");

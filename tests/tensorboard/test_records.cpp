@@ -6,15 +6,13 @@
 
 #include "base/file_descriptor.h"
 #include "catch.h"
-#include "record/scratch.h"
+#include "scratch_folder.h"
 #include "tensorboard/event_log.h"
 #include "tensorboard/events.h"
 
 namespace ddp::tensorboard {
 namespace fs = std::filesystem;
 namespace {
-
-using record::Scratch;
 
 std::vector<std::string> records_of(const fs::path& file) {
   std::vector<std::string> found;
@@ -54,7 +52,7 @@ TEST_CASE("the checksum is CRC-32C") {
 }
 
 TEST_CASE("records read back up to the first one that is cut off or damaged") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   std::string text;
   std::vector<std::string> written = {"", "one", std::string(300'000, 'x'), std::string("\0\xff", 2)};
   for (int i = 0; i < 9; ++i) written.push_back(std::string(200'000, static_cast<char>('a' + i)));
@@ -78,7 +76,7 @@ TEST_CASE("records read back up to the first one that is cut off or damaged") {
 }
 
 TEST_CASE("a record of endless length is not a record") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   std::string record;
   append_record(record, "");
   const std::uint64_t length = std::numeric_limits<std::uint64_t>::max() - 2;
@@ -91,7 +89,7 @@ TEST_CASE("a record of endless length is not a record") {
 }
 
 TEST_CASE("a resumed run keeps its past events in one file behind the others, and drops the events that it repeats") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   const fs::path folder = scratch.folder() / "tensorboard";
   const std::string far_ahead = "events.out.tfevents.8999999998.host.1.0";
   std::string before;
@@ -116,7 +114,7 @@ TEST_CASE("a resumed run keeps its past events in one file behind the others, an
 }
 
 TEST_CASE("files that are not event files stay and do not disturb") {
-  const Scratch scratch;
+  const ScratchFolder scratch;
   scratch.write("notes.txt", "mine");
   scratch.write("events.out.tfevents.nonsense", "nonsense");
   begin_event_file(scratch.folder(), step_event(1), 0, 0);

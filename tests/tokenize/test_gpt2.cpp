@@ -65,7 +65,7 @@ constexpr const char* kText =
     "Grüße aus Köln; 東京は日本の首都です。 Ελλάδα ... naïve café — “quoted” 😀😀 x²+y² = ½\r\n   trailing   ";
 
 std::shared_ptr<const Tokenizer> tokenizer_in(const TokenizerFolder& folder) {
-  return make_tokenizer(folder.path().string(), Text()).tokenizer;
+  return make_tokenizer(folder.folder().string(), Text()).tokenizer;
 }
 
 std::string refusal(const TokenizerFolder& folder) {

@@ -63,27 +63,7 @@ std::vector<std::string> alphabet() {
   return characters;
 }
 
-TokenizerFolder::TokenizerFolder() {
-  static std::atomic<int> number{0};
-  path_ = std::filesystem::temp_directory_path() /
-          ("ddp-tokenizer-" + std::to_string(getpid()) + "-" + std::to_string(++number));
-  std::filesystem::create_directories(path_);
-}
-
-TokenizerFolder::TokenizerFolder(const std::string& training_text) : TokenizerFolder() {
-  write_merges(train(training_text));
-}
-
-TokenizerFolder::~TokenizerFolder() { std::filesystem::remove_all(path_); }
-
-void TokenizerFolder::write(const std::string& name, const std::string& text) const {
-  std::ofstream(path_ / name, std::ios::binary) << text;
-}
-
-std::string TokenizerFolder::read(const std::string& name) const {
-  std::ifstream in(path_ / name, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
+TokenizerFolder::TokenizerFolder(const std::string& training_text) { write_merges(train(training_text)); }
 
 void TokenizerFolder::write_merges(const std::vector<std::pair<std::string, std::string>>& merges) {
   merges_ = merges;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "scratch_folder.h"
 #include "tokenize/tokenizer.h"
 
 namespace ddp::tokenize {
@@ -16,25 +17,17 @@ namespace ddp::tokenize {
 std::vector<std::string> alphabet();
 
 // A folder with vocab.json and merges.txt, removed on destruction.
-class TokenizerFolder {
+class TokenizerFolder : public ScratchFolder {
  public:
-  TokenizerFolder();
+  TokenizerFolder() = default;
   // A few hundred tokens: the alphabet and the merges of a byte pair encoding trained on a text.
   explicit TokenizerFolder(const std::string& training_text);
-  ~TokenizerFolder();
-  TokenizerFolder(const TokenizerFolder&) = delete;
-  TokenizerFolder& operator=(const TokenizerFolder&) = delete;
-
-  void write(const std::string& name, const std::string& text) const;
-  std::string read(const std::string& name) const;
   // Writes both files: the tokens of the alphabet, then the tokens of the merges.
   void write_merges(const std::vector<std::pair<std::string, std::string>>& merges);
-  const std::filesystem::path& path() const { return path_; }
   const std::vector<std::pair<std::string, std::string>>& merges() const { return merges_; }
   const std::map<std::string, int>& ids() const { return ids_; }
 
  private:
-  std::filesystem::path path_;
   std::vector<std::pair<std::string, std::string>> merges_;
   std::map<std::string, int> ids_;
 };

@@ -13,6 +13,7 @@
 #include "train/metrics/merge.h"
 #include "train/metrics/scores.h"
 #include "train/thread_group.h"
+#include "words.h"
 
 namespace ddp::train {
 namespace {
@@ -59,7 +60,7 @@ TEST_CASE("a listed metric is refused if a target is not a class of the model") 
   const Measures measures(experiment_of({"accuracy"}, "cross_entropy"));
   const at::Tensor output = doubles_of({0, 1, 1, 0}, {2, 2});
   const std::string error = error_of([&] { measures.require(output, indices_of({255, 1})); });
-  CHECK(error.find("a target is class 255, and the model knows 2 classes") != std::string::npos);
+  CHECK(contains(error, "a target is class 255, and the model knows 2 classes"));
 }
 
 TEST_CASE("a batch of one rank that does not fit leaves the metric out on all ranks") {
@@ -133,8 +134,8 @@ TEST_CASE("batches with unequal numbers of targets are measured over all targets
   };
   CHECK(measured("mae") == 2);
   CHECK(measured("mse") == 6);
-  CHECK(error_of([&] { measured("rmse"); }).find("the number of targets of a sample varies") != std::string::npos);
-  CHECK(error_of([&] { measured("r2"); }).find("the number of targets of a sample varies") != std::string::npos);
+  CHECK(contains(error_of([&] { measured("rmse"); }), "the number of targets of a sample varies"));
+  CHECK(contains(error_of([&] { measured("r2"); }), "the number of targets of a sample varies"));
 }
 
 TEST_CASE(

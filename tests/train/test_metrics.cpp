@@ -9,6 +9,7 @@
 #include "errors.h"
 #include "train/metrics/measures.h"
 #include "train/metrics/merge.h"
+#include "words.h"
 
 namespace ddp::train {
 namespace {
@@ -157,7 +158,7 @@ TEST_CASE("without the key metrics the accuracy is measured if targets are class
 TEST_CASE("a metric that does not fit loss and targets is refused with the metrics that do") {
   const Measures r2(experiment_with("r2"));
   const std::string error = error_of([&] { r2.require(numbers({1, 2, 3, 4}, {1, 4}), classes({1}, {1})); });
-  CHECK(error.find("metrics for these targets: accuracy, auroc") != std::string::npos);
+  CHECK(contains(error, "metrics for these targets: accuracy, auroc"));
   const Measures top(experiment_with("top2"));
   CHECK_THROWS_AS(top.require(numbers({1, 2}, {1, 2}), classes({1}, {1})), Error);
   CHECK_NOTHROW(top.require(numbers({1, 2, 3}, {1, 3}), classes({1}, {1})));

@@ -12,8 +12,8 @@
 #include "catch.h"
 #include "data/sets.h"
 #include "dist/parallel/parallel.h"
-#include "record/scratch.h"
 #include "schedule/scheduler.h"
+#include "scratch_folder.h"
 #include "train/trainer.h"
 
 namespace ddp::train {
@@ -58,7 +58,7 @@ void train_by_hand(TwoInputs& model, const at::Tensor& x, const at::Tensor& y, c
 }  // namespace
 
 TEST_CASE("a model of two inputs trains on arrays of two files to the bits of a loop by hand") {
-  const record::Scratch scratch;
+  const ScratchFolder scratch;
   auto x = numbers(kSamples * 3, 0.1F);
   auto y = numbers(kSamples, 0.3F);
   auto target = numbers(kSamples * 2, 0.07F);
