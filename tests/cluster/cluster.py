@@ -7,7 +7,6 @@
 tests never interfere. If the machine cannot provide this, the test is skipped.
 """
 
-import os
 import pathlib
 import shutil
 import subprocess
@@ -17,30 +16,13 @@ import time
 import traceback
 
 from commands import Command
+from programs import isolate as isolate_with
 from slow_cable import SlowCable
 
-_ISOLATION = ["unshare", "--mount", "--net", "--pid", "--uts", "--fork", "--kill-child", "--mount-proc"]
 
-
-def isolate(*programs):
-    """`programs`: the programs that the test needs besides ip."""
-    if os.environ.get("DDP_TEST_ISOLATED") == "yes":
-        return
-    if os.geteuid() != 0:
-        skip("network namespaces take root")
-    for program in ("ip", *programs):
-        if shutil.which(program) is None:
-            skip(f"this machine has no {program}")
-    tried = subprocess.run([*_ISOLATION, "ip", "link", "set", "lo", "up"], capture_output=True, text=True)
-    if tried.returncode != 0:
-        skip(f"this machine gives no network namespaces: {tried.stderr.strip()}")
-    os.environ["DDP_TEST_ISOLATED"] = "yes"
-    os.execvp("unshare", [*_ISOLATION, sys.executable, *sys.argv])
-
-
-def skip(why):
-    print(f"skipped: {why}")
-    sys.exit(77)
+def isolate(*needed):
+    """`needed`: the programs that the test needs besides ip."""
+    isolate_with(("ip", *needed), ["--uts"], ["ip", "link", "set", "lo", "up"])
 
 
 class Host:

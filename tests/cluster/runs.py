@@ -1,12 +1,11 @@
 """ddp-exp on the hosts of a cluster: an experiment, the nodes that run it, and the files of a run."""
 
 import json
-import os
 import pathlib
 
-from commands import Command, children, running, until
+from commands import Command, running
+from programs import PROGRAM, children, events_in, until
 
-PROGRAM = pathlib.Path(os.environ["DDP_EXP"])
 PORT = 29500
 
 # Three steps an epoch with four ranks.
@@ -57,11 +56,6 @@ def without(folder):
     return ["unshare", "--mount", "sh", "-c", f"mount -t tmpfs none {folder} && exec \"$0\" \"$@\"", PROGRAM]
 
 
-def sets(**settings):
-    """Settings as --set arguments. Values are TOML."""
-    return [word for key, value in settings.items() for word in ("--set", f"{key.replace('__', '.')}={value}")]
-
-
 def finish(nodes, code=0):
     """Waits for all nodes to end with this exit code, and returns how they ended."""
     ended = [node.finish() for node in nodes]
@@ -90,11 +84,7 @@ class Run:
         return json.loads((self.path / "summary.json").read_text())
 
     def events(self, kind):
-        try:
-            lines = (self.path / "metrics.jsonl").read_text().split("\n")[:-1]
-        except FileNotFoundError:
-            return []
-        return [event for event in map(json.loads, lines) if event["event"] == kind]
+        return events_in(self.path / "metrics.jsonl", kind)
 
     def last_step(self):
         steps = self.events("step")

@@ -3,7 +3,7 @@
 import os
 import subprocess
 
-from runs import PROGRAM, sets
+from programs import PROGRAM, sets
 
 SETS = sets(sources='["own.cpp"]', model='{ name = "own", width = 8 }')
 # The first use of a source compiles it, on a machine that is busy with other work too.

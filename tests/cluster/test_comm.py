@@ -8,8 +8,9 @@ import signal
 import sys
 
 import cluster
-from commands import children, running, until
-from runs import PORT, PROGRAM, finish
+from commands import running
+from programs import PROGRAM, children, until
+from runs import PORT, finish
 
 PYTHON = os.environ.get("DDP_PYTHON")
 cluster.isolate("tc")

@@ -6,7 +6,8 @@ import signal
 import sys
 
 import cluster
-from runs import PROGRAM, LongRun, finish
+from programs import PROGRAM
+from runs import LongRun, finish
 
 cluster.isolate()
 SOON = 20  # seconds; one or two on an idle machine

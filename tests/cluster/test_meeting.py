@@ -3,8 +3,8 @@
 import sys
 
 import cluster
-from commands import until
-from runs import PROGRAM, begun_run, finish, on_one_machine, same, start_node, start_nodes, write_experiment
+from programs import PROGRAM, until
+from runs import begun_run, finish, on_one_machine, same, start_node, start_nodes, write_experiment
 
 cluster.isolate()
 

@@ -8,8 +8,8 @@ import struct
 import sys
 
 import cluster
-from commands import until
-from runs import EXPERIMENT, PROGRAM, begun_run, finish, on_one_machine, same, write_experiment
+from programs import PROGRAM, until
+from runs import EXPERIMENT, begun_run, finish, on_one_machine, same, write_experiment
 
 cluster.isolate()
 

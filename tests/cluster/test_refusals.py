@@ -6,8 +6,8 @@ import signal
 import sys
 
 import cluster
-from commands import until
-from runs import PORT, PROGRAM, LongRun, Run, finish, start_node, start_nodes, without
+from programs import PROGRAM, until
+from runs import PORT, LongRun, Run, finish, start_node, start_nodes, without
 
 cluster.isolate()
 SOON = 20  # seconds; less than one on an idle machine, while a waiting node waits for 600

@@ -5,7 +5,7 @@ import signal
 import sys
 
 import cluster
-from commands import until
+from programs import until
 from runs import LongRun, finish, start_node
 
 cluster.isolate()

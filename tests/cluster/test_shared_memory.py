@@ -5,7 +5,8 @@ import signal
 import sys
 
 import cluster
-from runs import LongRun, Run, begun_run, finish, on_one_machine, same, sets, start_nodes
+from programs import sets
+from runs import LongRun, Run, begun_run, finish, on_one_machine, same, start_nodes
 
 cluster.isolate()
 

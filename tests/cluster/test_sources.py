@@ -4,7 +4,8 @@ name."""
 import sys
 
 import cluster
-from runs import begun_run, finish, on_one_machine, same, sets, start_node, without
+from programs import sets
+from runs import begun_run, finish, on_one_machine, same, start_node, without
 from sources import PATIENCE, SETS, keep_compiled_in, write_sources
 
 cluster.isolate()

@@ -5,13 +5,14 @@ import signal
 import sys
 
 import cluster
-from commands import running, until
-from runs import PROGRAM, Run, begun_run, finish, on_one_machine, same, sets, write_experiment
+from commands import running
+from programs import PROGRAM, sets, skip, until
+from runs import Run, begun_run, finish, on_one_machine, same, write_experiment
 from sources import SETS, keep_compiled_in, write_sources
 
 PYTHON = os.environ.get("DDP_PYTHON")
 if not PYTHON:
-    cluster.skip("run it through scripts/test, which sets DDP_PYTHON")
+    skip("run it through scripts/test, which sets DDP_PYTHON")
 cluster.isolate()
 
 

@@ -3,7 +3,8 @@
 import sys
 
 import cluster
-from runs import LongRun, Run, begun_run, finish, on_one_machine, same, sets, start_node, start_nodes, without
+from programs import sets
+from runs import LongRun, Run, begun_run, finish, on_one_machine, same, start_node, start_nodes, without
 
 cluster.isolate()
 

@@ -10,46 +10,26 @@ finds there is its own, and nothing that it starts outlives it. If the machine c
 import argparse
 import collections
 import fcntl
-import os
 import pathlib
 import random
 import shutil
 import socket
 import struct
-import subprocess
 import sys
 import tempfile
 import time
 import traceback
 
-_ISOLATION = ["unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"]
+sys.path.append(str(pathlib.Path(__file__).parent.parent))
+from programs import isolate  # noqa: E402
 
 
 def enter(*programs):
     """`programs`: the programs that the test needs besides unshare."""
-    for program in ("unshare", *programs):
-        if shutil.which(program) is None:
-            skip(f"this machine has no {program}")
-    if os.environ.get("DDP_TEST_ISOLATED") == "yes":
-        return _switch_loopback_on()
-    if os.geteuid() != 0:
-        skip("namespaces take root")
-    tried = subprocess.run([*_ISOLATION, "true"], capture_output=True, text=True)
-    if tried.returncode != 0:
-        skip(f"this machine gives no namespaces: {tried.stderr.strip()}")
-    os.environ["DDP_TEST_ISOLATED"] = "yes"
-    os.execvp("unshare", [*_ISOLATION, sys.executable, "-B", *sys.argv])
-
-
-def _switch_loopback_on():
-    """Loopback is the only device of this network and is off at first: ioctl(SIOCSIFFLAGS) with IFF_UP."""
+    isolate(programs, [], ["true"])
+    # Loopback is the only device of this network and is off at first: ioctl(SIOCSIFFLAGS) with IFF_UP.
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         fcntl.ioctl(any_socket, 0x8914, struct.pack("16sh", b"lo", 1))
-
-
-def skip(why):
-    print(f"skipped: {why}")
-    sys.exit(77)
 
 
 class NotHere(Exception):

@@ -10,7 +10,8 @@ import os
 import shutil
 import signal
 
-from processes import others, until
+from processes import others
+from programs import until
 from training import Training, pool, same
 
 # A sanitizer's library must come first, and it cannot open a log of its own through the counting library.

@@ -6,7 +6,8 @@ import shutil
 import sys
 
 import isolation
-from processes import others, until
+from processes import others
+from programs import until
 from striking import SETTINGS, STEPS, half_done
 from training import Training, same
 

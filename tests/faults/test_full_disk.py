@@ -9,7 +9,8 @@ import subprocess
 import sys
 
 import isolation
-from processes import others, until
+from processes import others
+from programs import until
 from training import Training, pool, same
 
 isolation.enter("mount")

@@ -8,7 +8,8 @@ import sys
 import time
 
 import isolation
-from processes import children, others, ranks, until
+from processes import others, ranks
+from programs import children, until
 from training import EXPERIMENT, RECIPE, Fork, Training, pool, same, write_images
 
 isolation.enter()

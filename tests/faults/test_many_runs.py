@@ -6,7 +6,8 @@ import sys
 
 import isolation
 from processes import listeners, others
-from training import Training, pool, sets
+from programs import sets
+from training import Training, pool
 
 isolation.enter("mount")
 parser = isolation.arguments(__doc__)

@@ -11,8 +11,8 @@ import sys
 import time
 
 import isolation
-from processes import Command, children, others, until
-from training import PROGRAM, events_in
+from processes import Command, others
+from programs import PROGRAM, children, events_in, until
 
 isolation.enter()
 parser = isolation.arguments(__doc__)

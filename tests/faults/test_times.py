@@ -9,7 +9,8 @@ import sys
 import time
 
 import isolation
-from processes import others, ranks, until
+from processes import others, ranks
+from programs import until
 from training import Training, pool
 
 isolation.enter()

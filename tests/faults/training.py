@@ -1,14 +1,11 @@
 """The training of this folder's tests, and the files that a run must have left after a fault and a resume."""
 
 import json
-import os
-import pathlib
 import random
 import struct
 
 from processes import Command, others
-
-PROGRAM = pathlib.Path(os.environ["DDP_EXP"])
+from programs import PROGRAM, events_in, sets
 
 # Small and quick, but with all state that a resume must carry: dropout draws from each rank's generator, momentum is
 # optimizer state, an epoch ends with a short batch and between two checkpoints.
@@ -72,15 +69,6 @@ def write_images(folder):
     pixels = bytes(draw.randrange(40 * label, 40 * label + 120) for label in labels for _ in range(64))
     (folder / "images.idx3").write_bytes(struct.pack(">4i", 2051, len(labels), 8, 8) + pixels)
     (folder / "labels.idx1").write_bytes(struct.pack(">2i", 2049, len(labels)) + bytes(labels))
-
-
-def events_in(file, kind):
-    """The events of a kind in a file of JSON lines; an incomplete last line is not an event."""
-    try:
-        lines = file.read_text().split("\n")[:-1]
-    except FileNotFoundError:
-        return []
-    return [event for event in map(json.loads, lines) if event["event"] == kind]
 
 
 class Training:
@@ -191,11 +179,6 @@ class Fork(Training):
 
     def beginning(self):
         return ["fork", f"{self._origin.name}/run", "--from", self.begins_after, "--name", self.name]
-
-
-def sets(**settings):
-    """Settings as arguments: optimizer__lr=0.1 is --set optimizer.lr=0.1. Values are TOML."""
-    return [word for key, value in settings.items() for word in ("--set", f"{key.replace('__', '.')}={value}")]
 
 
 def pool(ranks):

@@ -46,6 +46,18 @@ def case(title, *, world=2, first=None, **experiment):
     return Case(title, world, first, defaults | experiment)
 
 
+def normed(inputs, width, outputs):
+    """A model with batch norm and dropout."""
+    layers = [
+        {"type": "Linear", "in_features": inputs, "out_features": width},
+        {"type": "BatchNorm1d", "num_features": width},
+        {"type": "ReLU"},
+        {"type": "Dropout", "p": 0.3},
+        {"type": "Linear", "in_features": width, "out_features": outputs},
+    ]
+    return {"name": "sequential", "layers": layers}
+
+
 def on_digits(title, **experiment):
     """A convolution with batch norm that learns digits, validated on a fifth of them."""
     layers = [

@@ -2,20 +2,11 @@
 
 import sys
 
-from parity import case, check
+from parity import case, check, normed
 
 MLP = {"name": "mlp", "in_features": 20, "hidden": [64, 32], "out_features": 4}
 DROPOUT = MLP | {"dropout": 0.3}
-NORMED = {
-    "name": "sequential",
-    "layers": [
-        {"type": "Linear", "in_features": 20, "out_features": 16},
-        {"type": "BatchNorm1d", "num_features": 16},
-        {"type": "ReLU"},
-        {"type": "Dropout", "p": 0.3},
-        {"type": "Linear", "in_features": 16, "out_features": 4},
-    ],
-}
+NORMED = normed(20, 16, 4)
 DIGITS = {
     "dataset": {"name": "digits"},
     "loss": "cross_entropy",

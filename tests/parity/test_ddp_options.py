@@ -2,18 +2,10 @@
 
 import sys
 
-from parity import case, check
+from parity import case, check, normed
 
 MLP = {"name": "mlp", "in_features": 20, "hidden": [200, 210, 100], "out_features": 4}
-NORMED = {
-    "name": "sequential",
-    "layers": [
-        {"type": "Linear", "in_features": 20, "out_features": 16},
-        {"type": "BatchNorm1d", "num_features": 16},
-        {"type": "ReLU"},
-        {"type": "Linear", "in_features": 16, "out_features": 4},
-    ],
-}
+NORMED = normed(20, 16, 4)
 
 
 def ddp(title, **options):

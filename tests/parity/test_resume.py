@@ -2,21 +2,12 @@
 
 import sys
 
-from parity import case, check
+from parity import case, check, normed
 
 HALF = {"epochs": 2}
 # Small buckets: with three and more ranks their order decides the sums.
 MLP = {"name": "mlp", "in_features": 20, "hidden": [300, 310], "out_features": 4, "dropout": 0.1}
-NORMED = {
-    "name": "sequential",
-    "layers": [
-        {"type": "Linear", "in_features": 20, "out_features": 16},
-        {"type": "BatchNorm1d", "num_features": 16},
-        {"type": "ReLU"},
-        {"type": "Dropout", "p": 0.3},
-        {"type": "Linear", "in_features": 16, "out_features": 4},
-    ],
-}
+NORMED = normed(20, 16, 4)
 ADAMW = {"name": "adamw", "lr": 0.01}
 
 CASES = [

@@ -2,7 +2,7 @@
 
 import sys
 
-from parity import case, check
+from parity import case, check, normed
 
 DIGITS = {
     "dataset": {"name": "digits"},
@@ -11,16 +11,7 @@ DIGITS = {
     "model": {"name": "mlp", "in_features": 64, "hidden": [32], "out_features": 10, "dropout": 0.2},
     "optimizer": {"name": "adam", "lr": 0.01},
 }
-NORMED = {
-    "name": "sequential",
-    "layers": [
-        {"type": "Linear", "in_features": 64, "out_features": 32},
-        {"type": "BatchNorm1d", "num_features": 32},
-        {"type": "ReLU"},
-        {"type": "Dropout", "p": 0.3},
-        {"type": "Linear", "in_features": 32, "out_features": 10},
-    ],
-}
+NORMED = normed(64, 32, 10)
 SMALL = {"name": "random_pairs", "size": 53, "features": 20, "targets": 4}
 
 CASES = [

@@ -50,6 +50,11 @@ def events(run):
     return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
 
 
+def write_events(run, *lines, mode="w"):
+    with open(run / "metrics.jsonl", mode) as metrics:
+        metrics.writelines(json.dumps(line) + "\n" for line in lines)
+
+
 def sweep(folder, rates=(0.05, 0.0001, 0.01, 0.001), stopped=2, error=None):
     """Four real runs as the trials of a sweep. One of them looks stopped, and a fifth one failed."""
     home = folder / "results" / "rates" / "one"
@@ -107,8 +112,7 @@ def sweep(folder, rates=(0.05, 0.0001, 0.01, 0.001), stopped=2, error=None):
 def trial_of(folder, home, number, rate, stopped):
     run = train(folder, "trials", f"{number:03}", f"optimizer.lr={rate}", results=home.relative_to(folder))
     if stopped:
-        kept = [event for event in events(run) if event["epoch"] == 0]
-        (run / "metrics.jsonl").write_text("".join(json.dumps(event) + "\n" for event in kept))
+        write_events(run, *(event for event in events(run) if event["epoch"] == 0))
     measured = [event for event in events(run) if event["event"] == "epoch"]
     return {
         "trial": number,

@@ -3,7 +3,7 @@
 import json
 
 from browser import nothing_is_loaded_and_nothing_complained_of, run_checks
-from folders import HOSTILE, report, sweep, train
+from folders import HOSTILE, report, sweep, train, write_events
 
 
 def prepare(folder):
@@ -23,19 +23,17 @@ def hostile_texts_stay_texts(window, folder):
     summary = json.loads((run / "summary.json").read_text())
     summary |= {"name": HOSTILE, "status": "failed", "error": {"rank": 1, "what": HOSTILE, "log": HOSTILE}}
     (run / "summary.json").write_bytes(json.dumps(summary, ensure_ascii=False).encode())
-    with open(run / "metrics.jsonl", "a") as metrics:
-        for event in ("restart", "resume"):
-            changes = {HOSTILE: [HOSTILE, {"__proto__": 1}]}
-            metrics.write(
-                json.dumps({"event": event, "epoch": 9, "step": 900, "cause": HOSTILE, "changes": changes}) + "\n"
-            )
-        metrics.write(
-            json.dumps(
-                {"event": "epoch", "epoch": 9, "step": 901, HOSTILE[:60]: 1e308, "__proto__": -1e308, "constructor": 1}
-            )
-            + "\n"
-        )
-        metrics.write(json.dumps({"event": "checkpoint", "epoch": 9, "step": 901, "path": HOSTILE}) + "\n")
+    at = {"epoch": 9, "step": 901}
+    again = {"cause": HOSTILE, "changes": {HOSTILE: [HOSTILE, {"__proto__": 1}]}}
+    odd_values = {HOSTILE[:60]: 1e308, "__proto__": -1e308, "constructor": 1}
+    write_events(
+        run,
+        {"event": "restart", **at, **again},
+        {"event": "resume", **at, **again},
+        {"event": "epoch", **at, **odd_values},
+        {"event": "checkpoint", **at, "path": HOSTILE},
+        mode="a",
+    )
     pages = [
         report(folder, "hostile/a"),
         report(folder, "hostile/a", "one/b", "--output", "hostile.html"),
@@ -63,14 +61,8 @@ def numbers_that_are_hard_to_draw(window, folder):
     }
     for name, losses in cases.items():
         run = train(folder, "odd", name, "epochs=1")
-        with open(run / "metrics.jsonl", "w") as metrics:
-            for step, loss in enumerate(losses, 1):
-                metrics.write(
-                    json.dumps(
-                        {"event": "step", "epoch": 0, "step": step, "loss": loss, "lr": 0.0, "samples_per_second": 1}
-                    )
-                    + "\n"
-                )
+        step = {"event": "step", "epoch": 0, "lr": 0.0, "samples_per_second": 1}
+        write_events(run, *(step | {"step": number, "loss": loss} for number, loss in enumerate(losses, 1)))
     use = """(async () => {
       for (const button of document.querySelectorAll('.segmented button, .toggle')) button.click();
       for (const plot of document.querySelectorAll('.plot')) {

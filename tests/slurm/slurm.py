@@ -15,9 +15,8 @@ import sys
 
 sys.path.append(str(pathlib.Path(__file__).parent.parent / "cluster"))
 from cluster import Cluster, isolate  # noqa: E402
-from commands import PATIENCE, children, until  # noqa: E402
+from programs import PATIENCE, PROGRAM, children, until  # noqa: E402
 
-PROGRAM = pathlib.Path(os.environ["DDP_EXP"])
 PROGRAMS = ("slurmctld", "slurmd", "sbatch", "srun", "scontrol", "sinfo", "scancel", "squeue")
 GOING_ON = ("PENDING", "CONFIGURING", "RUNNING", "COMPLETING", "REQUEUED", "SUSPENDED")
 

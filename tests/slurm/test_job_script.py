@@ -5,7 +5,7 @@ import re
 import signal
 
 from slurm import PROGRAM
-from training import EXPERIMENT, check_all, check_same_bits, steps_in, summary_of
+from training import check_all, check_same_bits, steps_in, summary_of
 
 JOB = ["--nodes", "2", "--partition", "gpu", "--account", "physics", "--time", "10:00", "--gpus-per-node", "2"]
 

@@ -1,7 +1,7 @@
 """Trainings started by srun: one rank per task, or one launcher per node as in the HPC tutorial."""
 
 from slurm import PROGRAM
-from training import EXPERIMENT, check_all, check_same_bits
+from training import check_all, check_same_bits
 
 SRUN = ["srun", "-N2", "-n4", "--ntasks-per-node=2", PROGRAM, "run", "small.toml"]
 

@@ -4,6 +4,7 @@ import json
 import time
 
 from slurm import PROGRAM, Slurm
+from programs import events_in
 
 # Small, but with all state that a resume must carry: dropout draws from each rank's generator, momentum is optimizer
 # state, an epoch ends with a short batch. 2 ranks per node.
@@ -28,10 +29,7 @@ save_every_steps = 5
 
 def steps_in(run):
     """The steps in metrics.jsonl of a run so far."""
-    file = run / "metrics.jsonl"
-    # The last line may be incomplete.
-    lines = [json.loads(line) for line in file.read_text().split("\n")[:-1]] if file.exists() else []
-    return [line["step"] for line in lines if line["event"] == "step"]
+    return [event["step"] for event in events_in(run / "metrics.jsonl", "step")]
 
 
 def summary_of(run):
