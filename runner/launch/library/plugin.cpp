@@ -30,31 +30,22 @@ namespace {
 
 using config::Value;
 
-std::string without(const std::string& text, const std::string& part) {
-  const std::size_t at = text.find(part);
-  return at == std::string::npos ? text : text.substr(0, at) + text.substr(at + part.size());
-}
-
-config::Value ask_for_components(const std::filesystem::path& folder) {
+// Returns all components of a process that has loaded the plug-in in this folder, as config::Components writes them. A
+// throw-away child loads it, so a crash in a constructor, or a name that is taken, ends only the child. Throws
+// ddp::Error (usage) with the reason if the plug-in cannot be loaded.
+Value describe_plugin(const fs::path& folder, const std::vector<fs::path>& sources) try {
   return RankLibrary::reply_in(ask_child("loading it", {}, [&](int pipe) {
     const RankLibrary ranks(/*gpus=*/false, {.folder = folder});
     const rank::Task nobody;
     ranks.answer(rank::request_for(nobody, rank::ComponentsRequest{}), pipe);
   }));
-}
-
-// Returns all components of a process that has loaded the plug-in in this folder, as config::Components writes them. A
-// throw-away child loads it, so a crash in a constructor, or a name that is taken, ends only the child. Throws
-// ddp::Error (usage) with the reason if the plug-in cannot be loaded.
-config::Value describe_plugin(const std::filesystem::path& folder, const std::vector<std::filesystem::path>& sources) {
-  const std::string names = file_names(sources);
-  try {
-    return ask_for_components(folder);
-  } catch (const Error& error) {
-    throw usage_error("compiles, but cannot be used: " + without(error.summary(), "error: "), names);
-  } catch (const config::Value::exception&) {
-    throw usage_error("compiles, but ends the process that loads it", names);
-  }
+} catch (const Error& error) {
+  std::string why = error.summary();
+  const std::string label = "error: ";
+  if (const std::size_t at = why.find(label); at != std::string::npos) why.erase(at, label.size());
+  throw usage_error("compiles, but cannot be used: " + why, file_names(sources));
+} catch (const Value::exception&) {
+  throw usage_error("compiles, but ends the process that loads it", file_names(sources));
 }
 
 constexpr const char* kPrefix = "plugin-";
@@ -89,10 +80,6 @@ std::string key_of_sources(const Sdk& sdk, const SourceTexts& texts) {
 // same list.
 fs::path headers_file(const fs::path& cache, const std::string& key) { return cache / (key + kHeaders); }
 
-std::vector<HeaderPlace> read_headers(const fs::path& file) {
-  return Value::parse(record::read_text(file)).get<std::vector<HeaderPlace>>();
-}
-
 fs::path folder_of(const fs::path& cache, const std::string& key, const SourceTexts& texts) {
   return cache / (kPrefix + record::hash_hex(key + texts.hash_of_all()));
 }
@@ -111,7 +98,8 @@ config::Components merged(const fs::path& folder, const PluginFile& file) {
 std::optional<config::Components> find_compiled(const fs::path& cache, const std::string& key,
                                                 const std::vector<fs::path>& sources) try {
   SourceTexts texts(sources);
-  if (!texts.add(read_headers(headers_file(cache, key)))) return {};
+  const Value headers = Value::parse(record::read_text(headers_file(cache, key)));
+  if (!texts.add(headers.get<std::vector<HeaderPlace>>())) return {};
   const fs::path folder = folder_of(cache, key, texts);
   const auto file = config::read<PluginFile>(Value::parse(record::read_text(folder / "plugin.json")));
   if (file.build != build_id() || file.library != record::hash_hex_of(folder / "plugin.so")) return {};
@@ -171,18 +159,17 @@ config::Components components_with(const std::vector<fs::path>& sources) {
 config::Components components_of(const fs::path& file, const std::vector<std::string>& sets) {
   std::vector<fs::path> sources;
   for (const config::NamedSource& source : config::named_sources(file, sets)) {
+    const auto refuse = [&source](const std::string& what, const std::string& remedy) {
+      const std::string named = what + ": " + config::printable(source.path) + "\n" + config::excerpt(source.place);
+      throw usage_error(named, config::where(source.place), remedy);
+    };
     std::error_code unreadable;
     if (!fs::is_regular_file(source.path, unreadable)) {
-      throw usage_error(
-          "there is no such file: " + config::printable(source.path) + "\n" + config::excerpt(source.place),
-          config::where(source.place), config::start_of_paths(config::where(source.place)));
+      refuse("there is no such file", config::start_of_paths(config::where(source.place)));
     }
     if (fs::path(source.path).extension() == ".py") {
-      throw usage_error(
-          "a file of Python cannot be compiled: " + config::printable(source.path) + "\n" +
-              config::excerpt(source.place),
-          config::where(source.place),
-          "sources are C++ files; a model in Python is exported: python/export_model.py writes a .pt2 file");
+      refuse("a file of Python cannot be compiled",
+             "sources are C++ files; a model in Python is exported: python/export_model.py writes a .pt2 file");
     }
     sources.emplace_back(source.path);
   }

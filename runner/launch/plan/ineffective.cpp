@@ -16,19 +16,14 @@ using config::Experiment;
 
 constexpr const char* kNothingHeldOut = "has no effect: nothing is held out to measure on";
 
-// Collects one line for each setting that cannot take effect.
-class Ineffective {
- public:
-  explicit Ineffective(const config::Loaded& loaded) : loaded_(loaded) {}
+// One line for each setting that cannot take effect.
+struct Ineffective {
+  const config::Loaded& loaded;
+  std::vector<std::string> lines = {};
 
   void add_if(bool when, const std::string& key, const std::string& why) {
-    if (when) lines_.push_back(loaded_.where(key) + ": \"" + key + "\" " + why);
+    if (when) lines.push_back(loaded.where(key) + ": \"" + key + "\" " + why);
   }
-  std::vector<std::string> take() { return std::move(lines_); }
-
- private:
-  const config::Loaded& loaded_;
-  std::vector<std::string> lines_;
 };
 
 std::string number(std::int64_t value) { return std::to_string(value); }
@@ -166,14 +161,14 @@ void add_of_ema(const Experiment& e, const config::Length& run, Ineffective& fou
 }  // namespace
 
 std::vector<std::string> without_effect(const config::Loaded& loaded) {
-  Ineffective found(loaded);
+  Ineffective found{.loaded = loaded};
   add_of_file(loaded, found);
-  return found.take();
+  return found.lines;
 }
 
 std::vector<std::string> without_effect(const config::Loaded& loaded, const Plan& plan, const rank::Probe& probe,
                                         const config::Length& run) {
-  Ineffective found(loaded);
+  Ineffective found{.loaded = loaded};
   const Experiment& e = plan.experiment;
   const std::int64_t steps = run.steps;
   add_of_file(loaded, found);
@@ -194,7 +189,7 @@ std::vector<std::string> without_effect(const config::Loaded& loaded, const Plan
   found.add_if(e.checkpoint.save_every_steps.value_or(0) > steps, "checkpoint.save_every_steps",
                "is more than the " + number(steps) + " steps of the run: it saves only at its end");
   add_of_ema(e, run, found);
-  return found.take();
+  return found.lines;
 }
 
 std::vector<std::string> device_warnings(const config::Loaded& loaded, const Plan& plan, const Launch& launch) {

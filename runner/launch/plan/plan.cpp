@@ -134,9 +134,8 @@ void require_batches(const config::Loaded& loaded, const rank::Probe& probe, con
   const std::int64_t most = probe.most_batch;
   const auto require = [&](const std::string& what, std::int64_t taken) {
     if (taken >= least && taken <= most) return;
-    const std::string range = least == most       ? std::to_string(least)
-                              : most == INT64_MAX ? std::to_string(least) + " or more"
-                                                  : std::to_string(least) + " to " + std::to_string(most);
+    std::string range = std::to_string(least);
+    if (most > least) range += most == INT64_MAX ? " or more" : " to " + std::to_string(most);
     throw loaded.error(
         key, what + std::to_string(taken) + " samples, but the model was exported for batches of " + range,
         "export the model again for batches of any size: dynamic_shapes=({0: torch.export.Dim(\"batch\")},)");

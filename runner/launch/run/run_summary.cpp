@@ -128,15 +128,13 @@ void remember_epochs(record::RunProgress& run, const record::RunDirectory& direc
 
 void keep_history(record::Summary& s, const record::RunDirectory& directory) {
   const config::Value old = record::last_summary(directory);
-  if (const auto restarts = old.find("restarts"); restarts != old.end() && restarts->is_number_integer()) {
-    s.restarts = restarts->get<int>();
-  }
-  for (const auto& [key, field] :
-       {std::pair{"parameters", &s.parameters}, std::pair{"frozen_parameters", &s.frozen_parameters}}) {
-    if (const auto count = old.find(key); count != old.end() && count->is_number_integer()) {
-      *field = count->get<std::int64_t>();
-    }
-  }
+  const auto keep = [&old](const char* key, auto& count) {
+    const auto kept = old.find(key);
+    if (kept != old.end() && kept->is_number_integer()) kept->get_to(count);
+  };
+  keep("restarts", s.restarts);
+  keep("parameters", s.parameters);
+  keep("frozen_parameters", s.frozen_parameters);
   s.origin = record::origin_of(directory);
   const auto started = old.find("started");
   if (started == old.end() || !started->is_string()) return;
