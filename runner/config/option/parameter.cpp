@@ -13,6 +13,53 @@
 namespace ddp::config {
 namespace {
 
+const Option* option_named(const std::vector<Option>& options, const std::string& name) {
+  const auto found = std::find_if(options.begin(), options.end(), [&](const Option& o) { return o.name == name; });
+  return found == options.end() ? nullptr : &*found;
+}
+
+// The components that sections name, or the section of the same kind at the top: {"dataset": {"npz"}}.
+using ComponentNames = std::map<std::string, std::set<std::string>>;
+
+// Returns the components of the section at this path; null: any component of its kind.
+const std::set<std::string>* names_of(const std::string& section, const std::string& kind,
+                                      const ComponentNames& names) {
+  auto found = names.find(section);
+  if (found == names.end()) found = names.find(kind);
+  return found == names.end() ? nullptr : &found->second;
+}
+
+// Finds a path of keys without short forms. `begin`: the number of its characters in front of the keys of `options`.
+const Option* find_path(const std::string& path, std::size_t begin, const std::vector<Option>& options,
+                        const Components& components, const ComponentNames& names) {
+  const std::size_t dot = path.find('.', begin);
+  const Option* option = option_named(options, path.substr(begin, dot - begin));
+  if (!option || dot == std::string::npos) return option;
+  if (option->component_kind.empty()) return find_path(path, dot + 1, option->section, components, names);
+  const std::string rest = path.substr(dot + 1);
+  const std::set<std::string>* chosen = names_of(path.substr(0, dot), option->component_kind, names);
+  for (const auto& [name, spec] : components.of(option->component_kind)) {
+    if (chosen && !chosen->contains(name)) continue;
+    if (const Option* found = option_named(spec.options, rest)) return found;
+  }
+  return nullptr;
+}
+
+// Returns the option of the key "optimizer.lr"; for a component's option, from a component that `names` has for its
+// section; without such names, from any component of its kind that has it. Null if no such key exists.
+const Option* find_option(const std::string& key, const std::vector<Option>& options, const Components& components,
+                          const ComponentNames& names = {}) {
+  for (const ShortForm& form : kTextForms) {
+    if (key == form.section) {
+      return find_path(std::string(form.section) + "." + form.key, 0, options, components, names);
+    }
+  }
+  for (const ShortForm& form : kShortForms) {
+    if (key == form.key) return find_path(std::string(form.section) + "." + key, 0, options, components, names);
+  }
+  return find_path(key, 0, options, components, names);
+}
+
 struct RangeOptions {
   double min = 0;
   double max = 0;
@@ -47,11 +94,6 @@ double steps_of(const Parameter& p) { return std::floor((p.max - p.min) / p.step
 
 bool is_range(const Node& table) {
   return table.find("min") || table.find("max") || table.find("step") || table.find("scale");
-}
-
-const Option* option_named(const std::vector<Option>& options, const std::string& name) {
-  const auto found = std::find_if(options.begin(), options.end(), [&](const Option& o) { return o.name == name; });
-  return found == options.end() ? nullptr : &*found;
 }
 
 // Returns the place of the value that --set changed in the range, because the file alone is right; else `otherwise`.
@@ -167,30 +209,6 @@ class ParameterReader {
   Mistakes& mistakes_;
   std::vector<Parameter> parameters_;
 };
-
-// Returns the components of the section at this path; null: any component of its kind.
-const std::set<std::string>* names_of(const std::string& section, const std::string& kind,
-                                      const ComponentNames& names) {
-  auto found = names.find(section);
-  if (found == names.end()) found = names.find(kind);
-  return found == names.end() ? nullptr : &found->second;
-}
-
-// Finds a path of keys without short forms. `begin`: the number of its characters in front of the keys of `options`.
-const Option* find_path(const std::string& path, std::size_t begin, const std::vector<Option>& options,
-                        const Components& components, const ComponentNames& names) {
-  const std::size_t dot = path.find('.', begin);
-  const Option* option = option_named(options, path.substr(begin, dot - begin));
-  if (!option || dot == std::string::npos) return option;
-  if (option->component_kind.empty()) return find_path(path, dot + 1, option->section, components, names);
-  const std::string rest = path.substr(dot + 1);
-  const std::set<std::string>* chosen = names_of(path.substr(0, dot), option->component_kind, names);
-  for (const auto& [name, spec] : components.of(option->component_kind)) {
-    if (chosen && !chosen->contains(name)) continue;
-    if (const Option* found = option_named(spec.options, rest)) return found;
-  }
-  return nullptr;
-}
 
 std::string within(const std::string& section, const std::string& name) {
   return section.empty() ? name : section + "." + name;
@@ -308,19 +326,6 @@ std::vector<Parameter> read_parameters(const Node& table, const std::vector<Opti
   ParameterReader reader(options, components, mistakes);
   reader.table(table, "");
   return reader.take();
-}
-
-const Option* find_option(const std::string& key, const std::vector<Option>& options, const Components& components,
-                          const ComponentNames& names) {
-  for (const ShortForm& form : kTextForms) {
-    if (key == form.section) {
-      return find_path(std::string(form.section) + "." + form.key, 0, options, components, names);
-    }
-  }
-  for (const ShortForm& form : kShortForms) {
-    if (key == form.key) return find_path(std::string(form.section) + "." + key, 0, options, components, names);
-  }
-  return find_path(key, 0, options, components, names);
 }
 
 void keep_texts_as_typed(Node& node, const std::string& key, const Node& base, const std::vector<Parameter>& parameters,

@@ -41,14 +41,6 @@ struct Parameter {
 std::vector<Parameter> read_parameters(const Node& table, const std::vector<Option>& options,
                                        const Components& components, Mistakes& mistakes);
 
-// The components that sections name, or the section of the same kind at the top: {"dataset": {"npz"}}.
-using ComponentNames = std::map<std::string, std::set<std::string>>;
-
-// Returns the option of the key "optimizer.lr"; for a component's option, from a component that `names` has for its
-// section; without such names, from any component of its kind that has it. Null if no such key exists.
-const Option* find_option(const std::string& key, const std::vector<Option>& options, const Components& components,
-                          const ComponentNames& names = {});
-
 // The next two look up an option of a component in the components that `base` names or `parameters` vary: only some
 // datasets have files as `inputs`.
 

@@ -286,6 +286,10 @@ std::string assignment_of_option(const std::string& name, const std::string& key
   return name + " " + key + "=" + Value(text).dump(-1, ' ', false, Value::error_handler_t::replace);
 }
 
+namespace {
+
+// Parses "optimizer.lr=0.1": a TOML value, or a bare word, which is a text. Returns nothing, and adds a mistake,
+// otherwise.
 std::optional<Node> parse_assignment(int number, const std::string& text, Mistakes& mistakes) {
   const auto source = source_of(number, text);
   const std::string_view line = source->text();
@@ -314,6 +318,8 @@ std::optional<Node> parse_assignment(int number, const std::string& text, Mistak
   }
   return table;
 }
+
+}  // namespace
 
 void assign(Node& root, std::vector<Node> assigned, const std::vector<Option>& options, Mistakes& mistakes) {
   Node all;

@@ -28,8 +28,4 @@ std::optional<std::vector<Node>> read_layers(const std::filesystem::path& file, 
 // Returns the assignment of `text` to the key that the command-line option `name` sets. Its errors name the option.
 std::string assignment_of_option(const std::string& name, const std::string& key, const std::string& text);
 
-// Parses "optimizer.lr=0.1": a TOML value, or a bare word, which is a text. Returns nothing, and adds a mistake,
-// otherwise.
-std::optional<Node> parse_assignment(int number, const std::string& text, Mistakes& mistakes);
-
 }  // namespace ddp::config

@@ -221,11 +221,16 @@ std::vector<fs::path> by_metric(const std::vector<fs::path>& newest_first) {
   return best_first;
 }
 
+namespace {
+
+// Returns the complete checkpoints from which the run may resume and that have a value of the metric, best first.
 std::vector<Ranked> best_saved_first(const fs::path& checkpoints, const config::Metric& metric) {
   std::vector<fs::path> candidates = up_to_latest(checkpoints);
   std::erase_if(candidates, [](const fs::path& folder) { return !is_complete(folder); });
   return by_metric(candidates, metric);
 }
+
+}  // namespace
 
 std::optional<Ranked> best_saved(const fs::path& checkpoints, const config::Metric& metric) {
   const std::vector<Ranked> best_first = best_saved_first(checkpoints, metric);
