@@ -185,7 +185,8 @@ Error wrong_line(const CLI::App& app, const CLI::ParseError& error) {
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr || (misses && has_unknown)) return too_much(verb);
   if (misses) return missing_argument(verb);
   const CLI::Option* option = option_in(verb, error.what());
-  if (option == nullptr || dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr) {
+  if (option == nullptr || dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr ||
+      dynamic_cast<const CLI::RequiresError*>(&error) != nullptr) {
     return usage_error(error.what(), verb.get_name(), usage_line(verb));
   }
   return dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr ? wrong_count(verb, *option)

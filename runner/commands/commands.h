@@ -1,9 +1,10 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
-#include "config/value.h"
+#include "config/output.h"
 
 namespace CLI {
 class App;
@@ -21,7 +22,12 @@ using AddVerb = void (*)(CLI::App& app, int& exit_code);
 bool register_verb(int place, AddVerb add);
 
 // Registers the JSON Schema of an output, which `schema` prints.
-bool register_schema(const char* name, config::Value (*schema)());
+bool register_schema(const char* name, std::function<config::Value()> schema);
+// The same for a type with a list of its members.
+template <class Output>
+bool register_schema(const char* name, const std::string& title) {
+  return register_schema(name, [title] { return config::output_schema<Output>(title); });
+}
 
 // Returns the names that `schema` accepts.
 std::vector<std::string> schema_names();

@@ -77,9 +77,7 @@ void list(const std::string& kind, const std::string& only, bool json) {
 
 template <const char* Verb>
 bool register_list(int place, AddVerb add) {
-  return register_verb(place, add) && register_schema(Verb, [] {
-           return config::output_schema<ComponentsOutput<Verb>>(Verb + std::string(" --json"));
-         });
+  return register_verb(place, add) && register_schema<ComponentsOutput<Verb>>(Verb, Verb + std::string(" --json"));
 }
 
 template <const char* Verb>

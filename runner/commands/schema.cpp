@@ -28,19 +28,21 @@ using config::Value;
 const std::string kExperiment = "experiment";
 
 // The schemas of outputs by name; no static object, since registrations run before main in any order.
-std::map<std::string, Value (*)()>& schemas() {
-  static std::map<std::string, Value (*)()> all;
+std::map<std::string, std::function<Value()>>& schemas() {
+  static std::map<std::string, std::function<Value()>> all;
   return all;
 }
 
-const bool files_registered =
-    register_schema("metrics", record::metrics_schema) && register_schema("journal", sweep::journal_schema) &&
-    register_schema("sweep", sweep::summary_schema) &&
-    register_schema("summary", [] { return config::output_schema<record::Summary>("summary.json of a run"); });
+const bool files_registered = register_schema("metrics", record::metrics_schema) &&
+                              register_schema("journal", sweep::journal_schema) &&
+                              register_schema("sweep", sweep::summary_schema) &&
+                              register_schema<record::Summary>("summary", "summary.json of a run");
 
 }  // namespace
 
-bool register_schema(const char* name, Value (*schema)()) { return schemas().emplace(name, schema).second; }
+bool register_schema(const char* name, std::function<Value()> schema) {
+  return schemas().emplace(name, std::move(schema)).second;
+}
 
 std::vector<std::string> schema_names() {
   std::vector<std::string> names = {kExperiment};

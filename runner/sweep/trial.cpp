@@ -46,9 +46,9 @@ Beginning beginning_of(const SweepPlan& sweep, const record::RunDirectory& direc
   const fs::path checkpoint = begun ? record::newest_whole(directory.checkpoints()) : fs::path();
   // The trial's config.toml may have been edited since.
   Beginning from{.begun = begun,
-                 .loaded = checkpoint.empty() ? sweep.loaded.trial(sweep.search.point(trial))
+                 .loaded = checkpoint.empty() ? sweep.loaded->trial(sweep.search->point(trial))
                                               : config::load(record::settings_file(directory, checkpoint), {},
-                                                             sweep.loaded.components()),
+                                                             sweep.loaded->components()),
                  .point = {.checkpoint = checkpoint}};
   // results/<name>/<sweep>
   launch::find_weights(from.loaded, sweep.directory.path().parent_path().parent_path());
@@ -106,10 +106,10 @@ int train_trial(const SweepPlan& sweep, const search::NextTrial& next, DeviceLea
     return 0;
   }
   if (!from.point.checkpoint.empty()) sweep.require_same_data(from.point.checkpoint, plan.experiment);
-  const auto data = sweep.data.hold(sweep.library, from.loaded, plan);
+  const auto data = sweep.data.hold(*sweep.library, from.loaded, plan);
   launch::Nodes alone(launch, {}, std::chrono::milliseconds(0));
   return launch::train({.plan = plan,
-                        .library = sweep.library,
+                        .library = *sweep.library,
                         .data = *data,
                         .open = [&] { return open_trial(from, *data, directory, std::move(lock)); },
                         .until_epoch = next.epochs,

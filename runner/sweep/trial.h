@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "config/length.h"
 #include "config/sweep.h"
 #include "launch/library/rank_library.h"
 #include "launch/start/held_data.h"
@@ -16,18 +17,28 @@
 
 namespace ddp::sweep {
 
-// The trials of a sweep and their resources. All errors that can be found in advance were found before a plan is made.
+// A planned trial.
+struct PlannedTrial {
+  int ranks = 1;
+  DeviceRequest request;
+  config::Length length;
+  double step_seconds = 0;  // an estimate
+};
+
+// A sweep whose trials can all be trained here, as far as checks before training can show, and its resources.
 struct SweepPlan {
-  const config::LoadedSweep& loaded;
-  search::Search& search;
-  const launch::RankLibrary& library;
-  const launch::DataShelf& data;  // data that several trials train on
-  std::vector<launch::Gpu> gpus;
-  std::vector<DeviceRequest> requests;  // of each trial
-  int at_once = 1;                      // maximum number of concurrent trials
-  int cores = 1;                        // entries of the pool for CPU ranks
-  std::optional<int> only = {};         // this trial alone: other processes train the others
-  record::RunDirectory directory;
+  std::unique_ptr<config::LoadedSweep> loaded = nullptr;
+  std::unique_ptr<search::Search> search = nullptr;
+  std::unique_ptr<launch::RankLibrary> library = nullptr;
+  launch::DataShelf data = {};  // data that several trials train on
+  std::vector<launch::Gpu> gpus = {};
+  std::vector<PlannedTrial> trials = {};
+  std::vector<std::string> warnings = {};  // without duplicates, though several trials may have the same warning
+  int at_once = 1;                         // most trials side by side
+  int cores = 1;                           // entries of the pool for CPU ranks
+  // Of a sweep that begins or resumes:
+  record::RunDirectory directory{""};
+  std::optional<int> only = {};        // this trial alone: other processes train the others
   bool data_changed = false;           // resumed trials accept data files as they are now
   std::string accepting_command = {};  // the command that resumes the sweep on changed data
   config::Value git = nullptr;         // the state of the checkout that contains the file

@@ -6,7 +6,6 @@
 #include <unistd.h>
 #include <algorithm>
 #include <csignal>
-#include <cstring>
 #include <ctime>
 #include <new>
 #include <sstream>
@@ -31,23 +30,8 @@ using Clock = std::chrono::steady_clock;
 const std::string kOfBest = "-best";
 constexpr const char* kDefaultResults = "results";
 
-const char* word(Status status) {
-  switch (status) {
-    case Status::waiting:
-      return "waiting";
-    case Status::running:
-      return "running";
-    case Status::paused:
-      return "stopped";
-    case Status::completed:
-      return "completed";
-    case Status::failed:
-      return "failed";
-    case Status::interrupted:
-      return "interrupted";
-  }
-  return "";
-}
+// The words for each Status, in their order.
+constexpr const char* kWords[] = {"waiting", "running", "stopped", "completed", "failed", "interrupted"};
 
 std::string folder_of(int trial) { return record::RunDirectory::trial_folder(trial).string(); }
 
@@ -72,7 +56,7 @@ report::TrialView row_of(const Trial& t, const Trials& trials, int place) {
   report::TrialView row{.trial = t.number,
                         .place = {},
                         .folder = folder_of(t.number),
-                        .status = word(t.status),
+                        .status = kWords[static_cast<std::size_t>(t.status)],
                         .rung = trials.rung(t),
                         .metric = t.metric,
                         .epochs = t.epochs,
@@ -160,11 +144,11 @@ TrialLoop::TrialLoop(const SweepPlan& plan, Trials& trials)
       memory_(sizeof(TrialProgress) * static_cast<std::size_t>(plan.at_once)),
       progress_(static_cast<TrialProgress*>(memory_.data())),
       places_(static_cast<std::size_t>(plan.at_once), false),
-      screen_(plan.loaded.sweep, trials, progress_) {
+      screen_(plan.loaded->sweep, trials, progress_) {
   const sigset_t set = launch::stop_signal_set();
   signals_ = FileDescriptor(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signals_) throw training_error("cannot receive signals: " + errno_text(errno));
-  summary_.name = plan.loaded.name;
+  summary_.name = plan.loaded->name;
   if (summary_.started == 0) summary_.started = std::time(nullptr);
   for (const Trial& trial : trials_.all()) {
     if (plan_.only && trial.number != *plan_.only) continue;
@@ -198,7 +182,7 @@ void TrialLoop::start_what_fits() {
   while (static_cast<int>(running_.size()) < plan_.at_once) {
     std::optional<DeviceLease> lease;
     const auto fits = [&](int trial) {
-      lease = devices_.take(plan_.requests.at(trial));
+      lease = devices_.take(plan_.trials.at(trial).request);
       return lease.has_value();
     };
     const std::optional<search::NextTrial> next = next_trial(fits);
@@ -215,7 +199,7 @@ std::optional<search::NextTrial> TrialLoop::next_trial(const search::Fits& fits)
     unfinished_.erase(next);
     return found;
   }
-  return plan_.search.next([&](int trial) { return is_ours(trial) && fits(trial); });
+  return plan_.search->next([&](int trial) { return is_ours(trial) && fits(trial); });
 }
 
 void TrialLoop::start(const search::NextTrial& next, DeviceLease lease) {
@@ -241,7 +225,7 @@ void TrialLoop::start(const search::NextTrial& next, DeviceLease lease) {
 }
 
 bool TrialLoop::more() const {
-  return !unfinished_.empty() || plan_.search.next([this](int trial) { return is_ours(trial); });
+  return !unfinished_.empty() || plan_.search->next([this](int trial) { return is_ours(trial); });
 }
 
 bool TrialLoop::is_ours(int trial) const { return !plan_.only || trial == *plan_.only; }
@@ -277,10 +261,10 @@ void TrialLoop::end(int trial, int exit_status) {
   }
 }
 
-bool TrialLoop::fails_again(int trial) const { return trials_.at(trial).failures <= plan_.loaded.sweep.retries; }
+bool TrialLoop::fails_again(int trial) const { return trials_.at(trial).failures <= plan_.loaded->sweep.retries; }
 
 Event TrialLoop::end_of(int trial, int exit_status) const {
-  const std::string& metric = plan_.loaded.sweep.metric.name;
+  const std::string& metric = plan_.loaded->sweep.metric.name;
   const auto directory = record::RunDirectory::trial(plan_.directory.path(), trial);
   report::RunView run;
   std::string error;
@@ -344,7 +328,7 @@ void TrialLoop::save_summary(const std::string& status) {
   journal_.alone([this] {
     if (plan_.only) catch_up();
     if (summary_.status != "running") summary_.ended = std::time(nullptr);
-    write_summary(plan_.directory, summary_, plan_.loaded.sweep, trials_);
+    write_summary(plan_.directory, summary_, plan_.loaded->sweep, trials_);
   });
   summary_written_ = Clock::now();
 }
@@ -374,7 +358,7 @@ int TrialLoop::conclude_one(int number) {
 
 // The journal tells what other processes have done. The last process ends the sweep.
 void TrialLoop::catch_up() {
-  Trials now(plan_.loaded.sweep, plan_.search);
+  Trials now(plan_.loaded->sweep, *plan_.search);
   for (const Event& event : read_journal(plan_.directory.journal())) now.take(event);
   trials_.replace(now);
   const int left = now.count(Status::waiting) + now.count(Status::running) + now.count(Status::interrupted);

@@ -143,7 +143,7 @@ TEST_CASE("generate refuses runs that were not trained on text, with the remedy"
   w.done({"run", "tokens.toml"});
   w.done({"run", "small.toml", "--set", "epochs=1"});
   const Outcome tokens = w.refused({"generate", "tokens", "--prompt", "a", "--tokens", "1"},
-                                   {"have no tokenizer", "train on the dataset text"});
+                                   {"was not trained on text with a tokenizer", "train on the dataset text"});
   w.refused({"generate", "small", "--prompt", "a", "--tokens", "1"}, {"was not trained on text"});
   w.refused({"generate", "nobody", "--prompt", "a", "--tokens", "1"}, {});
 }

@@ -188,9 +188,9 @@ TEST_CASE("a sweep is one process, and has Slurm's options only as a job array")
       check_limit_refused(w, {"sweep", "x.toml"}, "sweep: is one process, but", {{"RANK", "1"}, {"WORLD_SIZE", "4"}});
   CHECK(contains(said, "use srun -n 1, or --array"));
   for (const char* option : {"--partition", "--time", "--output"}) {
-    check_limit_refused(w, {"sweep", "x.toml", option, "5"}, option + std::string(": needs --array"));
+    check_limit_refused(w, {"sweep", "x.toml", option, "5"}, option + std::string(" requires --array"));
   }
-  check_limit_refused(w, {"sweep", "x.toml", "--no-exclusive"}, "--exclusive: needs --array");
+  check_limit_refused(w, {"sweep", "x.toml", "--no-exclusive"}, "--exclusive requires --array");
 }
 
 TEST_CASE("a layer that PyTorch refuses is reported at its place without a backtrace") {

@@ -83,7 +83,8 @@ TEST_CASE("a run with more patience names the reason of its end: all of its step
   // With more steps, the raised patience ends the run at the last one.
   f.resume({"small", "--set", "epochs=20"}, {"Ended after step 60 by stop.patience"});
   CHECK(contains(f.resume({"small"}).err, "has ended after step 60, by stop.patience"));
-  CHECK(contains(f.workspace.run({"fork", "small"}).err, "stop.patience has ended the run at this checkpoint, of step 60"));
+  CHECK(contains(f.workspace.run({"fork", "small"}).err,
+                 "stop.patience has ended the run at this checkpoint, of step 60"));
 }
 
 TEST_CASE("patience inside an epoch ends the run at that validation") {

@@ -291,8 +291,7 @@ void add_comm(CLI::App& app, int& exit_code) {
   verb->callback([f, &exit_code] { exit_code = comm(*f); });
 }
 
-const bool comm_registered = register_verb(160, add_comm) &&
-                             register_schema("comm", [] { return config::output_schema<CommOutput>("comm --json"); });
+const bool comm_registered = register_verb(160, add_comm) && register_schema<CommOutput>("comm", "comm --json");
 
 }  // namespace
 

@@ -80,9 +80,8 @@ void add_compare(CLI::App& app, int&) {
   verb->callback([options] { compare(*options); });
 }
 
-const bool compare_registered = register_verb(90, add_compare) && register_schema("compare", [] {
-                                  return config::output_schema<report::Comparison>("compare RUN… --json");
-                                });
+const bool compare_registered =
+    register_verb(90, add_compare) && register_schema<report::Comparison>("compare", "compare RUN… --json");
 
 void add_diff(CLI::App& app, int&) {
   auto options = std::make_shared<CompareOptions>();
@@ -91,9 +90,8 @@ void add_diff(CLI::App& app, int&) {
   verb->callback([options] { diff(*options); });
 }
 
-const bool diff_registered = register_verb(100, add_diff) && register_schema("diff", [] {
-                               return config::output_schema<report::Comparison>("diff A B --json");
-                             });
+const bool diff_registered =
+    register_verb(100, add_diff) && register_schema<report::Comparison>("diff", "diff A B --json");
 
 }  // namespace
 

@@ -80,9 +80,8 @@ void add_plan(CLI::App& app, int&) {
   });
 }
 
-const bool plan_registered = register_verb(50, add_plan) && register_schema("draws", [] {
-                               return config::output_schema<config::DrawnSamples>("plan FILE --draws N");
-                             });
+const bool plan_registered =
+    register_verb(50, add_plan) && register_schema<config::DrawnSamples>("draws", "plan FILE --draws N");
 
 }  // namespace
 

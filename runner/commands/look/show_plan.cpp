@@ -332,14 +332,14 @@ namespace {
 constexpr double kTrialSeconds = 0.05;
 constexpr std::size_t kMostShown = 50;
 
-double seconds_of(const PlannedTrial& trial) {
+double seconds_of(const sweep::PlannedTrial& trial) {
   return kTrialSeconds + trial.step_seconds * static_cast<double>(trial.length.steps);
 }
 
 // The time if all trials train to their ends; asha takes less.
-double seconds_of(const PreparedSweep& p) {
+double seconds_of(const sweep::SweepPlan& p) {
   double seconds = 0;
-  for (const PlannedTrial& trial : p.trials) seconds += seconds_of(trial);
+  for (const sweep::PlannedTrial& trial : p.trials) seconds += seconds_of(trial);
   return seconds / p.at_once;
 }
 
@@ -387,7 +387,7 @@ struct PlanOfSweep {
   }
 };
 
-PlanOfSweep output_of(const PreparedSweep& p, const std::string& folder) {
+PlanOfSweep output_of(const sweep::SweepPlan& p, const std::string& folder) {
   const auto& sweep = p.loaded->sweep;
   PlanOfSweep all{.name = p.loaded->name,
                   .method = sweep.method.name,
@@ -400,7 +400,7 @@ PlanOfSweep output_of(const PreparedSweep& p, const std::string& folder) {
                   .results = folder,
                   .warnings = p.warnings};
   for (int i = 0; i < p.search->trials(); ++i) {
-    const PlannedTrial& trial = p.trials[static_cast<std::size_t>(i)];
+    const sweep::PlannedTrial& trial = p.trials[static_cast<std::size_t>(i)];
     all.trials.push_back({.trial = i,
                           .parameters = p.search->decided(i) ? sweep.named(p.search->point(i)) : Value::object(),
                           .world_size = trial.ranks,
@@ -410,12 +410,11 @@ PlanOfSweep output_of(const PreparedSweep& p, const std::string& folder) {
   return all;
 }
 
-const bool plan_schema_registered = register_schema(
-    "plan", [] { return config::output_schema<std::variant<PlanOfRun, PlanOfSweep>>("plan FILE --json"); });
+const bool plan_schema_registered = register_schema<std::variant<PlanOfRun, PlanOfSweep>>("plan", "plan FILE --json");
 
 }  // namespace
 
-void show_sweep(const PreparedSweep& p, const std::filesystem::path& results, bool json) {
+void show_sweep(const sweep::SweepPlan& p, const std::filesystem::path& results, bool json) {
   const std::string folder = config::printable((results / p.loaded->name).string());
   if (json) {
     return report::print_json(config::written(output_of(p, folder)), std::cout);
@@ -426,7 +425,7 @@ void show_sweep(const PreparedSweep& p, const std::filesystem::path& results, bo
                             return a.ranks < b.ranks;
                           })->ranks;
   std::int64_t steps = 0;
-  for (const PlannedTrial& trial : p.trials) steps += trial.length.steps;
+  for (const sweep::PlannedTrial& trial : p.trials) steps += trial.length.steps;
   const auto begins_decided = [&](std::size_t trial) { return p.search->decided(static_cast<int>(trial)); };
   const std::string at_most = p.search->independent()      ? ""
                               : begins_decided(trials - 1) ? " if every trial is promoted"

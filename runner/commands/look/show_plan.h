@@ -15,6 +15,6 @@ void show_plan(const Prepared& prepared, const config::Value& data, const std::f
 
 // Prints the planned sweep for people or as JSON: its trials, their devices, and an estimate of the time. `results`:
 // the results folder of the sweep.
-void show_sweep(const PreparedSweep& sweep, const std::filesystem::path& results, bool json);
+void show_sweep(const sweep::SweepPlan& sweep, const std::filesystem::path& results, bool json);
 
 }  // namespace ddp::commands

@@ -41,29 +41,24 @@ struct Findings {
   std::vector<std::string> warnings;
 };
 
-// Reads models that come from a file, and reports an untrainable one. None of their code runs. The library that reads
-// them is loaded once, and only if an experiment names such a model.
-class ModelFiles {
- public:
-  // Throws ddp::Error (usage) if the file is refused.
-  void require_readable(const config::Loaded& loaded) try {
-    const config::Experiment& e = loaded.experiment;
-    const config::Components components = e.components();
-    const config::Spec* spec = components.find("model", e.model.name);
-    if (spec == nullptr || !spec->traits.value("read_by_validate", false)) return;
-    if (!library_) library_.emplace(/*gpus=*/false);
-    rank::Task task;
-    task.experiment = &e;
-    library_->ask("reading the model", task, rank::CheckRequest{});
-  } catch (const Error& error) {
-    throw config::at_model_option(loaded, error);
-  }
+// The library that reads models, loaded once, and only if an experiment names a model that comes from a file.
+using Library = std::optional<launch::RankLibrary>;
 
- private:
-  std::optional<launch::RankLibrary> library_;
-};
+// Throws ddp::Error (usage) if the model comes from a file that is refused. None of its code runs.
+void require_readable_model(const config::Loaded& loaded, Library& library) try {
+  const config::Experiment& e = loaded.experiment;
+  const config::Components components = e.components();
+  const config::Spec* spec = components.find("model", e.model.name);
+  if (spec == nullptr || !spec->traits.value("read_by_validate", false)) return;
+  if (!library) library.emplace(/*gpus=*/false);
+  rank::Task task;
+  task.experiment = &e;
+  library->ask("reading the model", task, rank::CheckRequest{});
+} catch (const Error& error) {
+  throw config::at_model_option(loaded, error);
+}
 
-void look_into(const config::Loaded& loaded, ModelFiles& models, Findings& found) {
+void look_into(const config::Loaded& loaded, Library& library, Findings& found) {
   for (const auto& check : {launch::require_init_method, launch::require_weights, launch::require_fitting_machine}) {
     try {
       check(loaded);
@@ -75,7 +70,7 @@ void look_into(const config::Loaded& loaded, ModelFiles& models, Findings& found
   for (const Error& one : missing) add_once(found.mistakes, one.what());
   if (missing.empty()) {
     try {
-      models.require_readable(loaded);
+      require_readable_model(loaded, library);
     } catch (const Error& error) {
       add_once(found.mistakes, at_its_line(loaded, error).what());
     }
@@ -83,14 +78,14 @@ void look_into(const config::Loaded& loaded, ModelFiles& models, Findings& found
   for (const std::string& warning : launch::without_effect(loaded)) add_once(found.warnings, warning);
 }
 
-Findings examine(const std::string& file, const ValidateOptions& options, ModelFiles& models) {
+Findings examine(const std::string& file, const ValidateOptions& options, Library& library) {
   Findings found;
   try {
     if (config::has_sweep(file, options.sets)) {
       const config::LoadedSweep sweep = launch::load_sweep(file, options.sets);
-      for (const auto& trial : check_trials(sweep, *make_search(sweep))) look_into(trial, models, found);
+      for (const auto& trial : check_trials(sweep, *make_search(sweep))) look_into(trial, library, found);
     } else {
-      look_into(launch::load_experiment(file, options.sets), models, found);
+      look_into(launch::load_experiment(file, options.sets), library, found);
     }
   } catch (const launch::Stopped&) {
     throw;
@@ -137,10 +132,10 @@ void print_findings(const std::string& file, const Findings& found) {
 // Checks every file, also after a bad one.
 int validate(const ValidateOptions& options) {
   ValidateOutput all;
-  ModelFiles models;
+  Library library;
   bool all_good = true;
   for (const std::string& file : options.files) {
-    const Findings found = examine(file, options, models);
+    const Findings found = examine(file, options, library);
     all_good = all_good && found.mistakes.empty();
     if (options.json) {
       all.files.push_back({.file = file, .found = found});
@@ -161,9 +156,8 @@ void add_validate(CLI::App& app, int& exit_code) {
   verb->callback([options, &exit_code] { exit_code = validate(*options); });
 }
 
-const bool validate_registered = register_verb(60, add_validate) && register_schema("validate", [] {
-                                   return config::output_schema<ValidateOutput>("validate FILE… --json");
-                                 });
+const bool validate_registered =
+    register_verb(60, add_validate) && register_schema<ValidateOutput>("validate", "validate FILE… --json");
 
 }  // namespace
 

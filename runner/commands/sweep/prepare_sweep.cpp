@@ -116,14 +116,14 @@ void add_each_once(std::vector<std::string>& all, const std::vector<std::string>
   for (const std::string& text : some) add_once(all, text);
 }
 
-int widest(const PreparedSweep& p) {
+int widest(const sweep::SweepPlan& p) {
   int most = 1;
   for (const auto& trial : p.trials) most = std::max(most, trial.request.entries);
   return most;
 }
 
 // Sets the number of trials side by side, and the cores of each of their ranks.
-void share_machine(PreparedSweep& p, std::optional<int> jobs) {
+void share_machine(sweep::SweepPlan& p, std::optional<int> jobs) {
   const bool gpus = std::any_of(p.trials.begin(), p.trials.end(), [](const auto& t) { return t.request.gpus; });
   p.cores = usable_cores();
   // A user's --jobs always holds on CPUs: cores can be shared, GPUs cannot.
@@ -137,7 +137,7 @@ void share_machine(PreparedSweep& p, std::optional<int> jobs) {
 }
 
 // Tries model and data of the trials. Throws ddp::Error (usage) with the mistakes of all of them.
-void try_trials(PreparedSweep& p, const std::vector<config::Loaded>& trials, std::vector<launch::Plan>& plans,
+void try_trials(sweep::SweepPlan& p, const std::vector<config::Loaded>& trials, std::vector<launch::Plan>& plans,
                 bool timed) {
   Tries tries(*p.library, p.data, timed);
   Mistakes mistakes;
@@ -182,9 +182,9 @@ std::vector<config::Loaded> check_trials(const config::LoadedSweep& loaded, cons
   return trials;
 }
 
-PreparedSweep prepare_sweep(const std::filesystem::path& file, const std::vector<std::string>& sets,
-                            std::optional<int> jobs, const std::filesystem::path& results, bool timed) {
-  PreparedSweep p;
+sweep::SweepPlan prepare_sweep(const std::filesystem::path& file, const std::vector<std::string>& sets,
+                               std::optional<int> jobs, const std::filesystem::path& results, bool timed) {
+  sweep::SweepPlan p;
   p.loaded = std::make_unique<config::LoadedSweep>(launch::load_sweep(file, sets));
   p.search = make_search(*p.loaded);
   std::vector<config::Loaded> trials = check_trials(*p.loaded, *p.search);

@@ -17,7 +17,6 @@
 #include "base/paths.h"
 #include "commands/commands.h"
 #include "commands/options.h"
-#include "commands/sweep/sweep.h"
 #include "commands/use/unnamed_output.h"
 #include "config/load.h"
 #include "config/text/compose.h"
@@ -31,29 +30,18 @@ namespace fs = std::filesystem;
 namespace {
 
 // A line end in one of these would begin a new line of the script.
-void require_one_line(const std::string& text, const std::string& where) {
-  if (std::none_of(text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 127; })) return;
-  throw usage_error("has a line end or another control character", where, "write it on one line");
-}
-
 void require_one_line(const SlurmOptions& o) {
   const launch::SlurmJob& job = o.job;
-  require_one_line(paths::absolute(o.file), "FILE");
-  require_one_line(job.program, "the folder of ddp-exp");
-  require_one_line(paths::absolute(o.results), "--results");
-  require_one_line(job.partition, "--partition");
-  require_one_line(job.account, "--account");
-  require_one_line(job.job_name, "--job-name");
-  for (const auto& module : job.modules) require_one_line(module, "--module");
-  for (const auto& set : job.sets) require_one_line(set, "--set");
-}
-
-// sbatch's --output is another one: the file of the job's output, with patterns such as %j.
-void require_name_of_script(const std::string& output) {
-  if (output.find('%') == std::string::npos) return;
-  throw usage_error("is the file of the job script here, and \"" + output + "\" has a pattern of sbatch", "--output",
-                    "name the file of the job's output when you submit the script: sbatch --output=" +
-                        path_word(output) + " job.sbatch");
+  std::vector<std::pair<std::string, std::string>> texts = {
+      {job.experiment, "FILE"},   {job.program, "the folder of ddp-exp"},
+      {job.results, "--results"}, {job.partition, "--partition"},
+      {job.account, "--account"}, {job.job_name, "--job-name"}};
+  for (const auto& module : job.modules) texts.emplace_back(module, "--module");
+  for (const auto& set : job.sets) texts.emplace_back(set, "--set");
+  for (const auto& [text, where] : texts) {
+    if (std::none_of(text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 127; })) continue;
+    throw usage_error("has a line end or another control character", where, "write it on one line");
+  }
 }
 
 constexpr const char* kSignalBefore =
@@ -133,19 +121,15 @@ void complete(SlurmOptions& o) {
   job.experiment = paths::absolute(o.file);
   job.results = paths::absolute(o.results);
   require_one_line(o);
-  require_name_of_script(o.output);
   job.signal_before = choose_signal_before(o);
 }
 
 void warn_of_devices(const std::vector<config::Loaded>& runs, const launch::SlurmJob& job) {
-  std::vector<std::string> told;
+  std::vector<std::string> warnings;
   for (const config::Loaded& run : runs) {
-    for (const std::string& warning : launch::check_devices(run, job)) {
-      if (std::find(told.begin(), told.end(), warning) != told.end()) continue;
-      told.push_back(warning);
-      log::warn(warning);
-    }
+    for (const std::string& warning : launch::check_devices(run, job)) add_once(warnings, warning);
   }
+  for (const std::string& warning : warnings) log::warn(warning);
 }
 
 int write_job(const SlurmOptions& o) {

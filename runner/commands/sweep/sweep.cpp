@@ -10,7 +10,6 @@
 #include "base/log.h"
 #include "base/own_command.h"
 #include "base/paths.h"
-#include "commands/help.h"
 #include "commands/look/report.h"
 #include "commands/look/show_plan.h"
 #include "commands/options.h"
@@ -72,34 +71,25 @@ std::string resuming_command(const record::RunDirectory& directory, std::optiona
   return own_command("resume " + path_word(directory.path()) + (jobs ? " --jobs " + std::to_string(*jobs) : ""));
 }
 
-// `resuming`: the command that resumes this sweep.
-int run_trials(const PreparedSweep& p, const record::RunDirectory& directory, config::Value git,
-               const std::string& resuming, std::optional<int> only = {}, bool data_changed = false) {
-  sweep::SweepPlan plan{.loaded = *p.loaded,
-                        .search = *p.search,
-                        .library = *p.library,
-                        .data = p.data,
-                        .gpus = p.gpus,
-                        .requests = {},
-                        .at_once = p.at_once,
-                        .cores = p.cores,
-                        .only = only,
-                        .directory = directory,
-                        .data_changed = data_changed,
-                        .accepting_command = resuming + " --data-changed",
-                        .git = std::move(git)};
-  for (const PlannedTrial& trial : p.trials) plan.requests.push_back(trial.request);
-  sweep::Trials trials(p.loaded->sweep, *p.search);
-  for (const sweep::Event& event : sweep::read_journal(directory.journal())) trials.take(event);
-  if (!only) require_same_data(plan, trials);
-  print_folder(directory.path());
+int run_trials(const sweep::SweepPlan& plan) {
+  sweep::Trials trials(plan.loaded->sweep, *plan.search);
+  for (const sweep::Event& event : sweep::read_journal(plan.directory.journal())) trials.take(event);
+  if (!plan.only) require_same_data(plan, trials);
+  print_folder(plan.directory.path());
   const int code = sweep::TrialLoop(plan, trials).run();
   // A single job of an array has nothing to show yet.
-  if (!only) show_results(directory);
+  if (!plan.only) show_results(plan.directory);
   return code;
 }
 
-void begin(const PreparedSweep& p, const record::RunDirectory& directory) {
+// Adds what a sweep needs besides its trials. `jobs`: --jobs of the command.
+void place(sweep::SweepPlan& plan, const record::RunDirectory& directory, std::optional<int> jobs, config::Value git) {
+  plan.directory = directory;
+  plan.accepting_command = resuming_command(directory, jobs) + " --data-changed";
+  plan.git = std::move(git);
+}
+
+void begin(const sweep::SweepPlan& p, const record::RunDirectory& directory) {
   directory.begin_sweep([&] { return launch::text_for(*p.loaded, directory); });
   sweep::Journal(directory.journal()).begin(p.loaded->sweep.method.name, p.search->trials());
 }
@@ -107,7 +97,7 @@ void begin(const PreparedSweep& p, const record::RunDirectory& directory) {
 constexpr std::chrono::seconds kPatience{60};
 
 // If several processes start at the same moment, the first one begins the sweep.
-void begin_once(const PreparedSweep& p, const record::RunDirectory& directory) {
+void begin_once(const sweep::SweepPlan& p, const record::RunDirectory& directory) {
   if (directory.is_sweep()) return;
   try {
     paths::make_folders(directory.trials());
@@ -161,7 +151,7 @@ int sweep_one(const SweepOptions& o, const std::vector<std::string>& sets) {
   if (o.run_id.empty())
     throw usage_error("needs the sweep of the trial", "--trial", "give the id of the sweep too: --run-id ID");
   launch::GitState git(paths::absolute(o.file).parent_path());
-  const PreparedSweep prepared = prepare_sweep(o.file, sets, 1, o.results);
+  sweep::SweepPlan prepared = prepare_sweep(o.file, sets, 1, o.results);
   require_independent(*prepared.search, prepared.loaded->sweep.method.name, "--trial");
   if (*o.trial >= prepared.search->trials()) {
     throw usage_error("no trial " + std::to_string(*o.trial), "--trial",
@@ -174,7 +164,9 @@ int sweep_one(const SweepOptions& o, const std::vector<std::string>& sets) {
     log::info("waiting up to " + std::to_string(kPatience.count()) +
               " seconds: another process trains all trials of this sweep, or begins it: " + directory.path().string());
   });
-  return run_trials(prepared, directory, git.result(), resuming_command(directory, o.jobs), o.trial);
+  place(prepared, directory, o.jobs, git.result());
+  prepared.only = o.trial;
+  return run_trials(prepared);
 }
 
 // Only writes a script and needs no devices: a login node has no GPUs.
@@ -194,14 +186,6 @@ int write_array(SweepOptions& o, const std::vector<std::string>& sets) {
   complete(slurm);
   warn_of_devices(trials, slurm.job);
   return write_job(slurm);
-}
-
-void require_array_for(const std::vector<CLI::Option*>& requests) {
-  for (const CLI::Option* option : requests) {
-    if (option->count() == 0) continue;
-    throw usage_error("needs --array", option_names(*option).front(),
-                      "without --array the sweep trains here, without a Slurm job: leave the option out");
-  }
 }
 
 int sweep(SweepOptions& o) {
@@ -225,12 +209,13 @@ int sweep(SweepOptions& o) {
     }
   }
   launch::GitState git(folder);
-  const PreparedSweep prepared = prepare_sweep(o.file, sets, o.jobs, o.results);
+  sweep::SweepPlan prepared = prepare_sweep(o.file, sets, o.jobs, o.results);
   const auto directory = record::RunDirectory::create_sweep(o.results, prepared.loaded->name, o.run_id);
   const FileDescriptor lock = directory.lock();
   if (directory.is_sweep()) throw usage_error("another process has begun this sweep", directory.path().string());
   begin(prepared, directory);
-  return run_trials(prepared, directory, git.result(), resuming_command(directory, o.jobs));
+  place(prepared, directory, o.jobs, git.result());
+  return run_trials(prepared);
 }
 
 }  // namespace
@@ -238,9 +223,10 @@ int sweep(SweepOptions& o) {
 int resume_sweep(const record::RunDirectory& directory, std::optional<int> jobs, bool data_changed) {
   const FileDescriptor lock = directory.lock();
   launch::GitState git(paths::working_folder());
-  const PreparedSweep prepared =
-      prepare_sweep(directory.sweep(), {}, jobs, directory.path().parent_path().parent_path());
-  return run_trials(prepared, directory, git.result(), resuming_command(directory, jobs), {}, data_changed);
+  sweep::SweepPlan prepared = prepare_sweep(directory.sweep(), {}, jobs, directory.path().parent_path().parent_path());
+  place(prepared, directory, jobs, git.result());
+  prepared.data_changed = data_changed;
+  return run_trials(prepared);
 }
 
 void add_jobs(CLI::App& verb, std::optional<int>& jobs) {
@@ -262,16 +248,14 @@ void add_sweep(CLI::App& app, int& exit_code) {
   verb->add_option("--trial", o->trial,
                    "train only this trial; other processes train the other trials of the same --run-id")
       ->check(CLI::Range(0, 1'000'000));
-  verb->add_flag("--array", o->array,
-                 "write the script of a Slurm job array, one job per trial; --jobs limits how many run at a time");
+  CLI::Option* array =
+      verb->add_flag("--array", o->array,
+                     "write the script of a Slurm job array, one job per trial; --jobs limits how many run at a time");
   o->slurm.job.exclusive = false;
-  const auto requests = add_slurm_requests(*verb, o->slurm);
+  for (CLI::Option* option : add_slurm_requests(*verb, o->slurm)) option->needs(array);
   add_output(*verb);
   verb->add_flag("--dry-run", o->dry_run, "show the plan, train nothing");
-  verb->callback([o, requests, &exit_code] {
-    if (!o->array) require_array_for(requests);
-    exit_code = sweep(*o);
-  });
+  verb->callback([o, &exit_code] { exit_code = sweep(*o); });
 }
 
 const bool sweep_registered = register_verb(40, add_sweep);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <tuple>
-#include <utility>
 
 #include "base/log.h"
 #include "base/own_command.h"

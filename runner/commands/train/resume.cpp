@@ -137,8 +137,8 @@ int resume_run(const Resumption& r, const launch::Launch& launch, launch::Nodes*
     if (!point.changes.empty()) {
       record::keep_settings(r.directory, experiment_before(r.directory.config(), point.prepared.plan.experiment));
     }
-    if (!point.checkpoint.empty()) record::accept_data(point.checkpoint, point.prepared.data.files());
-    record::go_back(r.directory, point.return_point());
+    if (point.begun()) record::accept_data(point.checkpoint, point.prepared.data.files());
+    record::go_back(r.directory, {.checkpoint = point.checkpoint, .position = point.position});
     point.tell_changes();
     return launch::OpenRun{.directory = r.directory,
                            .lock = std::move(lock),

@@ -32,7 +32,7 @@ struct ResumePoint {
   config::Value changes = {};              // of `before`: config::differences
   std::vector<std::string> warnings = {};  // effects of the changes on lr, held-out samples and the best value
 
-  record::ReturnPoint return_point() const { return {.checkpoint = checkpoint, .position = position}; }
+  bool begun() const { return !checkpoint.empty(); }
   bool nothing_to_do() const;
   // The rule of [stop] that ended the run at the checkpoint; empty: its last step, or the run has not ended. A run with
   // all steps done that gets more steps may still be ended by patience.

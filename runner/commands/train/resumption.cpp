@@ -68,7 +68,7 @@ config::Length whole_length(const config::Experiment& e, int world_size, std::in
 // Describes the effect of the changes on lr. A run that starts over has a new schedule from its first step.
 std::string lr_change_of(const ResumePoint& point) {
   const config::Experiment& before = point.before;
-  if (point.changes.empty() || point.checkpoint.empty() || !before.batch_size || point.nothing_to_do()) return "";
+  if (point.changes.empty() || !point.begun() || !before.batch_size || point.nothing_to_do()) return "";
   const launch::Plan& plan = point.prepared.plan;
   const std::int64_t samples = point.prepared.probe.train_samples;
   const record::Position& at = point.position;
@@ -192,75 +192,68 @@ void tell_what_goes(const Resumption& r, const ResumePoint& point) {
 
 namespace {
 
-// The chosen checkpoint, and the settings before and now.
-struct Chosen {
-  fs::path checkpoint;  // empty: none yet
-  config::Loaded loaded;
-  config::Experiment before;
-  record::Position position = {};
+// Throws ddp::Error (usage) if the files of model or data have changed and are not accepted. A run that has ended
+// trains no further: its data do not matter.
+void check_data(const Resumption& r, const ResumePoint& point) {
+  const config::Experiment& e = point.prepared.loaded.experiment;
+  const std::vector<record::DataFile> now = record::data_files(e);
+  launch::require_fitting_weights(point.checkpoint, e, now, own_command("run " + path_word(r.directory.config())));
+  if (r.data_changed || launch::has_ended(e, point.position)) return;
+  record::require_same_data(point.checkpoint, now, set_data_keys(point.before, e), "--data-changed");
+}
 
-  bool begun() const { return !checkpoint.empty(); }
-};
-
-Chosen choose(const Resumption& r, const launch::Launch& launch) {
-  Chosen c{.checkpoint = choose_checkpoint(r.directory, r.from), .loaded = {}, .before = {}};
-  c.loaded = r.forks ? trained_settings(r.directory, c.checkpoint, r.sets)
-                     : launch::load_experiment(r.directory.config(), r.sets);
-  if (launch.leads()) launch::tell_changed_sources(c.loaded.experiment, r.directory);
+// Chooses the checkpoint, and reads the settings before and now.
+ResumePoint choose(const Resumption& r, const launch::Launch& launch) {
+  const fs::path checkpoint = choose_checkpoint(r.directory, r.from);
+  ResumePoint point{.prepared = {.loaded = {}}, .checkpoint = checkpoint, .position = {}};
+  config::Loaded& loaded = point.prepared.loaded;
+  loaded = r.forks ? trained_settings(r.directory, point.checkpoint, r.sets)
+                   : launch::load_experiment(r.directory.config(), r.sets);
+  if (launch.leads()) launch::tell_changed_sources(loaded.experiment, r.directory);
   // Loaded with the new components if they suffice: --set may replace sources because the run's copy no longer
   // compiles.
-  c.before = experiment_before(record::settings_file(r.directory, c.checkpoint), c.loaded.experiment);
-  if (const auto origin = record::origin_of(r.directory); origin && !c.begun()) {
+  point.before = experiment_before(record::settings_file(r.directory, point.checkpoint), loaded.experiment);
+  if (const auto origin = record::origin_of(r.directory); origin && !point.begun()) {
     throw usage_error(
         "the checkpoint from which this fork started is missing", r.directory.checkpoints().string(),
         "fork again: " + own_command("fork " + shell_word(origin->run) + " --from " + std::to_string(origin->step)));
   }
-  if (r.from == "latest") check_saves(r.directory, c.checkpoint, launch.leads());
-  if (!c.begun() && launch.leads()) launch::find_weights(c.loaded, r.results);
-  if (c.begun()) c.position = record::position_of(c.checkpoint);
-  return c;
+  if (r.from == "latest") check_saves(r.directory, point.checkpoint, launch.leads());
+  if (!point.begun() && launch.leads()) launch::find_weights(loaded, r.results);
+  if (point.begun()) point.position = record::position_of(point.checkpoint);
+  return point;
 }
 
-// Throws ddp::Error (usage) if the files of model or data have changed and are not accepted. A run that has ended
-// trains no further: its data do not matter.
-void check_data(const Resumption& r, const Chosen& c) {
-  const config::Experiment& e = c.loaded.experiment;
-  const std::vector<record::DataFile> now = record::data_files(e);
-  launch::require_fitting_weights(c.checkpoint, e, now, own_command("run " + path_word(r.directory.config())));
-  if (r.data_changed || launch::has_ended(e, c.position)) return;
-  record::require_same_data(c.checkpoint, now, set_data_keys(c.before, e), "--data-changed");
-}
-
-Prepared prepare_chosen(const Chosen& c, const Resumption& r, const launch::Launch& launch) try {
+void prepare_chosen(ResumePoint& point, const Resumption& r, const launch::Launch& launch) {
+  const config::Loaded loaded = point.prepared.loaded;
   std::optional<std::int64_t> global_batch_size;
-  if (c.begun() && !sets_batch_size(r.sets) &&
-      !edits_batch_size(r.directory, c.before, c.loaded.experiment, c.position)) {
-    global_batch_size = c.position.global_batch_size;
+  if (point.begun() && !sets_batch_size(r.sets) &&
+      !edits_batch_size(r.directory, point.before, loaded.experiment, point.position)) {
+    global_batch_size = point.position.global_batch_size;
   }
-  return prepare(c.loaded, launch, c.checkpoint, global_batch_size,
-                 {.preprocessing = kept_fit(launch, c.checkpoint, c.before, c.loaded.experiment)});
-} catch (const Error& error) {
-  throw c.begun() ? with_cause(error, c.checkpoint, c.before, c.loaded) : error;
+  try {
+    point.prepared = prepare(loaded, launch, point.checkpoint, global_batch_size,
+                             {.preprocessing = kept_fit(launch, point.checkpoint, point.before, loaded.experiment)});
+  } catch (const Error& error) {
+    throw point.begun() ? with_cause(error, point.checkpoint, point.before, loaded) : error;
+  }
 }
 
 }  // namespace
 
 ResumePoint find_resume_point(const Resumption& r, const launch::Launch& launch) {
-  const Chosen chosen = choose(r, launch);
-  if (chosen.begun()) {
-    require_allowed_changes(chosen.before, chosen.loaded);
-    if (launch.leads()) check_data(r, chosen);
+  ResumePoint point = choose(r, launch);
+  if (point.begun()) {
+    require_allowed_changes(point.before, point.prepared.loaded);
+    if (launch.leads()) check_data(r, point);
   }
-  ResumePoint point{.prepared = prepare_chosen(chosen, r, launch),
-                    .checkpoint = chosen.checkpoint,
-                    .position = chosen.position,
-                    .before = chosen.before};
-  const auto then = chosen.begun() ? record::files_of_checkpoint(chosen.checkpoint) : std::vector<record::DataFile>();
+  prepare_chosen(point, r, launch);
+  const auto then = point.begun() ? record::files_of_checkpoint(point.checkpoint) : std::vector<record::DataFile>();
   if (point.position.inside_epoch()) require_same_order(point.prepared, point.before, point.position, then);
   const config::Experiment& now = point.prepared.plan.experiment;
   point.changes = changes_of(point.before, now);
   point.warnings = {lr_change_of(point)};
-  if (chosen.begun()) {
+  if (point.begun()) {
     point.warnings.push_back(held_out_after_training(point.before, now));
     point.warnings.push_back(best_change(point.before, now, then, point.prepared.data.files()));
   }

@@ -152,9 +152,7 @@ void add_eval(CLI::App& app, int&) {
   verb->callback([o] { while_saving(find_run(o->trained), [&] { eval(*o); }); });
 }
 
-const bool eval_registered = register_verb(45, add_eval) && register_schema("eval", [] {
-                               return config::output_schema<EvalOutput>("eval RUN --json");
-                             });
+const bool eval_registered = register_verb(45, add_eval) && register_schema<EvalOutput>("eval", "eval RUN --json");
 
 }  // namespace
 }  // namespace ddp::commands

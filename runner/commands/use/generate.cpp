@@ -21,13 +21,9 @@ struct GenerateOptions {
 };
 
 void require_text(const Trained& t) {
-  const std::string run = t.directory.path().string();
   if (t.preprocessing.is_object() && t.preprocessing.contains("tokenizer")) return;
-  if (t.plan.experiment.dataset.name == "tokens") {
-    throw usage_error("was trained on token files, which have no tokenizer", run,
-                      "train on the dataset text, whose checkpoints keep the tokenizer");
-  }
-  throw usage_error("was not trained on text", run, "generate continues texts: train on the dataset text");
+  throw usage_error("was not trained on text with a tokenizer", t.directory.path().string(),
+                    "generate continues texts: train on the dataset text");
 }
 
 // A number too large for its type arrives as the largest one of the type.
@@ -144,9 +140,8 @@ void add_generate(CLI::App& app, int&) {
   });
 }
 
-const bool generate_registered = register_verb(47, add_generate) && register_schema("generate", [] {
-                                   return config::output_schema<GenerateOutput>("generate RUN --json");
-                                 });
+const bool generate_registered =
+    register_verb(47, add_generate) && register_schema<GenerateOutput>("generate", "generate RUN --json");
 
 }  // namespace
 }  // namespace ddp::commands

@@ -1,5 +1,4 @@
 #include <unistd.h>
-#include <algorithm>
 #include <memory>
 #include <optional>
 

@@ -1,7 +1,6 @@
 #include "report/html/page.h"
 
 #include <algorithm>
-#include <array>
 #include <ctime>
 #include <random>
 #include <set>

@@ -18,7 +18,7 @@ config::Value sweep_data(const std::filesystem::path& sweep, const std::string& 
 
 config::Value report_schema();
 
-// Returns data as above, or of `plan --preview` (commands/look/preview) as one self-contained HTML
+// Returns data as above, or of `plan --preview` (commands/look/report) as one self-contained HTML
 // file: style and script are inside, nothing is loaded, and its Content-Security-Policy blocks everything else. No text
 // of the data can end its element.
 std::string page(const config::Value& data);

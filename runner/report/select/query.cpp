@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <optional>
 #include <regex>
 #include <set>
 #include <string_view>
@@ -112,15 +111,6 @@ bool holds(const Condition& condition, const Row& row) {
   return how == ">" ? order > 0 : order >= 0;
 }
 
-// Returns the first name with a word that begins like the key: "val_accuracy" for "acc". Empty: there is none.
-std::string with_beginning(const std::string& key, const std::vector<std::string>& names) {
-  constexpr std::size_t kFewest = 3;
-  const auto found = std::find_if(names.begin(), names.end(), [&](const std::string& name) {
-    return key.size() >= kFewest && ("_" + name).find("_" + key) != std::string::npos;
-  });
-  return found == names.end() ? "" : *found;
-}
-
 // Reads these keys of the rows' configurations. Throws if no configuration has one of them.
 void read_configs(std::vector<Row>& rows, const std::set<std::string>& wanted, const std::vector<std::string>& of_rows,
                   std::vector<std::string>& problems) {
@@ -148,7 +138,6 @@ void read_configs(std::vector<Row>& rows, const std::set<std::string>& wanted, c
   for (const std::string& key : wanted) {
     if (known.contains(key)) continue;
     std::string near = config::nearest(key, of_rows);
-    if (near.empty()) near = with_beginning(key, of_rows);
     if (near.empty()) near = config::nearest(key, {known.begin(), known.end()});
     throw usage_error("no result has the key " + config::in_quotes(key), "",
                       near.empty() ? config::suggestion(key, of_rows, "keys") + ", and the keys of config.toml"

@@ -71,19 +71,13 @@ class Canvas {
       : columns_(columns), across_(across), down_(down), cells_(columns * kRows) {}
 
   void draw(const Curve& curve, std::size_t index, const Frame& frame) {
-    double before_x = -1;
-    double before_y = -1;
-    for (const CurvePoint& point : curve.points) {
-      const double x = place(point.step, frame.first_step, frame.last_step, columns_ * across_);
-      const double y = place(-frame.axis.height(point.loss), -frame.axis.high, -frame.axis.low, kRows * down_);
-      const double parts = before_x < 0 ? 1 : std::max({1.0, std::abs(x - before_x), std::abs(y - before_y)});
-      for (double part = 1; part <= parts; ++part) {
-        const double share = part / parts;
-        dot(before_x < 0 ? x : before_x + (x - before_x) * share, before_x < 0 ? y : before_y + (y - before_y) * share,
-            index);
-      }
-      before_x = x;
-      before_y = y;
+    for (std::size_t i = 0; i < curve.points.size(); ++i) {
+      const CurvePoint& from = curve.points[i > 0 ? i - 1 : 0];
+      const CurvePoint& to = curve.points[i];
+      const double x = column_of(from, frame), across = column_of(to, frame) - x;
+      const double y = row_of(from, frame), down = row_of(to, frame) - y;
+      const double parts = std::max({1.0, std::abs(across), std::abs(down)});
+      for (double part = 1; part <= parts; ++part) dot(x + across * (part / parts), y + down * (part / parts), index);
     }
   }
 
@@ -94,6 +88,13 @@ class Canvas {
   static double place(double value, double low, double high, std::size_t dots) {
     const double range = high / 2 - low / 2;
     return range > 0 ? (value / 2 - low / 2) / range * static_cast<double>(dots - 1) : 0;
+  }
+
+  double column_of(const CurvePoint& point, const Frame& frame) const {
+    return place(point.step, frame.first_step, frame.last_step, columns_ * across_);
+  }
+  double row_of(const CurvePoint& point, const Frame& frame) const {
+    return place(-frame.axis.height(point.loss), -frame.axis.high, -frame.axis.low, kRows * down_);
   }
 
   void dot(double x, double y, std::size_t curve) {

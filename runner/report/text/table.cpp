@@ -7,7 +7,6 @@
 #include <wchar.h>
 #include <algorithm>
 #include <cstdlib>
-#include <numeric>
 #include <ostream>
 #include <string>
 #include <string_view>
