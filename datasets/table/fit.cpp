@@ -9,7 +9,7 @@
 #include <ATen/Parallel.h>
 
 #include "base/error.h"
-#include "config/suggest.h"
+#include "config/check/suggest.h"
 #include "config/text/source.h"
 #include "datasets/table/encoder.h"
 

@@ -125,16 +125,4 @@ bool is_safe_name(const std::string& name) {
          std::all_of(name.begin(), name.end(), is_safe);
 }
 
-std::string safe_name_like(const std::string& text) {
-  std::string name;
-  for (const char c : text) {
-    const bool may_begin = !name.empty() || (c != '.' && c != '-');
-    if (is_safe(c) && may_begin) name += c;
-    if (!is_safe(c) && !name.empty() && name.back() != '-') name += '-';
-  }
-  name.resize(std::min(name.size(), kLongestSafeName));
-  while (name.ends_with('-')) name.pop_back();
-  return name;
-}
-
 }  // namespace ddp

@@ -14,9 +14,9 @@
 #include "base/paths.h"
 #include "commands/commands.h"
 #include "commands/help.h"
+#include "config/check/suggest.h"
 #include "config/components.h"
 #include "config/experiment.h"
-#include "config/suggest.h"
 #include "config/text/source.h"
 #include "launch/library/libtorch.h"
 #include "launch/process/stop_signals.h"
@@ -112,10 +112,10 @@ Error unknown_option(const CLI::App& verb, const std::string& word) {
   for (const CLI::Option* option : verb.get_options()) {
     if (option->nonpositional() && !option->get_group().empty()) known.push_back(with_aliases(name_of_option(*option)));
   }
-  std::string hint = commands_with(verb, name);
-  if (hint.empty() && config::same_name(name, known).empty()) hint = key_meant(verb, name);
-  if (hint.empty()) hint = config::hint_of_name(name, known, "options");
-  return usage_error("there is no option " + config::in_quotes(name), verb.get_name(), hint);
+  std::string remedy = commands_with(verb, name);
+  if (remedy.empty() && config::same_name(name, known).empty()) remedy = key_meant(verb, name);
+  if (remedy.empty()) remedy = config::remedy_of_name(name, known, "options");
+  return usage_error("there is no option " + config::in_quotes(name), verb.get_name(), remedy);
 }
 
 Error too_much(const CLI::App& verb) {
@@ -203,7 +203,7 @@ void require_known_verb(const CLI::App& app, const std::string& word) {
     }
     throw usage_error(
         "there is no option " + config::in_quotes(word), "",
-        config::hint_of_name(word, {{"--help"}, {"--version", {"-v", "-V"}}}, "options without a command"));
+        config::remedy_of_name(word, {{"--help"}, {"--version", {"-v", "-V"}}}, "options without a command"));
   }
   std::vector<Named> known;
   for (const CLI::App* verb : commands_of(app)) {
@@ -212,7 +212,7 @@ void require_known_verb(const CLI::App& app, const std::string& word) {
   }
   const std::string what = "unknown command " + config::in_quotes(word);
   if (word.ends_with(".toml")) throw usage_error(what, "", "to train it: " + own_command("run " + path_word(word)));
-  throw usage_error(what, "", config::hint_of_name(word, known, "commands"));
+  throw usage_error(what, "", config::remedy_of_name(word, known, "commands"));
 }
 
 }  // namespace

@@ -8,9 +8,9 @@
 #include "base/error.h"
 #include "commands/commands.h"
 #include "config/check/check.h"
+#include "config/check/suggest.h"
 #include "config/components.h"
 #include "config/output.h"
-#include "config/suggest.h"
 #include "config/text/source.h"
 #include "report/text/table.h"
 #include "report/text/words.h"
@@ -65,7 +65,7 @@ void list(const std::string& kind, const std::string& only, bool json) {
   const auto& specs = components.of(kind);
   if (!only.empty() && !specs.contains(only)) {
     throw usage_error("there is no " + kind + " " + config::in_quotes(only), Verb,
-                      config::hint_of_name(only, config::named(specs), "every " + kind));
+                      config::remedy_of_name(only, config::named(specs), "every " + kind));
   }
   ComponentsOutput<Verb> all;
   for (const auto& [name, spec] : specs) {

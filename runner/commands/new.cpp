@@ -12,8 +12,8 @@
 #include "base/error.h"
 #include "base/own_command.h"
 #include "commands/commands.h"
+#include "config/check/suggest.h"
 #include "config/components.h"
-#include "config/suggest.h"
 #include "record/file/atomic_file.h"
 
 namespace ddp::commands {

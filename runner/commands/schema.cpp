@@ -10,9 +10,9 @@
 
 #include "base/error.h"
 #include "commands/commands.h"
+#include "config/check/suggest.h"
 #include "config/load.h"
 #include "config/output.h"
-#include "config/suggest.h"
 #include "record/metrics/event_lines.h"
 #include "record/summary.h"
 #include "report/text/words.h"

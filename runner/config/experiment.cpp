@@ -4,7 +4,7 @@
 #include <charconv>
 #include <string_view>
 
-#include "config/run_part.h"
+#include "config/length.h"
 
 namespace ddp::config {
 namespace {
@@ -442,7 +442,8 @@ void ParameterGroup::fields(Fields& f) {
      .types = {Type::text, Type::list},
      .item = Type::text},
     match);
-  f({.name = "lr_scale", .doc = "factor of the learning rate in each step", .range = at_least(0)}, lr_scale);
+  f({.name = "lr_scale", .doc = "factor of the learning rate in each step", .aliases = {"lr"}, .range = at_least(0)},
+    lr_scale);
 }
 
 std::vector<ParameterGroup> parameter_groups(const Experiment& experiment) {

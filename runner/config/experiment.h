@@ -244,18 +244,4 @@ inline constexpr std::array<Alternatives, 3> kAlternatives{
 // that gives both.
 inline constexpr Alternatives kWarmups{"scheduler", "warmup_steps", "warmup"};
 
-// A key that users may expect, but that does not exist.
-struct AbsentKey {
-  const char* section;  // of the key; "": at the top
-  const char* key;
-  const char* what;
-  const char* hint;
-};
-inline constexpr std::array<AbsentKey, 2> kAbsentKeys{
-    {{"", "cuda_graph",
-      "there is no \"cuda_graph\" yet: CUDA graphs need a GPU, and this version has not been tried on one",
-      "leave it out"},
-     {"groups", "lr", "a group has no \"lr\", it has \"lr_scale\"",
-      "lr_scale = 0.1 multiplies the learning rate that the optimizer and the scheduler give for each step"}}};
-
 }  // namespace ddp::config

@@ -1,11 +1,66 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "config/experiment.h"
-#include "config/run_part.h"
+#include "config/value.h"
 
 namespace ddp::config {
+
+// The length of a run: micro-batches per rank and epoch, optimizer steps, epochs.
+struct Length {
+  std::int64_t micro_batches_per_epoch = 0;  // endless datasets: 0
+  std::int64_t steps_per_epoch = 0;
+  std::int64_t steps = 0;
+  std::int64_t epochs = 0;
+};
+
+// A part of a run in an experiment file: steps (an integer, or "200 steps"), epochs ("10 epochs"), or a share of the
+// run's steps ("5%").
+struct RunPart {
+  enum class Unit { steps, epochs, share };
+  double amount = 0;  // percent for a share
+  Unit unit = Unit::steps;
+
+  // Returns this part of a run of the given length in optimizer steps, rounded half up, at least 1. Epochs are
+  // converted with the current steps_per_epoch, even if the run began with another world size. Throws ddp::Error
+  // (usage) that names `key` if the part counts epochs and the dataset has none.
+  std::int64_t steps_of(const Length& run, const std::string& key) const;
+};
+
+// Returns nothing if the text has another form, is 0, or is more than the run (100%).
+std::optional<RunPart> read_run_part(const std::string& text);
+
+// Does the value count epochs?
+bool counts_epochs(const Value& value);
+
+// Returns the steps of a checked value: an integer is a number of steps, a text is read as a RunPart. Throws ddp::Error
+// (usage) for any other value, and if RunPart::steps_of() throws.
+std::int64_t steps_of(const Value& value, const Length& run, const std::string& key);
+
+// Returns the seconds of a text such as "2h30m": whole days (d), hours (h), minutes (m) and seconds (s), each at most
+// once, in this order. Returns nothing if the text has another form, is 0 or is more than 1e9 seconds.
+std::optional<std::int64_t> read_time_span(const std::string& text);
+
+// A form of an option's text, such as a part of a run: "10 epochs".
+struct TextForm {
+  std::string in_words;                   // its description in errors
+  std::string pattern;                    // the regular expression of the JSON Schema
+  bool (*fits)(const std::string& text);  // does a text have the form?
+};
+
+// The names of the forms: Option::form.
+inline constexpr const char* kPartForm = "part";
+inline constexpr const char* kTimeSpanForm = "timespan";
+
+// The types of each value of a list whose texts have a form.
+inline const std::vector<Type> kTypesWithForm = {Type::integer, Type::text};
+
+// Throws ddp::Error (usage) for an unknown form: components.json is damaged.
+const TextForm& text_form(const std::string& name);
 
 // Returns how many of `size` samples are held out for validation.
 std::int64_t held_out(std::int64_t size, double split);

@@ -54,12 +54,12 @@ void inherit_dataset(Node& root, const std::string& section) {
 void supply_ema(Node& root) {
   const auto ema = root.entries.find("ema");
   if (ema == root.entries.end() || !ema->second.is_table()) return;
-  const auto supply = [&](const char* key, Kind kind, const Value& value) {
+  const auto supply = [&](const char* key, Type kind, const Value& value) {
     ema->second.entries.try_emplace(
         key, Node{.kind = kind, .scalar = value, .key = ema->second.key, .place = ema->second.key});
   };
-  supply("decay", Kind::number, Ema::kDecay);
-  supply("every", Kind::integer, Ema::kEvery);
+  supply("decay", Type::number, Ema::kDecay);
+  supply("every", Type::integer, Ema::kEvery);
 }
 
 // True for a size that must equal the size of the data; a model may exceed the other sizes.
@@ -104,20 +104,28 @@ void supply_loss(Node& root, const Components& components, Mistakes& mistakes) {
   const SourceRange place = dataset->place;
   Node& loss = root.entries.try_emplace("loss", Node{.key = place, .place = place}).first->second;
   if (!loss.is_table()) return;
-  loss.entries["name"] = {.kind = Kind::text, .scalar = spec->traits["loss"], .key = place, .place = place};
+  loss.entries["name"] = {.kind = Type::text, .scalar = spec->traits["loss"], .key = place, .place = place};
 }
 
+// A run of other characters becomes "-": "my-first-run" for "my first run".
 std::string name_of_file(const std::filesystem::path& file) {
   const std::string stem = file.stem().string();
-  const std::string like = is_safe_name(stem) ? stem : safe_name_like(stem);
-  return like.empty() ? stem : like;  // the check refuses it
+  if (is_safe_name(stem)) return stem;
+  std::string name;
+  for (const char c : stem) {
+    const bool is_safe = is_safe_name({'a', c});
+    if (is_safe && is_safe_name(name + c)) name += c;
+    if (!is_safe && !name.empty() && name.back() != '-') name += '-';
+  }
+  while (name.ends_with('-')) name.pop_back();
+  return name.empty() ? stem : name;  // the check refuses it
 }
 
-Error Loaded::error(const std::string& path, const std::string& what, const std::string& hint) const {
+Error Loaded::error(const std::string& path, const std::string& what, const std::string& remedy) const {
   const auto place = places.find(path);
-  if (place == places.end()) return usage_error("\"" + path + "\": " + what, file, hint);
+  if (place == places.end()) return usage_error("\"" + path + "\": " + what, file, remedy);
   const std::string lines = excerpt(place->second);
-  return usage_error(lines.empty() ? what : what + "\n" + lines, where(path), hint);
+  return usage_error(lines.empty() ? what : what + "\n" + lines, where(path), remedy);
 }
 
 std::string Loaded::where(const std::string& path) const {
@@ -139,7 +147,7 @@ bool Loaded::given(const std::string& path) const { return places.count(path) > 
 Loaded check_root(Node root, const std::filesystem::path& file, const Components& components, Mistakes& mistakes) {
   Loaded loaded;
   loaded.file = file.string();
-  keep_texts_as_typed(root, "", root, {}, components);
+  keep_texts_as_typed(root, root, {}, components);
   note_places(root, "", loaded);
   root.entries.erase("sweep");  // load_sweep reads it
   const Node given = root;
@@ -209,19 +217,15 @@ void fill_sizes(Experiment& e, const Loaded& loaded, const Value& facts) {
   const Components components = e.components();
   const Spec* model = components.find("model", e.model.name);
   if (model == nullptr) return;
-  const auto left = [&](const Option& option) {
-    return !option.from_data.empty() && !e.model.options.contains(option.name) && !facts.contains(option.from_data);
-  };
-  const auto undetermined = std::find_if(model->options.begin(), model->options.end(), left);
-  if (undetermined != model->options.end()) throw no_size(*undetermined, loaded);
   for (const Option& option : model->options) {
     if (option.from_data.empty()) continue;
     const auto given = e.model.options.find(option.name);
     const bool told = facts.contains(option.from_data);
-    if (given != e.model.options.end()) {
-      if (told) check_size(option, *given, facts, loaded);
-    } else if (told) {
+    if (given == e.model.options.end() && !told) throw no_size(option, loaded);
+    if (given == e.model.options.end()) {
       e.model.options[option.name] = facts.at(option.from_data);
+    } else if (told) {
+      check_size(option, *given, facts, loaded);
     }
   }
 }

@@ -21,7 +21,7 @@ class Loaded {
 
   // An error about the key `path` ("distributed.backend") that shows the line that set it. For a key that was not
   // given, it shows the key and the file.
-  Error error(const std::string& path, const std::string& what, const std::string& hint = "") const;
+  Error error(const std::string& path, const std::string& what, const std::string& remedy = "") const;
   // The place of the key: "basic.toml:3:1"; for a key that was not given, the file.
   std::string where(const std::string& path) const;
   // Was the key given: in the file, in a file that it extends, or by --set?

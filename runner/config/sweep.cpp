@@ -1,10 +1,6 @@
 #include "config/sweep.h"
 
 #include <algorithm>
-#include <functional>
-#include <iterator>
-#include <set>
-#include <string_view>
 
 #include "config/check/check.h"
 #include "config/check/rules.h"
@@ -59,63 +55,6 @@ Node assignment(const std::string& key, const SourceRange& key_place, Node value
   return table;
 }
 
-constexpr std::size_t kMostCombinations = 1000;
-
-// Sections whose keys decide which metrics are measured. The dataset gives the loss if the file names none.
-constexpr std::string_view kDeciding[] = {"metrics", "loss", "validation", "dataset"};
-
-bool decides(const Parameter& parameter) {
-  const std::string section = parameter.key.substr(0, parameter.key.find('.'));
-  return std::find(std::begin(kDeciding), std::end(kDeciding), section) != std::end(kDeciding);
-}
-
-std::vector<Point> combinations(const std::vector<Parameter>& parameters) {
-  std::vector<Point> all(1);
-  for (const Parameter& parameter : parameters) {
-    std::vector<Point> longer;
-    for (const Point& point : all) {
-      for (const Node& value : parameter.samples()) {
-        if (longer.size() == kMostCombinations) break;
-        longer.push_back(point);
-        longer.back().push_back(value);
-      }
-    }
-    all = std::move(longer);
-  }
-  return all;
-}
-
-// "loss = "mse", validation.split = 0"
-std::string point_in_words(const std::vector<Parameter>& parameters, const Point& point) {
-  std::string text;
-  for (std::size_t i = 0; i < point.size(); ++i) {
-    text += (i > 0 ? ", " : "") + parameters[i].key + " = " +
-            to_value(point[i]).dump(-1, ' ', false, Value::error_handler_t::replace);
-  }
-  return text;
-}
-
-// Returns the settings of an experiment in which these parameters have these values.
-using Composed = std::function<Node(const std::vector<Parameter>& parameters, const Point& point)>;
-
-// Checks that every trial measures the metric of the sweep, for each combination of the values that decide this, up to
-// a limit. Adds a mistake at `place`, with the values that cause it.
-void check_sweep_metric(const Sweep& sweep, const SourceRange& place, const Composed& composed,
-                        const Components& components, Mistakes& mistakes) {
-  std::vector<Parameter> deciding;
-  std::copy_if(sweep.parameters.begin(), sweep.parameters.end(), std::back_inserter(deciding), decides);
-  std::set<std::string> told;  // each reason once, with the first values that have it
-  for (const Point& point : combinations(deciding)) {
-    Mistakes of_trial;  // trial() reports them
-    Node root = composed(deciding, point);
-    supply_loss(root, components, of_trial);
-    const auto why = unmeasured(sweep.metric.name, root, components);
-    if (!why || !told.insert(why->what).second) continue;
-    const std::string with = deciding.empty() ? "" : ", in a trial with " + point_in_words(deciding, point);
-    mistakes.add(place, why->what + with, why->hint);
-  }
-}
-
 // Adds the mistakes of the experiment itself, with each value of each parameter once. For a sweep whose [sweep] has
 // mistakes: without them the check of all trials reports the same.
 void check_experiment_of(const LoadedSweep& loaded, Mistakes& mistakes) {
@@ -146,7 +85,7 @@ class SweepReader {
     LoadedSweep loaded;
     loaded.file = file;
     loaded.components_ = components_;
-    keep_texts_as_typed(root, "", root, {}, components_);
+    keep_texts_as_typed(root, root, {}, components_);
     Node section = std::move(root.entries.at("sweep"));
     root.entries.erase("sweep");
     loaded.place = section.key;
@@ -174,7 +113,6 @@ class SweepReader {
     sweep.retries = common.retries;
     read_goal(common, loaded);
     read_what_varies(section, loaded);
-    check_goal(section, common, loaded);
     if (spec) read_epochs(section, *spec, loaded);
   }
 
@@ -186,16 +124,6 @@ class SweepReader {
     if (!common.goal.empty()) metric.direction = common.goal == "max" ? Direction::greater : Direction::less;
     loaded.section_["metric"] = metric.name;
     loaded.section_["goal"] = loaded.sweep.goal();
-  }
-
-  void check_goal(const Node& section, const SweepOptions& common, const LoadedSweep& loaded) {
-    const Node* metric = section.find("metric");
-    if (metric && common.metric.empty()) return;  // the check has reported it
-    const Composed composed = [&](const std::vector<Parameter>& parameters, const Point& point) {
-      Mistakes of_trial;  // trial() reports them
-      return loaded.composed(parameters, point, of_trial);
-    };
-    check_sweep_metric(loaded.sweep, metric ? metric->place : section.key, composed, components_, mistakes_);
   }
 
   void read_what_varies(const Node& section, LoadedSweep& loaded) {
@@ -220,13 +148,7 @@ class SweepReader {
     }
     check_what_excludes(loaded.sweep.parameters);
     Node found = *table;
-    const std::vector<Parameter> given = loaded.sweep.parameters;
-    keep_texts_as_typed(found, "", loaded.base_, given, components_);
-    for (Parameter& parameter : loaded.sweep.parameters) {
-      for (Node& value : parameter.choices) {
-        keep_texts_as_typed(value, parameter.key, loaded.base_, given, components_);
-      }
-    }
+    keep_texts_as_typed(found, loaded.base_, loaded.sweep.parameters, components_);
     make_paths_absolute(found, loaded.base_, loaded.sweep.parameters, components_);
     loaded.section_["parameters"] = to_value(found);
     // The journal names the values that sweep.toml has: a resumed sweep compares them.
@@ -256,13 +178,13 @@ class SweepReader {
   void read_epochs(const Node& section, const Spec& method, LoadedSweep& loaded) {
     Node& base = loaded.base_;
     const Node* most = section.find(method.traits.value("epochs", ""));
-    if (most && most->kind == Kind::integer) {
+    if (most && most->kind == Type::integer) {
       Mistakes none;
       assign(base, {assignment("epochs", most->key, *most)}, describe<Experiment>(), none);
     }
     const Node* epochs = base.find("epochs");
     loaded.epochs = base.find("steps")                        ? 0
-                    : epochs && epochs->kind == Kind::integer ? epochs->scalar.get<std::int64_t>()
+                    : epochs && epochs->kind == Type::integer ? epochs->scalar.get<std::int64_t>()
                                                               : 1;
   }
 
@@ -276,20 +198,21 @@ Value Sweep::named(const Point& point) const {
   return values;
 }
 
-Node LoadedSweep::composed(const std::vector<Parameter>& parameters, const Point& point, Mistakes& mistakes) const {
+Loaded LoadedSweep::trial(const Point& point, Mistakes& mistakes) const {
   std::vector<Node> assigned;
   for (std::size_t i = 0; i < point.size(); ++i) {
+    const Parameter& parameter = sweep.parameters[i];
     Node value = point[i];
     value.varies = true;
-    assigned.push_back(assignment(parameters[i].key, parameters[i].key_place, std::move(value)));
+    assigned.push_back(assignment(parameter.key, parameter.key_place, std::move(value)));
   }
   Node root = base_;
   assign(root, std::move(assigned), describe<Experiment>(), mistakes);
-  return root;
-}
-
-Loaded LoadedSweep::trial(const Point& point, Mistakes& mistakes) const {
-  return check_root(composed(sweep.parameters, point, mistakes), file, components_, mistakes);
+  Node with_loss = root;
+  supply_loss(with_loss, components_, mistakes);
+  const auto metric = places.find("sweep.metric");
+  check_measured(sweep.metric.name, metric == places.end() ? place : metric->second, with_loss, components_, mistakes);
+  return check_root(std::move(root), file, components_, mistakes);
 }
 
 Loaded LoadedSweep::trial(const Point& point) const {
@@ -300,7 +223,7 @@ Loaded LoadedSweep::trial(const Point& point) const {
 }
 
 void LoadedSweep::set_threads(std::int64_t threads) {
-  base_.entries.try_emplace("threads", Node{.kind = Kind::integer, .scalar = threads, .key = place, .place = place});
+  base_.entries.try_emplace("threads", Node{.kind = Type::integer, .scalar = threads, .key = place, .place = place});
 }
 
 void LoadedSweep::set_weights(const std::string& weights) {

@@ -37,7 +37,8 @@ class LoadedSweep {
   SourceRange place;                          // of [sweep]
   std::map<std::string, SourceRange> places;  // of its keys: "sweep.min_epochs"
 
-  // The experiment with these values. Adds its mistakes to `mistakes`, at the places of the sweep's values.
+  // The experiment with these values. Adds its mistakes to `mistakes`, at the places of the sweep's values; also that
+  // it does not measure the sweep's metric.
   Loaded trial(const Point& point, Mistakes& mistakes) const;
   // The same, but throws ddp::Error (usage) with all mistakes.
   Loaded trial(const Point& point) const;
@@ -55,9 +56,6 @@ class LoadedSweep {
 
  private:
   friend class SweepReader;
-
-  // Returns the settings of an experiment in which these parameters have these values.
-  Node composed(const std::vector<Parameter>& parameters, const Point& point, Mistakes& mistakes) const;
 
   Node base_;      // the experiment without [sweep]
   Value section_;  // [sweep]

@@ -8,4 +8,7 @@ namespace ddp::config {
 // order of the file. Null means "not given".
 using Value = nlohmann::ordered_json;
 
+// The types of values in a file. `date` stands for TOML's dates and times, which no key takes.
+enum class Type { boolean, integer, number, text, list, table, date };
+
 }  // namespace ddp::config

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/file_descriptor.h"
-#include "config/suggest.h"
+#include "config/check/suggest.h"
 #include "config/text/source.h"
 #include "format/mapped_file.h"
 

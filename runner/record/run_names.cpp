@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/text_number.h"
-#include "config/suggest.h"
+#include "config/check/suggest.h"
 #include "config/text/source.h"
 #include "record/run_directory.h"
 #include "record/summary.h"
@@ -117,34 +117,6 @@ std::optional<Error> without_config(const fs::path& results, const fs::path& nam
   return {};
 }
 
-// The error for a path inside a run's folder, such as a checkpoint's.
-std::optional<Error> inside_a_run(const fs::path& named) {
-  std::error_code none;
-  if (!fs::exists(named, none)) return {};
-  for (fs::path above = named.parent_path(); !above.empty() && above != above.root_path();
-       above = above.parent_path()) {
-    if (holds_results(above))
-      return usage_error("is inside the folder of a run", named.string(), "name the run: " + above.string());
-  }
-  return {};
-}
-
-// The error for a number that no trial of an existing sweep has, as in "rates/latest/099" or "rates/099".
-std::optional<Error> no_such_trial(const fs::path& results, const fs::path& named) {
-  const std::string number = named.filename().string();
-  if (number.empty() || number.find_first_not_of("0123456789") != std::string::npos) return {};
-  const fs::path above = named.parent_path();
-  const fs::path by_part = folder_by_part(results, above.string()).value_or(fs::path());
-  for (const fs::path& sweep : {above, results / above, results / above / "latest", by_part}) {
-    if (sweep.empty() || !RunDirectory(sweep).is_sweep()) continue;
-    const std::vector<std::string> trials = folders_inside(RunDirectory(sweep).trials());
-    if (trials.empty()) return usage_error("this sweep has no trials yet", sweep.string());
-    return usage_error("there is no trial " + number, sweep.string(),
-                       "its trials: " + trials.front() + " to " + trials.back());
-  }
-  return {};
-}
-
 }  // namespace
 
 bool is_copied_link(const fs::path& folder) {
@@ -196,8 +168,6 @@ std::string no_runs_in_words(const fs::path& results) {
 
 Error unknown_run(const fs::path& results, const std::string& named) {
   if (const auto lost = without_config(results, named)) return *lost;
-  if (const auto inside = inside_a_run(named)) return *inside;
-  if (const auto trial = no_such_trial(results, named)) return *trial;
   const std::vector<std::string> names = names_with_runs(results);
   if (std::find(names.begin(), names.end(), named) != names.end()) {
     return usage_error("its newest run is gone: the link `latest` names no run", (results / named).string(),

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "config/run_part.h"
+#include "config/length.h"
 
 namespace ddp::schedule {
 

@@ -6,7 +6,6 @@
 
 #include "config/experiment.h"
 #include "config/length.h"
-#include "config/run_part.h"
 #include "config/registry.h"
 
 namespace ddp::schedule {
@@ -38,7 +37,7 @@ Scheduler scheduler_of(const config::Experiment& experiment, const config::Lengt
 // ranks run the user's code.
 bool is_here(const std::string& scheduler);
 
-// Visits an option that is a part of a run, such as 100, "10 epochs" or "5%" (config/run_part.h). The field is null if
+// Visits an option that is a part of a run, such as 100, "10 epochs" or "5%" (config/length.h). The field is null if
 // the file does not have the option. `least`: the smallest number of steps.
 void add_run_part(config::Fields& f, const std::string& name, const std::string& doc, config::Value& field,
                   double least = 1, bool required = false);

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "base/error.h"
-#include "config/suggest.h"
+#include "config/check/suggest.h"
 #include "config/text/source.h"
 #include "tables/source.h"
 
@@ -42,7 +42,7 @@ void Mistakes::add(std::int64_t line, const std::string& what) {
 }
 
 void Mistakes::add(std::int64_t line, const format::WantedColumn& column, const std::string& what) {
-  add(line, "column " + shown(column.name) + ": " + what);
+  add(line, "column " + config::in_quotes(column.name) + ": " + what);
 }
 
 void Mistakes::add_ragged(std::int64_t line, const std::string& what) {
@@ -53,13 +53,14 @@ void Mistakes::add_ragged(std::int64_t line, const std::string& what) {
 void Mistakes::add_text(std::int64_t line, const format::WantedColumn& column, std::string_view cell) {
   count_mistake();
   const std::string remedy = "name it in dataset.categories, leave it out with dataset.drop, or " + missing_;
-  note("text " + column.name, line, "column " + shown(column.name) + ": " + shown(cell) + " is not a number",
+  note("text " + column.name, line,
+       "column " + config::in_quotes(column.name) + ": " + config::in_quotes(cell) + " is not a number",
        column.if_text.empty() ? remedy : column.if_text);
 }
 
 void Mistakes::add_missing(std::int64_t line, const format::WantedColumn& column) {
   if (column.if_missing.empty()) return;
-  note("missing " + column.name, line, "column " + shown(column.name) + ": is missing", column.if_missing);
+  note("missing " + column.name, line, "column " + config::in_quotes(column.name) + ": is missing", column.if_missing);
 }
 
 Mistakes::Lines Mistakes::lines() const {

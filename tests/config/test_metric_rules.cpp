@@ -20,10 +20,20 @@ std::string told_of_metrics(const std::string& text) {
   return error_of([] { load("x.toml", {}, real_components()); });
 }
 
+// Returns the error about the sweep, or about its trials with the first or the last value of each parameter.
 std::string told_of_sweep_metric(const std::string& text) {
   const Scratch scratch;
   scratch.write("x.toml", text);
-  return error_of([] { load_sweep("x.toml", {}, real_components()); });
+  return error_of([] {
+    const LoadedSweep loaded = load_sweep("x.toml", {}, real_components());
+    Mistakes mistakes;
+    for (const double u : {0.0, 0.4, 0.999}) {
+      Point point;
+      for (const Parameter& parameter : loaded.sweep.parameters) point.push_back(parameter.at(u));
+      loaded.trial(point, mistakes);
+    }
+    if (!mistakes.empty()) throw mistakes.error();
+  });
 }
 
 }  // namespace
@@ -33,19 +43,15 @@ TEST_CASE("the metric of a sweep is checked for each loss, metric and split that
   const std::string losses = told_of_sweep_metric(
       kNumbers + kHeldOut + "metrics = [\"mae\"]\n[sweep]\nmetric = \"val_mae\"\n" +
       "[sweep.parameters]\noptimizer.lr = [0.1, 0.2]\nloss = [\"mse\", \"cross_entropy\", \"l1\"]\n");
-  CHECK(contains(losses,
-                 "x.toml:6:10: \"val_mae\" cannot be measured with this loss, in a trial with "
-                 "loss = \"cross_entropy\""));
+  CHECK(contains(losses, "x.toml:6:10: \"val_mae\" cannot be measured with this loss"));
   CHECK(contains(losses, "val_loss, val_accuracy"));
   CHECK(count(losses, "\"val_mae\" cannot be measured") == 1);
-  CHECK_FALSE(contains(losses, "optimizer.lr ="));
-  CHECK(contains(told_of_sweep_metric(metric + "metrics = [[\"mae\"], [\"mse\"], []]\n"),
-                 "\"val_mae\" is not measured, in a trial with metrics = [\"mse\"]"));
+  CHECK(
+      contains(told_of_sweep_metric(metric + "metrics = [[\"mae\"], [\"mse\"], []]\n"), "\"val_mae\" is not measured"));
   CHECK(told_of_sweep_metric(metric + "metrics = [[\"mae\"], [\"mse\", \"mae\"]]\n").empty());
   CHECK(contains(told_of_sweep_metric(metric + "loss.name = [\"mse\", \"l1\"]\n"), "give metrics = [\"mae\"]"));
   const std::string splits = "[sweep]\nmetric = \"val_loss\"\n[sweep.parameters]\nvalidation.split = [0, 0.1]\n";
-  CHECK(contains(told_of_sweep_metric(kNumbers + splits),
-                 "x.toml:4:10: \"val_loss\" needs held-out samples, in a trial with validation.split = 0"));
+  CHECK(contains(told_of_sweep_metric(kNumbers + splits), "x.toml:4:10: \"val_loss\" needs held-out samples"));
   CHECK(told_of_sweep_metric(kNumbers + "[sweep]\nmetric = \"val_loss\"\n[sweep.parameters]\n"
                                         "validation.split = [0.1, 0.2]\n")
             .empty());
@@ -54,7 +60,7 @@ TEST_CASE("the metric of a sweep is checked for each loss, metric and split that
 TEST_CASE("a sweep without a metric is judged by val_loss, which each trial must have") {
   const std::string told =
       told_of_sweep_metric(kNumbers + kHeldOut + "[sweep.parameters]\nvalidation.split = [0, 0.1]\n");
-  CHECK(contains(told, "\"val_loss\" needs held-out samples, in a trial with validation.split = 0"));
+  CHECK(contains(told, "\"val_loss\" needs held-out samples"));
 }
 
 TEST_CASE("the remedy for a metric that is not measured lists the metrics that fit the loss") {

@@ -45,7 +45,7 @@ TEST_CASE("a name that would leave the results folder is refused") {
   }
   const Scratch scratch;
   scratch.write("é.toml", kModelAndDataset);
-  CHECK(contains(mistakes_of("é.toml"), "\"é\" cannot be the name of an experiment: it is the file's"));
+  CHECK(contains(mistakes_of("é.toml"), "\"é\" cannot be the name of an experiment"));
   CHECK(contains(mistakes_of("é.toml"), "ASCII letters"));
   CHECK(mistakes_of("é.toml", {"name=mine"}) == "");
 }

@@ -1,5 +1,5 @@
 #include "catch.h"
-#include "config/run_part.h"
+#include "config/length.h"
 #include "errors.h"
 #include "schedule/scheduler.h"
 #include "scratch.h"
@@ -77,12 +77,11 @@ TEST_CASE("milestones out of order are an error at the line of the misplaced one
   const auto said = [](const std::string& milestones, const std::string& more = "") {
     return complaint(more + "[scheduler]\nname = \"multistep\"\nmilestones = " + milestones);
   };
-  CHECK(contains(said("[20, 10]"),
-                 "x.toml:5:19: \"scheduler.milestones\" are not in ascending order: 10 comes after 20"));
+  CHECK(contains(said("[20, 10]"), "x.toml:5:19: \"scheduler.milestones\" are not in ascending order"));
   CHECK(contains(said("[20, 10]"), "give the earlier one first"));
-  CHECK(contains(said("[\"2 epochs\", \"1 epoch\"]"), "the text \"1 epoch\" comes after the text \"2 epochs\""));
-  CHECK(contains(said("[3, \"50%\", 2]"), "2 comes after 3"));
-  CHECK(contains(said("[60, \"50%\"]", "steps = 100\n"), "the text \"50%\" comes after 60"));
+  CHECK(contains(said("[\"2 epochs\", \"1 epoch\"]"), "x.toml:5:27"));
+  CHECK(contains(said("[3, \"50%\", 2]"), "x.toml:5:25"));
+  CHECK(contains(said("[60, \"50%\"]", "steps = 100\n"), "x.toml:6:19"));
   CHECK(said("[40, \"50%\"]", "steps = 100\n") == "");
   CHECK(said("[10, 10, 20]") == "");
 }

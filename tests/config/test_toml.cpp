@@ -4,18 +4,13 @@
 
 namespace ddp::config {
 
-TEST_CASE("a text that is not TOML is shown at its place, with a hint for the first mistakes of everybody") {
+TEST_CASE("a text that is not TOML is shown at its place, with the form of TOML") {
   for (const auto& [text, told] : std::vector<std::pair<std::string, std::string>>{
            {"name = tiny", "x.toml:1:9: not TOML: "},
-           {"name = tiny", "text needs quotes: \"tiny\""},
-           {"freeze = [a, b]", "text needs quotes: \"a\""},
-           {"deterministic = True", "write true or false in lower case: true"},
-           {"deterministic = FALSE", "write true or false in lower case: false"},
-           {"epochs == 3", "write one \"=\""},
-           {"epochs: 3", "a line is key = value, or a [section]"},
-           {"lernräte = 3", "x.toml:1:1: not TOML: a key consists of the letters A to Z"},
-           {"a.b+c = 3", "x.toml:1:3: not TOML: a key consists of the letters A to Z"},
-           {"lr = -0x1.8p1", "x.toml:1:6: not TOML: a hexadecimal number is a whole number"},
+           {"name = tiny", "a value is a number, true, false, \"text\" in quotes"},
+           {"deterministic = True", "x.toml:1:17: not TOML"},
+           {"epochs == 3", "x.toml:1:9: not TOML"},
+           {"epochs: 3", "key = value, or [section]"},
            {"epochs = 03", "x.toml:1:1"},
            {"lr = .5", "x.toml:1:6: not TOML"},
            {"epochs =", "x.toml:1:9: not TOML"},
@@ -47,15 +42,14 @@ TEST_CASE("a setting that is no assignment is refused at its place") {
   for (const auto& [set, told] :
        std::vector<std::pair<std::string, std::string>>{{"epochs:5", "not an assignment"},
                                                         {"optimizer/lr=0.1", "not TOML"},
-                                                        {"epochs==5", "one \"=\" is too many"},
+                                                        {"epochs==5", "\"epochs\" must be an integer"},
                                                         {"name=", "the value is missing"},
-                                                        {"device_pool=[cpu,cpu]", "text needs quotes: \"cpu\""}}) {
+                                                        {"device_pool=[cpu,cpu]", "not TOML"}}) {
     const std::string said = mistakes(kModelAndDataset, {set});
     INFO(set << "\n" << said);
     CHECK(said.starts_with("--set 1: "));
     CHECK(contains(said, told));
   }
-  CHECK_FALSE(contains(mistakes(kModelAndDataset, {"name=="}), "too many"));
 }
 
 TEST_CASE("the place of a mistake in TOML counts characters, not bytes") {

@@ -32,7 +32,7 @@ inline config::Parameter integers(const std::string& key, std::int64_t count) {
   config::Parameter parameter;
   parameter.key = key;
   for (std::int64_t i = 0; i < count; ++i) {
-    parameter.choices.push_back({.kind = config::Kind::integer, .scalar = i});
+    parameter.choices.push_back({.kind = config::Type::integer, .scalar = i});
   }
   return parameter;
 }

@@ -8,12 +8,12 @@
 namespace ddp::search {
 namespace {
 
-using config::Kind;
+using config::Type;
 using config::Node;
 using config::Parameter;
 using config::Value;
 
-Node integer(std::int64_t value) { return {.kind = Kind::integer, .scalar = value}; }
+Node integer(std::int64_t value) { return {.kind = Type::integer, .scalar = value}; }
 
 const Fits kAll = [](int) { return true; };
 

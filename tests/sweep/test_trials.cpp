@@ -6,7 +6,7 @@ namespace {
 
 config::Sweep sweep_of(int trials) {
   config::Parameter parameter{.key = "seed"};
-  for (int i = 0; i < trials; ++i) parameter.choices.push_back({.kind = config::Kind::integer, .scalar = i});
+  for (int i = 0; i < trials; ++i) parameter.choices.push_back({.kind = config::Type::integer, .scalar = i});
   return {.metric = {.name = "val_loss"}, .parameters = {parameter}};
 }
 

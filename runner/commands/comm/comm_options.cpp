@@ -12,7 +12,7 @@
 #include "base/limits.h"
 #include "commands/options.h"
 #include "config/check/rules.h"
-#include "config/suggest.h"
+#include "config/check/suggest.h"
 #include "config/text/source.h"
 #include "config/text/toml.h"
 #include "report/text/words.h"

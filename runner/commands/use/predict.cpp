@@ -8,7 +8,7 @@
 #include "base/paths.h"
 #include "commands/use/trained.h"
 #include "commands/use/unnamed_output.h"
-#include "config/check/files.h"
+#include "config/check/suggest.h"
 #include "launch/run/predicting.h"
 #include "record/run_directory.h"
 #include "report/text/words.h"
@@ -49,8 +49,7 @@ Inputs input_files(const std::vector<std::string>& inputs) {
     for (const std::string& file : matches) {
       std::error_code none;
       if (!fs::exists(file, none)) {
-        const std::string near = config::file_like(file);
-        throw usage_error("there is no such file", file, near.empty() ? "" : "did you mean \"" + near + "\"?");
+        throw usage_error("there is no such file", file, config::did_you_mean(config::file_like(file)));
       }
       found.files.push_back(paths::absolute(file).string());
       found.shown.push_back(file);

@@ -7,17 +7,11 @@
 
 #include "base/paths.h"
 #include "config/experiment.h"
+#include "config/length.h"
 #include "config/metric.h"
-#include "config/run_part.h"
 
 namespace ddp::config {
 namespace {
-
-std::string joined(const std::vector<std::string>& parts, const std::string& between_two) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : between_two) + part;
-  return text;
-}
 
 std::string number(double value) {
   return value == static_cast<double>(static_cast<long long>(value)) ? std::to_string(static_cast<long long>(value))
@@ -38,14 +32,14 @@ std::string bounds(const Range& range) {
 
 std::string expected_text(const Option& option) {
   if (!option.form.empty()) return text_form(option.form).in_words;
-  if (option.choices.empty()) return "a text";
-  std::vector<std::string> choices;
+  std::string choices;
+  const auto add = [&](const std::string& choice) { choices += (choices.empty() ? "one of " : ", ") + choice; };
   // The empty choice stands for "not given"; users need not write it.
   for (const std::string& choice : option.choices) {
-    if (!choice.empty()) choices.push_back("\"" + choice + "\"");
+    if (!choice.empty()) add("\"" + choice + "\"");
   }
-  for (const std::string& prefix : option.numbered) choices.push_back("\"" + prefix + "N\" with a number for N");
-  return "one of " + joined(choices, ", ");
+  for (const std::string& prefix : option.numbered) add("\"" + prefix + "N\" with a number for N");
+  return choices.empty() ? "a text" : choices;
 }
 
 std::string expected_list(const Option& option) {
@@ -56,21 +50,11 @@ std::string expected_list(const Option& option) {
   }
   const std::string length = option.length ? std::to_string(*option.length) + " " : "";
   if (!option.item) return length.empty() ? "a list" : "a list of " + length + "values";
-  switch (*option.item) {
-    case Type::boolean:
-      return "a list of " + length + "booleans";
-    case Type::integer:
-      return "a list of " + length + "integers" + bounds(option.range);
-    case Type::number:
-      return "a list of " + length + "numbers" + bounds(option.range);
-    case Type::text:
-      return "a list of " + length + "texts" + (option.choices.empty() ? "" : ", each " + expected_text(option));
-    case Type::list:
-      return "a list of " + length + "lists";
-    case Type::table:
-      return "a list of " + length + "tables";
-  }
-  return "";
+  constexpr const char* kItems[] = {"booleans", "integers", "numbers", "texts", "lists", "tables", "dates"};
+  std::string list = "a list of " + length + kItems[static_cast<std::size_t>(*option.item)];
+  if (*option.item == Type::integer || *option.item == Type::number) list += bounds(option.range);
+  if (*option.item == Type::text && !option.choices.empty()) list += ", each " + expected_text(option);
+  return list;
 }
 
 std::string expected(const Option& option, Type type) {
@@ -87,19 +71,17 @@ std::string expected(const Option& option, Type type) {
       return expected_list(option);
     case Type::table:
       return option.component_kind.empty() ? "a table" : "a table with a name";
+    case Type::date:
+      break;
   }
   return "";
 }
 
-const Option* find(const std::vector<Option>& options, const std::string& name) {
-  const auto it =
-      std::find_if(options.begin(), options.end(), [&](const Option& option) { return option.name == name; });
-  return it == options.end() ? nullptr : &*it;
-}
-
-const Spec* find(const std::vector<Spec>& specs, const std::string& name) {
-  const auto it = std::find_if(specs.begin(), specs.end(), [&](const Spec& spec) { return spec.name == name; });
-  return it == specs.end() ? nullptr : &*it;
+// Of options or specs.
+template <class T>
+const T* find(const std::vector<T>& all, const std::string& name) {
+  const auto it = std::find_if(all.begin(), all.end(), [&](const T& one) { return one.name == name; });
+  return it == all.end() ? nullptr : &*it;
 }
 
 std::string under(const std::string& path, const std::string& key) { return path.empty() ? key : path + "." + key; }
@@ -125,15 +107,6 @@ bool is_numbered(const Option& option, const std::string& text) {
   return std::find(option.numbered.begin(), option.numbered.end(), prefix) != option.numbered.end();
 }
 
-const AbsentKey* find_absent(const std::string& section, const std::string& key) {
-  const auto it = std::find_if(kAbsentKeys.begin(), kAbsentKeys.end(),
-                               [&](const AbsentKey& absent) { return absent.section == section && absent.key == key; });
-  return it == kAbsentKeys.end() ? nullptr : &*it;
-}
-
-// Returns `did you mean "lr"?`; "" for no path.
-std::string did_you_mean(const std::string& path) { return path.empty() ? "" : "did you mean \"" + path + "\"?"; }
-
 std::vector<Named> named_choices(const Option& option) {
   std::vector<Named> names;
   for (const std::string& choice : option.choices) {
@@ -145,9 +118,9 @@ std::vector<Named> named_choices(const Option& option) {
 }  // namespace
 
 std::string expected(const Option& option) {
-  std::vector<std::string> parts;
-  for (Type type : option.types) parts.push_back(expected(option, type));
-  return joined(parts, " or ");
+  std::string text;
+  for (Type type : option.types) text += (text.empty() ? "" : " or ") + expected(option, type);
+  return text;
 }
 
 std::string absolute_path(const Node& node, const std::string& name) {
@@ -203,82 +176,67 @@ Value Checker::table(const Node& node, const std::vector<Option>& options, const
 }
 
 void Checker::missing(const Node& node, const Option& option, const std::string& path) const {
-  const std::string hint =
+  const std::string remedy =
       option.component_kind.empty()
           ? "give " + expected(option) + (option.doc.empty() ? "" : ": " + option.doc)
-          : hint_of_name("", named(components_.of(option.component_kind)), "every " + option.component_kind);
+          : remedy_of_name("", named(components_.of(option.component_kind)), "every " + option.component_kind);
   // A setting of the name alone leaves no option of the former component.
   const Node* name = given_ == nullptr ? nullptr : given_->at_path(path.substr(0, path.rfind('.')) + ".name");
   const bool renamed = name && is_of_command_line(name->place);
-  mistakes_.add(renamed ? name->place : node.place, "\"" + path + "\" is missing", hint);
+  mistakes_.add(renamed ? name->place : node.place, "\"" + path + "\" is missing", remedy);
 }
 
 void Checker::unknown_key(const std::string& key, const Node& value, const std::vector<Option>& options,
                           const Owner& owner) const {
-  if (const AbsentKey* absent = find_absent(owner.section.empty() ? owner.path : owner.section, key)) {
-    mistakes_.add(value.key, absent->what, absent->hint);
-    return;
+  if (owner.path.empty() && key == "cuda_graph") {
+    return mistakes_.add(value.key,
+                         "there is no \"cuda_graph\" yet: CUDA graphs need a GPU, and this version has not "
+                         "been tried on one",
+                         "leave it out");
   }
   const std::string in = owner.path.empty() ? "" : " in [" + owner.path + "]";
-  mistakes_.add(
-      value.key,
-      owner.kind.empty() ? "unknown key " + in_quotes(key) + in : owner.known_as + " has no option " + in_quotes(key),
-      hint_of_key(key, value, options, owner));
+  mistakes_.add(value.key,
+                owner.kind.empty() || !owner.section.empty() ? "unknown key " + in_quotes(key) + in
+                                                             : owner.known_as + " has no option " + in_quotes(key),
+                remedy_of_key(key, options, owner));
 }
 
 // Looks for the same name first, then for the nearest one: in the section itself, then in all sections.
-std::string Checker::hint_of_key(const std::string& key, const Node& value, const std::vector<Option>& options,
-                                 const Owner& owner) const {
-  constexpr std::size_t kMostHints = 200;  // more mistakes are not shown
-  if (mistakes_.size() > kMostHints) return "";
-  const bool at_top = owner.path.empty();
+std::string Checker::remedy_of_key(const std::string& key, const std::vector<Option>& options,
+                                   const Owner& owner) const {
+  constexpr std::size_t kMostRemedies = 200;  // more mistakes are not shown
+  if (mistakes_.size() > kMostRemedies) return "";
   std::vector<Named> own = named(options);
   if (!owner.kind.empty() && owner.section.empty() && given_) own.push_back({.name = "name", .aliases = {"type"}});
-  if (at_top) {
+  if (owner.path.empty()) {
     for (const char* name : {"extends", "sweep"}) own.push_back({.name = name});
     for (const ShortForm& form : kShortForms) own.push_back({.name = form.key});
   }
+  if (const std::string same = same_name(key, own); !same.empty()) return did_you_mean(same);
   std::vector<Named> others;
   if (given_) {
     others = keys_of(options_, components_);
     others.push_back({.name = "extends"});
     std::erase_if(others, [&](const Named& one) { return one.path.starts_with(owner.path + "."); });
   }
-  std::string mine = same_name(key, own);
-  std::string of_others, theirs;
+  std::string of_components;  // that have the option
   for (const auto& [name, spec] : components_.of(owner.kind)) {
-    const std::string same = mine.empty() ? same_name(key, named(spec.options)) : "";
-    if (same.empty()) continue;
-    theirs = same;
-    of_others += (of_others.empty() ? "" : ", ") + name;
+    if (same_name(key, named(spec.options)).empty()) continue;
+    of_components += (of_components.empty() ? "\n  this option belongs to " + owner.kind + " " : ", ") + name;
   }
-  std::string elsewhere = mine.empty() && of_others.empty() ? same_name(key, others) : "";
-  if (mine.empty() && elsewhere.empty()) mine = nearest_name(key, own);
-  if (mine.empty() && elsewhere.empty() && of_others.empty()) elsewhere = nearest_name(key, others);
-  std::string hint;
-  if (!mine.empty()) {
-    hint = did_you_mean(mine) + given_already(under(owner.path, mine), value);
-  } else if (!elsewhere.empty()) {
+  std::string elsewhere = of_components.empty() ? same_name(key, others) : "";
+  const std::string mine = elsewhere.empty() ? nearest_name(key, own) : "";
+  if (!mine.empty()) return did_you_mean(mine) + of_components;
+  if (elsewhere.empty() && of_components.empty()) elsewhere = nearest_name(key, others);
+  if (!elsewhere.empty()) {
     const std::size_t dot = elsewhere.rfind('.');
-    const std::string place =
-        dot == std::string::npos ? "at the top of the file" : "in [" + elsewhere.substr(0, dot) + "]";
-    const bool in_file = !value.varies && value.key.source->is_file();
-    hint = did_you_mean(elsewhere) + (in_file ? " It belongs " + place + "." : "") + given_already(elsewhere, value);
-  } else if (!theirs.empty() && theirs != key) {
-    hint = did_you_mean(theirs);
-  } else {
-    hint = hint_of_name("", own,
-                        owner.section.empty() ? owner.known_as + (owner.kind.empty() ? "" : "'s options")
-                                              : "keys of one of " + owner.section);
+    return did_you_mean(elsewhere) + " It belongs " +
+           (dot == std::string::npos ? "at the top of the file." : "in [" + elsewhere.substr(0, dot) + "].");
   }
-  return of_others.empty() ? hint : hint + "\n  this option belongs to " + owner.kind + " " + of_others;
-}
-
-// Tells if the file gives the key under its right name too.
-std::string Checker::given_already(const std::string& path, const Node& value) const {
-  const Node* const twice = given_ ? given_->at_path(path) : nullptr;
-  if (!twice || value.varies || twice->key.source != value.key.source || !value.key.source->is_file()) return "";
-  return " Line " + std::to_string(twice->key.line) + " gives it already";
+  return remedy_of_name("", own,
+                        owner.section.empty() ? owner.known_as + (owner.kind.empty() ? "" : "'s options")
+                                              : "keys of one of " + owner.section) +
+         of_components;
 }
 
 std::optional<Value> Checker::value(const Node& node, const Option& option, const std::string& path) const {
@@ -287,24 +245,11 @@ std::optional<Value> Checker::value(const Node& node, const Option& option, cons
     if (!node.is_table()) return wrong(node, option, path);
     return table(node, option.section, {.path = path, .known_as = "keys of [" + path + "]"});
   }
-  switch (node.kind) {
-    case Kind::boolean:
-      return takes_type(option, Type::boolean) ? node.scalar : std::optional<Value>(wrong(node, option, path));
-    case Kind::integer:
-      if (takes_type(option, Type::integer)) return scalar(node, option, path);
-      [[fallthrough]];
-    case Kind::number:
-      return takes_type(option, Type::number) ? scalar(node, option, path) : wrong(node, option, path);
-    case Kind::text:
-      return takes_type(option, Type::text) ? scalar(node, option, path) : wrong(node, option, path);
-    case Kind::list:
-      return takes_type(option, Type::list) ? list(node, option, path) : wrong(node, option, path);
-    case Kind::table:
-      return takes_type(option, Type::table) ? plain(node, path) : wrong(node, option, path);
-    case Kind::date:
-      break;
-  }
-  return wrong(node, option, path);
+  const bool as_number = node.kind == Type::integer && takes_type(option, Type::number);
+  if (!as_number && !takes_type(option, node.kind)) return wrong(node, option, path);
+  if (node.kind == Type::boolean) return node.scalar;
+  if (node.kind == Type::list) return list(node, option, path);
+  return node.is_table() ? plain(node, path) : scalar(node, option, path);
 }
 
 std::optional<Value> Checker::component(const Node& node, const Option& option, const std::string& path) const {
@@ -321,15 +266,14 @@ std::optional<Value> Checker::component(const Node& node, const Option& option, 
   std::optional<std::string> name = name_node ? name_node->text() : std::nullopt;
   if (!name_node && option.default_value.is_string()) name = option.default_value.get<std::string>();
   if (!name && !name_node) {
-    mistakes_.add(node.place, "\"" + path + ".name\" is missing", hint_of_name("", known, "every " + kind));
+    mistakes_.add(node.place, "\"" + path + ".name\" is missing", remedy_of_name("", known, "every " + kind));
     return std::nullopt;
   }
   if (!name) return wrong(*name_node, {.name = "name", .types = {Type::text}}, path + ".name");
   const Spec* spec = components_.find(kind, *name);
   if (!spec) {
     mistakes_.add(name_node ? name_node->place : node.place, "there is no " + kind + " " + in_quotes(*name),
-                  hint_of_name(*name, known, "every " + kind));
-    options_of_meant(without(node, "name"), option, path, nearest_name(*name, known));
+                  remedy_of_name(*name, known, "every " + kind));
     return std::nullopt;
   }
   Value values = Value::object();
@@ -337,15 +281,6 @@ std::optional<Value> Checker::component(const Node& node, const Option& option, 
   const Owner owner{.path = path, .known_as = kind + " " + *name, .kind = kind};
   values.update(table(without(node, "name"), spec->options, owner));
   return values;
-}
-
-void Checker::options_of_meant(const Node& given, const Option& option, const std::string& path,
-                               const std::string& meant) const {
-  const Spec* spec = components_.find(option.component_kind, meant);
-  if (!spec) return;
-  std::vector<Option> options = spec->options;
-  for (Option& one : options) one.required = false;  // perhaps another component is meant
-  table(given, options, {.path = path, .known_as = option.component_kind + " " + meant, .kind = option.component_kind});
 }
 
 // Reads one table of a list of tables that all have the same keys.
@@ -373,9 +308,9 @@ std::optional<Value> Checker::variant(const Node& node, const Option& option, co
   if (!node.is_table()) {
     mistakes_.add(node.place, "\"" + path + "\" must be a table, not " + shown(node));
   } else if (!type) {
-    mistakes_.add(node.place, "\"" + path + ".type\" is missing", hint_of_name("", known, "every type"));
+    mistakes_.add(node.place, "\"" + path + ".type\" is missing", remedy_of_name("", known, "every type"));
   } else if (!spec) {
-    mistakes_.add(type_node->place, "there is no type " + in_quotes(*type), hint_of_name(*type, known, "every type"));
+    mistakes_.add(type_node->place, "there is no type " + in_quotes(*type), remedy_of_name(*type, known, "every type"));
   }
   if (!spec) return std::nullopt;
   Value values = Value::object();
@@ -385,7 +320,7 @@ std::optional<Value> Checker::variant(const Node& node, const Option& option, co
 }
 
 std::optional<Value> Checker::scalar(const Node& node, const Option& option, const std::string& path) const {
-  if (node.kind == Kind::text) {
+  if (node.kind == Type::text) {
     const auto text = node.scalar.get<std::string>();
     const bool known = std::find(option.choices.begin(), option.choices.end(), text) != option.choices.end() ||
                        is_numbered(option, text);
@@ -396,7 +331,7 @@ std::optional<Value> Checker::scalar(const Node& node, const Option& option, con
   const double number = node.scalar.get<double>();
   if (!std::isfinite(number) || !contains(option.range, number)) return wrong(node, option, path);
   const bool is_integer = takes_type(option, Type::integer);
-  return node.kind == Kind::integer && is_integer ? node.scalar : Value(number);
+  return node.kind == Type::integer && is_integer ? node.scalar : Value(number);
 }
 
 std::optional<Value> Checker::list(const Node& node, const Option& option, const std::string& path) const {
@@ -422,12 +357,12 @@ std::optional<Value> Checker::list(const Node& node, const Option& option, const
 
 // Checks a value without an option that describes it: rejects dates and non-finite numbers, which no key takes.
 std::optional<Value> Checker::plain(const Node& node, const std::string& path) const {
-  const bool is_finite = node.kind != Kind::number || std::isfinite(node.scalar.get<double>());
-  if (node.kind == Kind::date || !is_finite) {
+  const bool is_finite = node.kind != Type::number || std::isfinite(node.scalar.get<double>());
+  if (node.kind == Type::date || !is_finite) {
     mistakes_.add(node.place, "\"" + path + "\" must not be " + shown(node));
     return std::nullopt;
   }
-  if (node.kind == Kind::list) return list(node, {.name = path, .types = {Type::list}}, path);
+  if (node.kind == Type::list) return list(node, {.name = path, .types = {Type::list}}, path);
   if (!node.is_table()) return node.scalar;
   Value values = Value::object();
   for (const auto* entry : in_file_order(node)) {
@@ -438,16 +373,16 @@ std::optional<Value> Checker::plain(const Node& node, const std::string& path) c
 
 std::nullopt_t Checker::wrong(const Node& node, const Option& option, const std::string& path) const {
   const std::string given =
-      option.length && node.kind == Kind::list ? "a list of " + std::to_string(node.items.size()) : shown(node);
+      option.length && node.kind == Type::list ? "a list of " + std::to_string(node.items.size()) : shown(node);
   mistakes_.add(node.place, "\"" + path + "\" must be " + expected(option) + ", not " + given,
-                hint_of_value(node, option, path));
+                remedy_of_value(node, option, path));
   return std::nullopt;
 }
 
 // Returns the nearest choice, or the keys of a section; empty: the expected form in the message is enough.
-std::string Checker::hint_of_value(const Node& node, const Option& option, const std::string& path) const {
-  if (!option.section.empty()) return hint_of_name("", named(option.section), "its keys");
-  if (path == "device_pool" && node.kind != Kind::list) return kPoolForms;
+std::string Checker::remedy_of_value(const Node& node, const Option& option, const std::string& path) const {
+  if (!option.section.empty()) return remedy_of_name("", named(option.section), "its keys");
+  if (path == "device_pool" && node.kind != Type::list) return kPoolForms;
   const auto text = node.text();
   if (!text) return "";
   const Spec* metric = option.names_kind == "metric" && text->starts_with(kValidationPrefix)

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "config/check/suggest.h"
 #include "config/components.h"
 #include "config/option/option.h"
-#include "config/suggest.h"
 #include "config/text/source.h"
 #include "config/text/toml.h"
 
@@ -39,23 +39,18 @@ class Checker {
   Value table(const Node& node, const std::vector<Option>& options, const Owner& owner) const;
   void unknown_key(const std::string& key, const Node& value, const std::vector<Option>& options,
                    const Owner& owner) const;
-  std::string hint_of_key(const std::string& key, const Node& value, const std::vector<Option>& options,
-                          const Owner& owner) const;
-  std::string given_already(const std::string& path, const Node& value) const;
+  std::string remedy_of_key(const std::string& key, const std::vector<Option>& options, const Owner& owner) const;
   void missing(const Node& node, const Option& option, const std::string& path) const;
 
   std::optional<Value> value(const Node& node, const Option& option, const std::string& path) const;
   std::optional<Value> component(const Node& node, const Option& option, const std::string& path) const;
-  // Checks the options that are given with a wrong name as options of the component that it probably means.
-  void options_of_meant(const Node& given, const Option& option, const std::string& path,
-                        const std::string& meant) const;
   std::optional<Value> item_table(const Node& node, const Option& option, const std::string& path) const;
   std::optional<Value> variant(const Node& node, const Option& option, const std::string& path) const;
   std::optional<Value> scalar(const Node& node, const Option& option, const std::string& path) const;
   std::optional<Value> list(const Node& node, const Option& option, const std::string& path) const;
   std::optional<Value> plain(const Node& node, const std::string& path) const;
   std::nullopt_t wrong(const Node& node, const Option& option, const std::string& path) const;
-  std::string hint_of_value(const Node& node, const Option& option, const std::string& path) const;
+  std::string remedy_of_value(const Node& node, const Option& option, const std::string& path) const;
 
   const std::vector<Option>& options_;
   const Components& components_;

@@ -6,7 +6,8 @@
 #include <utility>
 
 #include "base/glob.h"
-#include "config/suggest.h"
+#include "config/check/check.h"
+#include "config/check/suggest.h"
 
 namespace ddp::config {
 namespace {
@@ -30,26 +31,20 @@ std::vector<Chosen> chosen_of(const Experiment& e) {
           {"scheduler", &e.scheduler}};
 }
 
-// Returns the files that match a glob; the path itself if none does.
-std::vector<std::string> files_at(const std::string& path) {
-  std::vector<std::string> paths = matching_paths(path);
-  return paths.empty() ? std::vector{path} : paths;
-}
-
 // Adds the values of the options that are paths. `section` is "dataset.", or "" for top-level keys.
 void add_named(std::vector<NamedFile>& files, const std::vector<Option>& options, const Value& values,
                const std::string& section) {
   for (const Option& option : options) {
     const auto value = values.find(option.name);
-    if (!option.path || value == values.end()) continue;
+    if (value == values.end()) continue;
     for (const Value& name : value->is_array() ? *value : Value::array({*value})) {
       if (!name.is_string() || name.get_ref<const std::string&>().empty()) continue;
       const auto text = name.get<std::string>();
-      if (std::find(option.words.begin(), option.words.end(), text) != option.words.end()) continue;
+      if (!names_file(option, text)) continue;
       if (option.names_run && !std::filesystem::path(text).is_absolute()) continue;
-      for (std::string& path : files_at(text)) {
-        files.push_back({.key = section + option.name, .path = std::move(path)});
-      }
+      std::vector<std::string> paths = matching_paths(text);
+      if (paths.empty()) paths = {text};
+      for (std::string& path : paths) files.push_back({.key = section + option.name, .path = std::move(path)});
     }
   }
 }
@@ -59,53 +54,19 @@ bool is_there(const NamedFile& file) {
   return std::filesystem::exists(file.path, unreadable);
 }
 
-std::string hint_if_missing(const Loaded& loaded, const NamedFile& file) {
-  if (const std::string near = file_like(file.path); !near.empty()) return "did you mean \"" + printable(near) + "\"?";
-  if (!loaded.given(file.key)) return "every node needs the file at this path";
-  const std::string where = loaded.where(file.key);
-  const std::string other = file.key.ends_with(".path") && !where.starts_with("--set")
-                                ? "; --set " + file.key + "=PATH names another place"
-                                : "";
-  return start_of_paths(where) + other;
-}
-
 Error missing(const Loaded& loaded, const NamedFile& file) {
-  return loaded.error(file.key, "there is no such file: " + printable(file.path), hint_if_missing(loaded, file));
-}
-
-std::vector<std::string> names_in(const std::filesystem::path& folder) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    names.push_back(entry->path().filename().string());
+  std::string remedy = did_you_mean(printable(file_like(file.path)));
+  if (remedy.empty() && !loaded.given(file.key)) remedy = "every node needs the file at this path";
+  if (remedy.empty()) {
+    const bool by_set = loaded.where(file.key).starts_with("--set");
+    remedy = by_set ? "a relative path starts at the folder of the command"
+                    : "a relative path starts at the folder of the file that gives it; --set " + file.key +
+                          "=PATH names another place";
   }
-  std::sort(names.begin(), names.end());
-  return names;
+  return loaded.error(file.key, "there is no such file: " + printable(file.path), remedy);
 }
 
 }  // namespace
-
-std::string file_like(const std::filesystem::path& missing) {
-  std::error_code error;
-  std::filesystem::path known;
-  for (auto part = missing.begin(); part != missing.end(); ++part) {
-    if (std::filesystem::exists(known / *part, error)) {
-      known /= *part;
-      continue;
-    }
-    const std::string near = nearest_file(part->string(), names_in(known.empty() ? "." : known));
-    if (near.empty()) return "";
-    std::filesystem::path meant = known / near;
-    for (++part; part != missing.end(); ++part) meant /= *part;
-    return std::filesystem::exists(meant, error) ? meant.string() : "";
-  }
-  return "";
-}
-
-std::string start_of_paths(const std::string& where) {
-  if (where.starts_with("--set")) return "a relative path in --set starts at the current folder";
-  return "a relative path starts at the folder of the experiment file that gives it";
-}
 
 std::vector<NamedFile> named_files(const Experiment& e) {
   const Components components = e.components();

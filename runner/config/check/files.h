@@ -20,9 +20,6 @@ std::vector<NamedFile> named_files(const Experiment& experiment);
 // The paths are relative to the folders of default_places (base/installation.h).
 std::vector<std::string> default_files(const Experiment& experiment);
 
-// Says where the relative paths of this place start: of "--set 1", or of "net.toml:2:12".
-std::string start_of_paths(const std::string& where);
-
 // Returns an error about the file of a model at the place of the option that names it; other errors unchanged.
 Error at_model_option(const Loaded& loaded, const Error& error);
 
@@ -31,9 +28,5 @@ std::optional<Error> missing_file(const Loaded& loaded, const std::string& path)
 
 // Returns a usage error for each file that an option names but that does not exist.
 std::vector<Error> missing_files(const Loaded& loaded);
-
-// Returns the existing file that a missing one probably means: one of its folders, or its own name, is mistyped. "":
-// none is near.
-std::string file_like(const std::filesystem::path& missing);
 
 }  // namespace ddp::config

@@ -7,13 +7,29 @@
 
 #include "base/paths.h"
 #include "config/check/check.h"
+#include "config/check/suggest.h"
 #include "config/experiment.h"
+#include "config/length.h"
 #include "config/metric.h"
-#include "config/run_part.h"
-#include "config/suggest.h"
 
 namespace ddp::config {
 namespace {
+
+// Returns the key of two that comes later in the file.
+const SourceRange& later(const Node& a, const Node& b) { return before(a.key, b.key) ? b.key : a.key; }
+
+// Reports two keys of a section, "" for the top, if both are given.
+void refuse_both(const Node& root, const std::string& section, const std::string& first, const std::string& second,
+                 Mistakes& mistakes, const std::string& remedy = "give one of them") {
+  const Node* const table = section.empty() ? &root : root.find(section);
+  const Node* const a = table ? table->find(first) : nullptr;
+  const Node* const b = table ? table->find(second) : nullptr;
+  if (!a || !b) return;
+  mistakes.add(
+      later(*a, *b),
+      "\"" + first + "\" and \"" + second + "\" are both given" + (section.empty() ? "" : " in [" + section + "]"),
+      remedy);
+}
 
 std::string kind_of_targets(const Node& root, const Components& components) {
   const Node* name = root.at_path("loss.name");
@@ -62,32 +78,18 @@ void check_listed(const Node& root, const Components& components, Mistakes& mist
   }
 }
 
-// Checks that the experiment measures the metric that `metric` names.
-void check_measured(const Node& metric, const Node& root, const Components& components, Mistakes& mistakes) {
-  const auto why = unmeasured(metric.text().value_or(""), root, components);
-  if (why) mistakes.add(metric.place, why->what, why->hint);
-}
-
 // Checks that the listed metrics can be measured, and that the metrics of checkpoint and stop are measured.
 void check_metrics(const Node& root, const Components& components, Mistakes& mistakes) {
   check_listed(root, components, mistakes);
   for (const char* path : {"checkpoint.metric", "stop.metric"}) {
-    if (const Node* metric = root.at_path(path)) check_measured(*metric, root, components, mistakes);
+    const Node* metric = root.at_path(path);
+    if (metric) check_measured(metric->text().value_or(""), metric->place, root, components, mistakes);
   }
-}
-
-// A run's config.toml contains every key: 0 is the default of warmup_steps.
-void check_warmup(const Node& root, Mistakes& mistakes) {
-  const Node* steps = root.at_path("scheduler.warmup_steps");
-  const Node* part = root.at_path("scheduler.warmup");
-  if (!steps || !part || steps->scalar == 0) return;
-  mistakes.add(before(steps->key, part->key) ? part->key : steps->key, "\"warmup_steps\" and \"warmup\" are both given",
-               "give one of them");
 }
 
 // Returns a milestone in the unit of its comparison: a share of the run becomes steps if the file gives the steps.
 std::optional<RunPart> milestone_of(const Node& item, const Experiment& e) {
-  if (item.kind == Kind::integer) return RunPart{.amount = item.scalar.get<double>()};
+  if (item.kind == Type::integer) return RunPart{.amount = item.scalar.get<double>()};
   const auto part = item.text() ? read_run_part(*item.text()) : std::nullopt;
   if (!part || part->unit != RunPart::Unit::share || !e.steps) return part;
   return RunPart{.amount = static_cast<double>(part->steps_of({.steps = *e.steps}, "scheduler.milestones"))};
@@ -97,23 +99,15 @@ std::optional<RunPart> milestone_of(const Node& item, const Experiment& e) {
 void check_milestones(const Node& root, const Experiment& e, Mistakes& mistakes) {
   const Node* milestones = root.at_path("scheduler.milestones");
   if (e.scheduler.name != "multistep" || !milestones) return;
-  struct Passed {
-    double amount = 0;
-    const Node* item = nullptr;
-  };
-  std::map<RunPart::Unit, Passed> last;
+  std::map<RunPart::Unit, double> last;
   for (const Node& item : milestones->items) {
     const auto part = milestone_of(item, e);
     if (!part) continue;
-    Passed& before = last[part->unit];
-    if (part->amount < before.amount) {
-      mistakes.add(
-          item.place,
-          "\"scheduler.milestones\" are not in ascending order: " + shown(item) + " comes after " + shown(*before.item),
-          "give the earlier one first");
-      return;
+    if (part->amount < last[part->unit]) {
+      return mistakes.add(item.place, "\"scheduler.milestones\" are not in ascending order",
+                          "give the earlier one first");
     }
-    before = {.amount = part->amount, .item = &item};
+    last[part->unit] = part->amount;
   }
 }
 
@@ -144,23 +138,19 @@ void check_peak(const Node& root, const Experiment& e, Mistakes& mistakes) {
 // Other schedulers, such as the user's own, may define the option "metric" differently.
 bool follows_metric(const Experiment& e) { return e.scheduler.name == "plateau"; }
 
-// Does the metric belong to a family, such as "val_top5"?
-bool is_of_family(const std::string& name, const Components& components) {
-  if (!name.starts_with(kValidationPrefix)) return false;
-  const Spec* spec = find_metric(name.substr(kValidationPrefix.size()), components);
-  return spec && spec->traits.contains("number");
-}
-
 // supply_names() does not reach the options of a component, so the metric's name is checked here.
 void check_metric(const Node& root, const Components& components, Mistakes& mistakes) {
   const Node* metric = root.at_path("scheduler.metric");
   if (!metric || !metric->text() || metric->text()->empty()) return;
   const std::string name = *metric->text();
   const std::vector<std::string> known = metric_names(components);
-  if (std::find(known.begin(), known.end(), name) == known.end() && !is_of_family(name, components)) {
+  const Spec* spec =
+      name.starts_with(kValidationPrefix) ? find_metric(name.substr(kValidationPrefix.size()), components) : nullptr;
+  const bool is_measure = spec && !has_matrix(*spec);
+  if (!is_measure && std::find(known.begin(), known.end(), name) == known.end()) {
     mistakes.add(metric->place, "there is no metric " + in_quotes(name), suggestion(name, known, "metrics"));
   }
-  check_measured(*metric, root, components, mistakes);
+  check_measured(name, metric->place, root, components, mistakes);
 }
 
 void refuse_epochs(const Node& value, const std::string& why, Mistakes& mistakes) {
@@ -179,7 +169,11 @@ bool needs_epochs(const Node& root, const std::string& path, const Experiment& e
 
 // Checks [scheduler] and [stop] together with the other sections.
 void check_scheduler(const Node& root, const Experiment& e, Mistakes& mistakes) {
-  check_warmup(root, mistakes);
+  // A run's config.toml contains every key: 0 is the default of warmup_steps.
+  const Node* warmup_steps = root.at_path("scheduler.warmup_steps");
+  if (warmup_steps && warmup_steps->scalar != 0) {
+    refuse_both(root, kWarmups.section, kWarmups.first, kWarmups.second, mistakes);
+  }
   check_milestones(root, e, mistakes);
   check_min_lr(root, e, mistakes);
   check_peak(root, e, mistakes);
@@ -191,81 +185,47 @@ void check_endless_rules(const Node& root, const Experiment& e, const std::strin
   if (const Node* scheduler = root.find("scheduler")) {
     for (const auto* entry : in_file_order(*scheduler)) refuse_epochs(entry->second, why, mistakes);
   }
-  constexpr const char* kHint = "follow a metric of validation, with every = \"250 steps\"";
+  constexpr const char* kRemedy = "follow a metric of validation, with every = \"250 steps\"";
   const Node* scheduler = root.at_path("scheduler.name");
   if (scheduler && follows_metric(e) && needs_epochs(root, "scheduler.metric", e)) {
-    mistakes.add(scheduler->place, why + ", and train_loss is known only at the end of an epoch", kHint);
+    mistakes.add(scheduler->place, why + ", and train_loss is known only at the end of an epoch", kRemedy);
   }
   const Node* patience = root.at_path("stop.patience");
   if (patience && e.stop.patience > 0 && needs_epochs(root, "stop.metric", e)) {
-    mistakes.add(patience->place, why + ", and train_loss is known only at the end of an epoch", kHint);
+    mistakes.add(patience->place, why + ", and train_loss is known only at the end of an epoch", kRemedy);
   }
 }
 
 // Checks a list of devices, or of groups of devices, and reports the first mistake.
-class ShapeCheck {
- public:
-  ShapeCheck(const Node& pool, Mistakes& mistakes) : pool_(pool), mistakes_(mistakes) {}
-
-  void list() {
-    const Node& pool = pool_;
-    if (pool.items.empty()) return mistake(pool, "the list is empty");
-    for (const Node& item : pool.items) {
-      if (found_) return;
-      if ((item.kind == Kind::list) != (pool.items[0].kind == Kind::list)) {
-        return mistake(item, "the list mixes devices and groups of devices");
-      }
-      if (item.kind == Kind::list) {
-        group(item, pool.items[0].items.size());
-      } else {
-        device(item);
-      }
+void check_devices(const Node& pool, Mistakes& mistakes) {
+  const auto wrong = [&](const Node& node, const std::string& what) {
+    mistakes.add(node.place, "\"device_pool\": " + what, kPoolForms);
+  };
+  if (pool.items.empty()) return wrong(pool, "the list is empty");
+  const Node& first = pool.items.front();
+  std::vector<const Node*> devices;
+  for (const Node& item : pool.items) {
+    if ((item.kind == Type::list) != (first.kind == Type::list)) {
+      return wrong(item, "the list mixes devices and groups of devices");
     }
-  }
-
- private:
-  void group(const Node& devices, std::size_t size) {
-    if (devices.items.empty()) return mistake(devices, "the group is empty");
-    if (devices.items.size() != size) return mistake(devices, "the groups must have equal sizes");
-    for (const Node& item : devices.items) device(item);
-  }
-
-  void device(const Node& item) {
-    if (found_) return;
-    const bool is_cpu = item.text() == "cpu";
-    if (!is_cpu && (item.kind != Kind::integer || item.scalar.get<std::int64_t>() < 0)) {
-      return mistake(item, "a device is a GPU's index or \"cpu\", not " + shown(item));
+    if (item.kind != Type::list) {
+      devices.push_back(&item);
+      continue;
     }
-    if (!first_) first_ = &item;
-    if (is_cpu != (first_->text() == "cpu")) return mistake(item, "the pool mixes CPUs and GPUs");
-    if (!is_cpu && !gpus_.insert(item.scalar.get<std::int64_t>()).second) {
-      mistake(item, "GPU " + shown(item) + " is named twice");
+    if (item.items.empty()) return wrong(item, "the group is empty");
+    if (item.items.size() != first.items.size()) return wrong(item, "the groups must have equal sizes");
+    for (const Node& device : item.items) devices.push_back(&device);
+  }
+  std::set<std::int64_t> gpus;
+  for (const Node* device : devices) {
+    const bool is_cpu = device->text() == "cpu";
+    if (!is_cpu && (device->kind != Type::integer || device->scalar.get<std::int64_t>() < 0)) {
+      return wrong(*device, "a device is a GPU's index or \"cpu\", not " + shown(*device));
     }
-  }
-
-  void mistake(const Node& node, const std::string& what) {
-    found_ = true;
-    mistakes_.add(node.place, "\"device_pool\": " + what, kPoolForms);
-  }
-
-  const Node& pool_;
-  Mistakes& mistakes_;
-  bool found_ = false;
-  const Node* first_ = nullptr;
-  std::set<std::int64_t> gpus_;
-};
-
-void check_alternatives(const Node& root, Mistakes& mistakes) {
-  for (const auto& [section, first, second] : kAlternatives) {
-    const bool at_top = *section == '\0';
-    const Node* const table = at_top ? &root : root.find(section);
-    const Node* a = table ? table->find(first) : nullptr;
-    const Node* b = table ? table->find(second) : nullptr;
-    if (!a || !b) continue;
-    mistakes.add(before(a->key, b->key) ? b->key : a->key,
-                 "\"" + std::string(first) + "\" and \"" + second + "\" are both given" +
-                     (at_top ? "" : " in [" + std::string(section) + "]"),
-                 "give one of them");
+    if (is_cpu != (devices.front()->text() == "cpu")) return wrong(*device, "the pool mixes CPUs and GPUs");
+    if (!is_cpu && !gpus.insert(device->scalar.get<std::int64_t>()).second) {
+      return wrong(*device, "GPU " + shown(*device) + " is named twice");
+    }
   }
 }
 
@@ -278,16 +238,10 @@ void check_clip(const Node& root, Mistakes& mistakes) {
 // The name becomes a folder under the results folder and must not lead outside it.
 void check_name(const Node& root, const std::string& name, Mistakes& mistakes) {
   const Node* given = root.find("name");
-  if (given && !given->text()) return;
-  const bool is_link = name == "latest";
-  if (is_safe_name(name) && !is_link) return;
-  mistakes.add(
-      given ? given->place : root.place,
-      in_quotes(name) + " cannot be the name of an experiment" + (given ? "" : ": it is the file's name"),
-      (is_link ? std::string("\"latest\" stands for the newest run in every command")
-               : "a name consists of up to " + std::to_string(kLongestSafeName) +
-                     " ASCII letters, digits, \".\", \"_\" and \"-\", and does not begin with \".\" or \"-\"") +
-          (given ? "" : "; give one with --name, or with name = \"…\" in the file"));
+  if ((given && !given->text()) || (is_safe_name(name) && name != "latest")) return;
+  mistakes.add(given ? given->place : root.place, in_quotes(name) + " cannot be the name of an experiment",
+               "give --name, or name = \"…\" in the file: up to " + std::to_string(kLongestSafeName) +
+                   " ASCII letters, digits, \".\", \"_\" and \"-\", no \".\" or \"-\" first, and not \"latest\"");
 }
 
 // Checks a dataset's trait {"needs": "steps"}: a key, or a list of keys, that it requires.
@@ -341,14 +295,11 @@ void check_endless(const Node& root, const Experiment& experiment, const Compone
 }
 
 void check_held_out(const Node& root, const std::string& section, const HeldOut& held_out, Mistakes& mistakes) {
-  const Node* split = root.at_path(section + ".split");
-  const Node* dataset = root.at_path(section + ".dataset");
-  const Node* by = root.at_path(section + ".by");
-  if (split && dataset && held_out.split > 0) {
-    mistakes.add(before(split->key, dataset->key) ? dataset->key : split->key,
-                 "\"split\" and \"dataset\" are both given in [" + section + "]",
-                 "give one of them: a share of [dataset], or separate data");
+  if (held_out.split > 0) {
+    refuse_both(root, section, "split", "dataset", mistakes,
+                "give one of them: a share of [dataset], or separate data");
   }
+  const Node* by = root.at_path(section + ".by");
   if (by && held_out.stratify && !held_out.by.empty()) {
     mistakes.add(by->key, "\"stratify\" and \"by\" are both given in [" + section + "]",
                  "give one of them: rows that stay together cannot keep the share of each class");
@@ -361,7 +312,7 @@ void check_shares(const Node& root, const Experiment& e, Mistakes& mistakes) {
   const Node* test = root.at_path("test.split");
   if (!validation || !test || e.validation.split + e.test.split < 1) return;
   mistakes.add(
-      before(validation->key, test->key) ? test->key : validation->key,
+      later(*validation, *test),
       "validation.split " + shown(*validation) + " and test.split " + shown(*test) + " leave no sample to train on",
       "their sum must be below 1");
 }
@@ -387,7 +338,7 @@ void check_rename(const Node& root, Mistakes& mistakes) {
 void check_group(const Node& group, const std::string& path, Mistakes& mistakes) {
   const Node* match = group.find("match");
   if (!match) return;
-  if (match->kind == Kind::list && match->items.empty())
+  if (match->kind == Type::list && match->items.empty())
     mistakes.add(match->place, "\"" + path + ".match\" is empty", "give patterns of names");
   const auto check_pattern = [&](const Node& one) {
     const auto text = one.text();
@@ -418,47 +369,46 @@ bool has_validation(const Node& root) {
   const Node* split = root.at_path("validation.split");
   // The check of the value reports a text or number in place of the section.
   const Node* section = root.find("validation");
-  const bool is_meant = section && (section->text() || section->kind == Kind::number);
+  const bool is_meant = section && (section->text() || section->kind == Type::number);
   return is_meant || (split && split->scalar != 0) || root.at_path("validation.dataset");
 }
 
-std::optional<Unmeasured> unmeasured(const std::string& name, const Node& root, const Components& components) {
-  if (!name.starts_with(kValidationPrefix)) return {};
+void check_measured(const std::string& name, const SourceRange& place, const Node& root, const Components& components,
+                    Mistakes& mistakes) {
+  if (!name.starts_with(kValidationPrefix)) return;
   const std::string measure = name.substr(kValidationPrefix.size());
   const Spec* spec = find_metric(measure, components);
-  if (spec && has_matrix(*spec)) return {};  // the check of the value has reported it
+  if (spec && has_matrix(*spec)) return;  // the check of the value has reported it
   if (!has_validation(root)) {
-    return Unmeasured{.what = in_quotes(name) + " needs held-out samples",
-                      .hint = "give validation.split, such as 0.1"};
+    return mistakes.add(place, in_quotes(name) + " needs held-out samples", "give validation.split, such as 0.1");
   }
-  if (!spec) return {};  // val_loss, or an unknown metric, which is reported elsewhere
+  if (!spec) return;  // val_loss, or an unknown metric, which is reported elsewhere
   const std::string kind = kind_of_targets(root, components);
   if (!measures(*spec, kind)) {
     const std::string others = that_measure(kind, components, kValidationPrefix, /*matrices=*/false);
-    return Unmeasured{
-        .what = in_quotes(name) + " cannot be measured with this loss",
-        .hint = "measurable metrics: " + kValidationPrefix + "loss" + (others.empty() ? "" : ", " + others)};
+    return mistakes.add(place, in_quotes(name) + " cannot be measured with this loss",
+                        "measurable metrics: " + kValidationPrefix + "loss" + (others.empty() ? "" : ", " + others));
   }
-  const std::vector<std::string> measured = measured_names(root, kind, components);
-  if (std::find(measured.begin(), measured.end(), measure) != measured.end()) return {};
   std::string list;
-  for (const std::string& other : measured) list += in_quotes(other) + ", ";
-  return Unmeasured{.what = in_quotes(name) + " is not measured",
-                    .hint = "give metrics = [" + list + in_quotes(measure) + "]"};
+  for (const std::string& other : measured_names(root, kind, components)) {
+    if (other == measure) return;
+    list += in_quotes(other) + ", ";
+  }
+  mistakes.add(place, in_quotes(name) + " is not measured", "give metrics = [" + list + in_quotes(measure) + "]");
 }
 
 void check_device_pool(const Node& pool, Mistakes& mistakes) {
-  if (pool.kind == Kind::list) return ShapeCheck(pool, mistakes).list();
+  if (pool.kind == Type::list) return check_devices(pool, mistakes);
   const bool is_auto = pool.text() == "auto";
-  const bool is_count = pool.kind == Kind::integer && pool.scalar.get<std::int64_t>() >= 1;
-  if (is_auto || is_count || (pool.kind != Kind::text && pool.kind != Kind::integer)) return;
+  const bool is_count = pool.kind == Type::integer && pool.scalar.get<std::int64_t>() >= 1;
+  if (is_auto || is_count || (pool.kind != Type::text && pool.kind != Type::integer)) return;
   mistakes.add(pool.place, "\"device_pool\" must be \"auto\", a number of ranks or a list, not " + shown(pool),
                kPoolForms);
 }
 
 void check_rules(const Node& root, const Experiment& experiment, Mistakes& mistakes) {
   const Components components = experiment.components();
-  check_alternatives(root, mistakes);
+  for (const auto& [section, first, second] : kAlternatives) refuse_both(root, section, first, second, mistakes);
   check_name(root, experiment.name, mistakes);
   check_needs(root, experiment.dataset, components, mistakes);
   check_endless(root, experiment, components, mistakes);

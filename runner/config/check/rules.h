@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "config/components.h"
@@ -20,14 +19,9 @@ void check_device_pool(const Node& pool, Mistakes& mistakes);
 // Does the file give data for validation?
 bool has_validation(const Node& root);
 
-// The reason why a metric is not measured, and what to give.
-struct Unmeasured {
-  std::string what;
-  std::string hint;
-};
-
-// `name` is the metric's name in events. val_NAME needs held-out samples, and NAME in `metrics`. Returns nothing if the
-// metric is measured, and for an unknown metric or a matrix, which another check reports.
-std::optional<Unmeasured> unmeasured(const std::string& name, const Node& root, const Components& components);
+// Checks that the experiment measures a metric, by its name in events: val_NAME needs held-out samples, and NAME in
+// `metrics`. Another check reports an unknown metric or a matrix.
+void check_measured(const std::string& name, const SourceRange& place, const Node& root, const Components& components,
+                    Mistakes& mistakes);
 
 }  // namespace ddp::config

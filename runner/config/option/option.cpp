@@ -1,5 +1,6 @@
 #include "config/option/option.h"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -14,40 +15,13 @@ class Describer : public Fields {
  public:
   std::vector<Option> take() { return std::move(open_.front()); }
 
-  void operator()(Option option, bool& field) override { add(option, {Type::boolean}, field); }
-  void operator()(Option option, std::int64_t& field) override { add(option, {Type::integer}, field); }
-  void operator()(Option option, double& field) override { add(option, {Type::number}, field); }
-  void operator()(Option option, std::string& field) override { add(option, {Type::text}, field); }
-  void operator()(Option option, std::vector<std::int64_t>& field) override {
-    option.item = Type::integer;
-    add(option, {Type::list}, field);
-  }
-  void operator()(Option option, std::vector<double>& field) override {
-    option.item = Type::number;
-    add(option, {Type::list}, field);
-  }
-  void operator()(Option option, std::vector<std::string>& field) override {
-    option.item = Type::text;
-    add(option, {Type::list}, field);
-  }
-  void operator()(Option option, std::optional<bool>& field) override {
-    add(option, {Type::boolean}, field ? Value(*field) : Value());
-  }
-  void operator()(Option option, std::optional<std::int64_t>& field) override {
-    add(option, {Type::integer}, field ? Value(*field) : Value());
-  }
-  void operator()(Option option, std::optional<double>& field) override {
-    add(option, {Type::number}, field ? Value(*field) : Value());
-  }
-  void operator()(Option option, Value& field) override {
-    const std::vector<Type> types = option.types;
-    add(option, types, field);
-  }
-  void operator()(Option option, Component& field) override {
-    add(option, {Type::text, Type::table}, field.name.empty() ? Value() : Value(field.name));
-  }
-
  protected:
+  bool replaces(Option option, Value& value) override {
+    const bool names_component = !option.component_kind.empty() && value.is_object();
+    if (!option.required) option.default_value = names_component ? value["name"] : std::move(value);
+    open_.back().push_back(std::move(option));
+    return false;
+  }
   void enter(Option option) override {
     option.types = {Type::table};
     open_.back().push_back(std::move(option));
@@ -60,100 +34,62 @@ class Describer : public Fields {
   }
 
  private:
-  void add(Option& option, std::vector<Type> types, Value default_value) {
-    option.types = std::move(types);
-    if (!option.required) option.default_value = std::move(default_value);
-    open_.back().push_back(std::move(option));
-  }
-
   std::vector<std::vector<Option>> open_ = {{}};
 };
+
+bool has_type(const Value& value, Type type) {
+  switch (type) {
+    case Type::boolean:
+      return value.is_boolean();
+    case Type::integer:
+      return value.is_number_integer();
+    case Type::number:
+      return value.is_number();
+    case Type::text:
+      return value.is_string();
+    case Type::list:
+      return value.is_array();
+    case Type::table:
+      return value.is_object();
+    case Type::date:
+      break;
+  }
+  return false;
+}
+
+// Does the value have one of the option's types, and each value of a list the type of the list's values?
+bool fits(const Value& value, const Option& option) {
+  if (value.is_array() && option.item) {
+    return std::all_of(value.begin(), value.end(), [&](const Value& item) { return has_type(item, *option.item); });
+  }
+  return std::any_of(option.types.begin(), option.types.end(), [&](Type type) { return has_type(value, type); });
+}
 
 // Stores the values of a table in the fields of a struct.
 class Reader : public Fields {
  public:
   explicit Reader(const Value& table) : open_{&table} {}
 
-  void operator()(Option option, bool& field) override { take(option, field, &Value::is_boolean); }
-  void operator()(Option option, std::int64_t& field) override { take(option, field, &Value::is_number_integer); }
-  void operator()(Option option, double& field) override { take(option, field, &Value::is_number); }
-  void operator()(Option option, std::string& field) override { take(option, field, &Value::is_string); }
-  void operator()(Option option, std::vector<std::int64_t>& field) override {
-    take_list(option, field, &Value::is_number_integer);
-  }
-  void operator()(Option option, std::vector<double>& field) override { take_list(option, field, &Value::is_number); }
-  void operator()(Option option, std::vector<std::string>& field) override {
-    take_list(option, field, &Value::is_string);
-  }
-  void operator()(Option option, std::optional<bool>& field) override {
-    bool value = false;
-    if (take(option, value, &Value::is_boolean)) field = value;
-  }
-  void operator()(Option option, std::optional<std::int64_t>& field) override {
-    std::int64_t value = 0;
-    if (take(option, value, &Value::is_number_integer)) field = value;
-  }
-  void operator()(Option option, std::optional<double>& field) override {
-    double value = 0;
-    if (take(option, value, &Value::is_number)) field = value;
-  }
-  void operator()(Option option, Value& field) override {
-    if (const Value* value = find(option.name)) field = *value;
-  }
-  void operator()(Option option, Component& field) override {
-    const Value* value = find(option.name);
-    if (!value) return;
-    if (value->is_string()) {
-      field = {.name = value->get<std::string>()};
-      return;
-    }
-    if (!value->is_object()) misfit(option.name);
-    field.options = *value;
-    if (field.options.contains("name")) {
-      field.name = field.options["name"].get<std::string>();
-      field.options.erase("name");
-    }
-  }
-
  protected:
+  bool replaces(Option option, Value& value) override {
+    const Value* given = find(option);
+    if (given) value = *given;
+    return given != nullptr;
+  }
   void enter(Option option) override {
     static const Value empty = Value::object();
-    const Value* section = find(option.name);
-    if (section && !section->is_object()) misfit(option.name);
+    option.types = {Type::table};
+    const Value* section = find(option);
     open_.push_back(section ? section : &empty);
   }
   void leave() override { open_.pop_back(); }
 
  private:
-  using Test = bool (Value::*)() const noexcept;
-
-  const Value* find(const std::string& name) const {
-    const auto it = open_.back()->find(name);
-    return it == open_.back()->end() || it->is_null() ? nullptr : &*it;
-  }
-
-  template <class T>
-  bool take(const Option& option, T& field, Test fits) const {
-    const Value* value = find(option.name);
-    if (!value) return false;
-    if (!(value->*fits)()) misfit(option.name);
-    field = value->get<T>();
-    return true;
-  }
-
-  template <class T>
-  void take_list(const Option& option, std::vector<T>& field, Test fits) const {
-    const Value* value = find(option.name);
-    if (!value) return;
-    if (!value->is_array()) misfit(option.name);
-    for (const Value& item : *value) {
-      if (!(item.*fits)()) misfit(option.name);
-    }
-    field = value->get<std::vector<T>>();
-  }
-
-  [[noreturn]] static void misfit(const std::string& name) {
-    throw usage_error("the value of \"" + name + "\" has the wrong type");
+  const Value* find(const Option& option) const {
+    const auto found = open_.back()->find(option.name);
+    if (found == open_.back()->end() || found->is_null()) return nullptr;
+    if (!fits(*found, option)) throw usage_error("the value of \"" + option.name + "\" has the wrong type");
+    return &*found;
   }
 
   std::vector<const Value*> open_;
@@ -164,34 +100,11 @@ class Writer : public Fields {
  public:
   Value take() { return std::move(open_.front()); }
 
-  void operator()(Option option, bool& field) override { put(option, field); }
-  void operator()(Option option, std::int64_t& field) override { put(option, field); }
-  void operator()(Option option, double& field) override { put(option, field); }
-  void operator()(Option option, std::string& field) override { put(option, field); }
-  void operator()(Option option, std::vector<std::int64_t>& field) override { put(option, field); }
-  void operator()(Option option, std::vector<double>& field) override { put(option, field); }
-  void operator()(Option option, std::vector<std::string>& field) override { put(option, field); }
-  void operator()(Option option, std::optional<bool>& field) override {
-    if (field) put(option, *field);
-  }
-  void operator()(Option option, std::optional<std::int64_t>& field) override {
-    if (field) put(option, *field);
-  }
-  void operator()(Option option, std::optional<double>& field) override {
-    if (field) put(option, *field);
-  }
-  void operator()(Option option, Value& field) override {
-    if (!field.is_null()) put(option, field);
-  }
-  void operator()(Option option, Component& field) override {
-    if (field.name.empty()) return;
-    Value table = Value::object();
-    table["name"] = field.name;
-    for (const auto& [key, value] : field.options.items()) table[key] = value;
-    put(option, std::move(table));
-  }
-
  protected:
+  bool replaces(Option option, Value& value) override {
+    if (!value.is_null()) open_.back()[option.name] = std::move(value);
+    return false;
+  }
   void enter(Option option) override {
     names_.push_back(option.name);
     open_.push_back(Value::object());
@@ -205,8 +118,6 @@ class Writer : public Fields {
   }
 
  private:
-  void put(const Option& option, Value value) { open_.back()[option.name] = std::move(value); }
-
   std::vector<Value> open_ = {Value::object()};
   std::vector<std::string> names_;
 };
@@ -258,6 +169,23 @@ Option option_from_json(const Value& json) {
 }
 
 }  // namespace
+
+Value FieldType<Component>::value(const Component& field) {
+  if (field.name.empty()) return nullptr;
+  Value table = {{"name", field.name}};
+  table.update(field.options);
+  return table;
+}
+
+void FieldType<Component>::assign(Component& field, const Value& value) {
+  if (value.is_string()) {
+    field = {.name = value.get<std::string>()};
+    return;
+  }
+  field.options = value;
+  field.name = value.value("name", field.name);
+  field.options.erase("name");
+}
 
 std::vector<Option> describe(void (*visit)(void*, Fields&), void* section) {
   Describer describer;

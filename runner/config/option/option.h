@@ -4,13 +4,13 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "config/value.h"
 
 namespace ddp::config {
-
-enum class Type { boolean, integer, number, text, list, table };
 
 class Members;  // config/output.h
 
@@ -89,6 +89,47 @@ struct Component {
   Value options = Value::object();
 };
 
+// How a field of a C++ type is given in a file: a boolean, a number or a text by its value.
+template <class T>
+struct FieldType {
+  static constexpr Type kType = std::is_same_v<T, bool>       ? Type::boolean
+                                : std::is_integral_v<T>       ? Type::integer
+                                : std::is_floating_point_v<T> ? Type::number
+                                                              : Type::text;
+  static void describe(Option& option) { option.types = {kType}; }
+  static Value value(const T& field) { return field; }
+  static void assign(T& field, const Value& value) { field = value.get<T>(); }
+};
+template <class T>
+struct FieldType<std::vector<T>> : FieldType<T> {
+  static void describe(Option& option) {
+    option.types = {Type::list};
+    option.item = FieldType<T>::kType;
+  }
+  static Value value(const std::vector<T>& field) { return field; }
+  static void assign(std::vector<T>& field, const Value& value) { field = value.get<std::vector<T>>(); }
+};
+// Without a value: not given.
+template <class T>
+struct FieldType<std::optional<T>> : FieldType<T> {
+  static Value value(const std::optional<T>& field) { return field ? Value(*field) : Value(); }
+  static void assign(std::optional<T>& field, const Value& value) { field = value.get<T>(); }
+};
+// A value of any of option.types, which the caller gives.
+template <>
+struct FieldType<Value> {
+  static void describe(Option&) {}
+  static Value value(const Value& field) { return field; }
+  static void assign(Value& field, const Value& value) { field = value; }
+};
+// The section [option.name]; its key `name` chooses a component of option.component_kind.
+template <>
+struct FieldType<Component> {
+  static void describe(Option& option) { option.types = {Type::text, Type::table}; }
+  static Value value(const Component& field);
+  static void assign(Component& field, const Value& value);
+};
+
 // Visits each field of a struct once, in order. The same list describes, reads and writes the struct:
 //
 //   struct LoaderSection {
@@ -98,20 +139,13 @@ struct Component {
 class Fields {
  public:
   virtual ~Fields() = default;
-  virtual void operator()(Option option, bool& field) = 0;
-  virtual void operator()(Option option, std::int64_t& field) = 0;
-  virtual void operator()(Option option, double& field) = 0;
-  virtual void operator()(Option option, std::string& field) = 0;
-  virtual void operator()(Option option, std::vector<std::int64_t>& field) = 0;
-  virtual void operator()(Option option, std::vector<double>& field) = 0;
-  virtual void operator()(Option option, std::vector<std::string>& field) = 0;
-  virtual void operator()(Option option, std::optional<bool>& field) = 0;
-  virtual void operator()(Option option, std::optional<std::int64_t>& field) = 0;
-  virtual void operator()(Option option, std::optional<double>& field) = 0;
-  // A value of any of option.types, which the caller gives.
-  virtual void operator()(Option option, Value& field) = 0;
-  // The section [option.name]; its key `name` chooses a component of option.component_kind.
-  virtual void operator()(Option option, Component& field) = 0;
+
+  template <class T>
+  void operator()(Option option, T& field) {
+    FieldType<T>::describe(option);
+    Value value = FieldType<T>::value(field);
+    if (replaces(std::move(option), value)) FieldType<T>::assign(field, value);
+  }
 
   // The section [option.name] with the fields of `section`.
   template <class Section>
@@ -122,6 +156,8 @@ class Fields {
   }
 
  protected:
+  // Takes a field with its value, null if it has none. Returns whether it has put another one in place of the value.
+  virtual bool replaces(Option option, Value& value) = 0;
   virtual void enter(Option option) = 0;
   virtual void leave() = 0;
 };

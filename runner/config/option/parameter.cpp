@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
+#include <map>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "config/check/check.h"
@@ -12,53 +14,6 @@
 
 namespace ddp::config {
 namespace {
-
-const Option* option_named(const std::vector<Option>& options, const std::string& name) {
-  const auto found = std::find_if(options.begin(), options.end(), [&](const Option& o) { return o.name == name; });
-  return found == options.end() ? nullptr : &*found;
-}
-
-// The components that sections name, or the section of the same kind at the top: {"dataset": {"npz"}}.
-using ComponentNames = std::map<std::string, std::set<std::string>>;
-
-// Returns the components of the section at this path; null: any component of its kind.
-const std::set<std::string>* names_of(const std::string& section, const std::string& kind,
-                                      const ComponentNames& names) {
-  auto found = names.find(section);
-  if (found == names.end()) found = names.find(kind);
-  return found == names.end() ? nullptr : &found->second;
-}
-
-// Finds a path of keys without short forms. `begin`: the number of its characters in front of the keys of `options`.
-const Option* find_path(const std::string& path, std::size_t begin, const std::vector<Option>& options,
-                        const Components& components, const ComponentNames& names) {
-  const std::size_t dot = path.find('.', begin);
-  const Option* option = option_named(options, path.substr(begin, dot - begin));
-  if (!option || dot == std::string::npos) return option;
-  if (option->component_kind.empty()) return find_path(path, dot + 1, option->section, components, names);
-  const std::string rest = path.substr(dot + 1);
-  const std::set<std::string>* chosen = names_of(path.substr(0, dot), option->component_kind, names);
-  for (const auto& [name, spec] : components.of(option->component_kind)) {
-    if (chosen && !chosen->contains(name)) continue;
-    if (const Option* found = option_named(spec.options, rest)) return found;
-  }
-  return nullptr;
-}
-
-// Returns the option of the key "optimizer.lr"; for a component's option, from a component that `names` has for its
-// section; without such names, from any component of its kind that has it. Null if no such key exists.
-const Option* find_option(const std::string& key, const std::vector<Option>& options, const Components& components,
-                          const ComponentNames& names = {}) {
-  for (const ShortForm& form : kTextForms) {
-    if (key == form.section) {
-      return find_path(std::string(form.section) + "." + form.key, 0, options, components, names);
-    }
-  }
-  for (const ShortForm& form : kShortForms) {
-    if (key == form.key) return find_path(std::string(form.section) + "." + key, 0, options, components, names);
-  }
-  return find_path(key, 0, options, components, names);
-}
 
 struct RangeOptions {
   double min = 0;
@@ -96,12 +51,57 @@ bool is_range(const Node& table) {
   return table.find("min") || table.find("max") || table.find("step") || table.find("scale");
 }
 
+const Option* option_named(const std::vector<Option>& options, const std::string& name) {
+  const auto found = std::find_if(options.begin(), options.end(), [&](const Option& o) { return o.name == name; });
+  return found == options.end() ? nullptr : &*found;
+}
+
 // Returns the place of the value that --set changed in the range, because the file alone is right; else `otherwise`.
 SourceRange to_blame(const Node& range, const SourceRange& otherwise) {
   for (const auto& [key, value] : range.entries) {
     if (!value.place.source->is_file()) return value.place;
   }
   return otherwise;
+}
+
+// The components that sections name, or the section of the same kind at the top: {"dataset": {"npz"}}.
+using ComponentNames = std::map<std::string, std::set<std::string>>;
+
+// Returns the components of the section at this path; null: any component of its kind.
+const std::set<std::string>* names_of(const std::string& section, const std::string& kind,
+                                      const ComponentNames& names) {
+  auto found = names.find(section);
+  if (found == names.end()) found = names.find(kind);
+  return found == names.end() ? nullptr : &found->second;
+}
+
+// Finds a path of keys without short forms. `begin`: the number of its characters in front of the keys of `options`.
+const Option* find_path(const std::string& path, std::size_t begin, const std::vector<Option>& options,
+                        const Components& components, const ComponentNames& names) {
+  const std::size_t dot = path.find('.', begin);
+  const Option* option = option_named(options, path.substr(begin, dot - begin));
+  if (!option || dot == std::string::npos) return option;
+  if (option->component_kind.empty()) return find_path(path, dot + 1, option->section, components, names);
+  const std::string rest = path.substr(dot + 1);
+  const std::set<std::string>* chosen = names_of(path.substr(0, dot), option->component_kind, names);
+  for (const auto& [name, spec] : components.of(option->component_kind)) {
+    if (chosen && !chosen->contains(name)) continue;
+    if (const Option* found = option_named(spec.options, rest)) return found;
+  }
+  return nullptr;
+}
+
+// Returns the option of the key "optimizer.lr"; for a component's option, from a component that `names` has for its
+// section; without such names, from any component of its kind that has it. Null if no such key exists.
+const Option* find_option(const std::string& key, const std::vector<Option>& options, const Components& components,
+                          const ComponentNames& names = {}) {
+  for (const ShortForm& form : kTextForms) {
+    if (key == form.section) return find_path(key + "." + form.key, 0, options, components, names);
+  }
+  for (const ShortForm& form : kShortForms) {
+    if (key == form.key) return find_path(form.section + ("." + key), 0, options, components, names);
+  }
+  return find_path(key, 0, options, components, names);
 }
 
 // Reads the table of parameters.
@@ -114,7 +114,7 @@ class ParameterReader {
     for (const auto* entry : in_file_order(node)) {
       const std::string key = prefix.empty() ? entry->first : prefix + "." + entry->first;
       const Node& value = entry->second;
-      if (value.kind == Kind::list) {
+      if (value.kind == Type::list) {
         list(key, value);
       } else if (value.is_table() && is_range(value)) {
         range(key, value);
@@ -152,30 +152,27 @@ class ParameterReader {
         Checker(keys, components_, mistakes_).check_section(node, "sweep.parameters." + key, "", "a range");
     if (!checked.contains("min") || !checked.contains("max") || !checked.contains("scale")) return;
     const auto r = read<RangeOptions>(checked);
-    if (r.min >= r.max)
-      return mistakes_.add(to_blame(node, node.place), in_quotes(key) + ": min must be less than max");
+    const auto wrong = [&](const std::string& what, const char* at) {
+      mistakes_.add(to_blame(node, node.find(at) ? node.find(at)->place : node.place), in_quotes(key) + ": " + what);
+    };
     const bool log = r.scale == "log";
-    if (log && r.min <= 0) {
-      return mistakes_.add(to_blame(node, node.find("min")->place),
-                           in_quotes(key) + ": with scale = \"log\" min must be above 0");
-    }
     const bool integer = takes_integers_only(key);
-    if (integer && std::ceil(r.min) > std::floor(r.max)) {
-      return mistakes_.add(to_blame(node, node.place), in_quotes(key) + ": no integer lies between min and max");
-    }
+    if (r.min >= r.max) return wrong("min must be less than max", "");
+    if (log && r.min <= 0) return wrong("with scale = \"log\" min must be above 0", "min");
+    if (integer && std::ceil(r.min) > std::floor(r.max)) return wrong("no integer lies between min and max", "");
     const double width = r.max - r.min;
     const bool exact = !integer || std::max(std::abs(r.min), std::abs(r.max)) <= kMostExact;
     if (!exact || (!log && !std::isfinite(width)) || (r.step && *r.step > 0 && width / *r.step > kMostExact)) {
-      return mistakes_.add(to_blame(node, node.place), in_quotes(key) + ": the range is too wide");
+      return wrong("the range is too wide", "");
     }
     if (r.step) {
-      const bool fits = *r.step > 0 && *r.step <= r.max - r.min && (!integer || is_whole(*r.step));
-      if (!fits || (integer && !is_whole(r.min))) {
-        return mistakes_.add(node.find("step")->place, in_quotes(key) + ": step must be " +
-                                                           (integer ? "an integer (with an integer min), " : "") +
-                                                           "above 0 and at most max - min");
+      const bool fits = *r.step > 0 && *r.step <= width && (!integer || (is_whole(*r.step) && is_whole(r.min)));
+      if (!fits) {
+        return wrong(std::string("step must be ") + (integer ? "an integer (with an integer min), " : "") +
+                         "above 0 and at most max - min",
+                     "step");
       }
-      if (log) return mistakes_.add(node.find("step")->place, in_quotes(key) + ": scale = \"log\" takes no step");
+      if (log) return wrong("scale = \"log\" takes no step", "step");
     }
     add({.key = key,
          .key_place = node.key,
@@ -189,10 +186,7 @@ class ParameterReader {
 
   bool takes_integers_only(const std::string& key) const {
     const Option* option = find_option(key, options_, components_);
-    const auto takes = [&](Type type) {
-      return std::find(option->types.begin(), option->types.end(), type) != option->types.end();
-    };
-    return option && takes(Type::integer) && !takes(Type::number);
+    return option && takes_type(*option, Type::integer) && !takes_type(*option, Type::number);
   }
 
   void add(Parameter parameter) {
@@ -214,58 +208,34 @@ std::string within(const std::string& section, const std::string& name) {
   return section.empty() ? name : section + "." + name;
 }
 
-// Collects the components that each section names: {"dataset": {"npz"}}.
-class NamedComponents {
- public:
-  void add(const Node& node, const std::string& section) {
-    if (const auto text = node.text()) names_[section].insert(*text);
-    for (const auto& [key, entry] : node.entries) {
-      const bool is_name = key == "name" && entry.text() && !section.empty();
-      is_name ? add(entry, section) : add(entry, within(section, key));
-    }
+// Adds the components that each section names.
+void add_names(const Node& node, const std::string& section, ComponentNames& names) {
+  if (const auto text = node.text()) names[section].insert(*text);
+  for (const auto& [key, entry] : node.entries) {
+    const bool is_name = key == "name" && entry.text() && !section.empty();
+    add_names(entry, is_name ? section : within(section, key), names);
   }
-  void add(const Parameter& parameter) {
-    const std::string suffix = ".name";
-    const bool is_name = parameter.key.ends_with(suffix);
-    for (const Node& value : parameter.choices) {
-      add(value, is_name ? parameter.key.substr(0, parameter.key.size() - suffix.size()) : parameter.key);
-    }
-  }
-  const ComponentNames& names() const { return names_; }
-
- private:
-  ComponentNames names_;
-};
-
-ComponentNames named_components(const Node& base, const std::vector<Parameter>& parameters) {
-  NamedComponents named;
-  named.add(base, "");
-  for (const Parameter& parameter : parameters) named.add(parameter);
-  return named.names();
 }
 
-// Calls `treat` with each value below the key that is neither list nor table, and with the option that takes it, if
-// any.
-using Treat = std::function<void(Node& value, const Option& option)>;
-
-class Values {
- public:
-  Values(ComponentNames names, const Components& components, Treat treat)
-      : names_(std::move(names)), components_(components), treat_(std::move(treat)) {}
-
-  void visit(Node& node, const std::string& key) const {
-    for (auto& [name, entry] : node.entries) visit(entry, within(key, name));
-    for (Node& item : node.items) visit(item, key);
-    if (node.is_table() || node.kind == Kind::list || key.empty()) return;
-    if (const Option* option = find_option(key, options_, components_, names_)) treat_(node, *option);
+ComponentNames named_components(const Node& base, const std::vector<Parameter>& parameters) {
+  constexpr std::string_view kName = ".name";
+  ComponentNames names;
+  add_names(base, "", names);
+  for (const Parameter& parameter : parameters) {
+    const bool is_name = parameter.key.ends_with(kName);
+    const std::string section = parameter.key.substr(0, parameter.key.size() - (is_name ? kName.size() : 0));
+    for (const Node& value : parameter.choices) add_names(value, section, names);
   }
+  return names;
+}
 
- private:
-  const std::vector<Option> options_ = describe<Experiment>();
-  const ComponentNames names_;
-  const Components& components_;
-  const Treat treat_;
-};
+// Calls `treat` with each value that is neither list nor table, and its key.
+template <class Treat>
+void each_value(Node& node, const std::string& key, const Treat& treat) {
+  for (auto& [name, entry] : node.entries) each_value(entry, within(key, name), treat);
+  for (Node& item : node.items) each_value(item, key, treat);
+  if (!node.is_table() && node.kind != Type::list && !key.empty()) treat(node, key);
+}
 
 bool takes_only_texts(const Option& option) {
   const bool takes_others = takes_type(option, Type::boolean) || takes_type(option, Type::integer) ||
@@ -300,7 +270,7 @@ std::vector<Node> Parameter::samples() const {
 
 Node Parameter::value(double number) const {
   if (!is_range()) return choices.at(static_cast<std::size_t>(number));
-  Node node{.kind = integer ? Kind::integer : Kind::number, .key = place, .place = place};
+  Node node{.kind = integer ? Type::integer : Type::number, .key = place, .place = place};
   if (integer) {
     node.scalar = static_cast<std::int64_t>(number);
   } else {
@@ -328,18 +298,24 @@ std::vector<Parameter> read_parameters(const Node& table, const std::vector<Opti
   return reader.take();
 }
 
-void keep_texts_as_typed(Node& node, const std::string& key, const Node& base, const std::vector<Parameter>& parameters,
+void keep_texts_as_typed(Node& node, const Node& base, const std::vector<Parameter>& parameters,
                          const Components& components) {
-  Values(named_components(base, parameters), components, [](Node& value, const Option& option) {
-    if (takes_only_texts(option)) value = as_typed(std::move(value));
-  }).visit(node, key);
+  const std::vector<Option> options = describe<Experiment>();
+  const ComponentNames names = named_components(base, parameters);
+  each_value(node, "", [&](Node& value, const std::string& key) {
+    const Option* option = find_option(key, options, components, names);
+    if (option && takes_only_texts(*option)) value = as_typed(std::move(value));
+  });
 }
 
 void make_paths_absolute(Node& node, const Node& base, const std::vector<Parameter>& parameters,
                          const Components& components) {
-  Values(named_components(base, parameters), components, [](Node& value, const Option& option) {
-    if (value.text() && names_file(option, *value.text())) value.scalar = path_or_run(value, option);
-  }).visit(node, "");
+  const std::vector<Option> options = describe<Experiment>();
+  const ComponentNames names = named_components(base, parameters);
+  each_value(node, "", [&](Node& value, const std::string& key) {
+    const Option* option = find_option(key, options, components, names);
+    if (option && value.text() && names_file(*option, *value.text())) value.scalar = path_or_run(value, *option);
+  });
 }
 
 }  // namespace ddp::config

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -42,15 +40,14 @@ std::vector<Parameter> read_parameters(const Node& table, const std::vector<Opti
                                        const Components& components, Mistakes& mistakes);
 
 // The next two look up an option of a component in the components that `base` names or `parameters` vary: only some
-// datasets have files as `inputs`.
+// datasets have files as `inputs`. `node`: the whole file, or the table [sweep.parameters].
 
 // TOML takes a value of the command line such as 1e5, 1.50, true or 2026-01-01 for no text. Makes it the text that was
-// typed if its option takes only texts. `node`: the value of `key`; with the key "", the whole file.
-void keep_texts_as_typed(Node& node, const std::string& key, const Node& base, const std::vector<Parameter>& parameters,
+// typed if its option takes only texts.
+void keep_texts_as_typed(Node& node, const Node& base, const std::vector<Parameter>& parameters,
                          const Components& components);
 
-// Makes the paths in texts that name files absolute: sweep.toml lies in another folder than the sweep's file. `node`:
-// the whole file, or the table [sweep.parameters].
+// Makes the paths in texts that name files absolute: sweep.toml lies in another folder than the sweep's file.
 void make_paths_absolute(Node& node, const Node& base, const std::vector<Parameter>& parameters,
                          const Components& components);
 

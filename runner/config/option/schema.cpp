@@ -1,8 +1,8 @@
 #include <cmath>
 
 #include "config/experiment.h"
+#include "config/length.h"
 #include "config/load.h"
-#include "config/run_part.h"
 #include "config/sweep.h"
 
 namespace ddp::config {
@@ -105,6 +105,8 @@ Value of_type(const Option& option, Type type, const Components& components) {
       return list(option, components);
     case Type::table:
       return option.section.empty() ? Value{{"type", "object"}} : table(option.section, components);
+    case Type::date:
+      break;
   }
   return schema;
 }

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <fstream>
 
+#include "config/check/suggest.h"
 #include "config/experiment.h"
-#include "config/suggest.h"
 #include "config/text/toml.h"
 
 namespace ddp::config {
@@ -16,121 +16,66 @@ namespace {
 constexpr std::size_t kMaxLayers = 16;
 constexpr std::uintmax_t kMaxBytes = 1 << 20;  // no experiment file written by a person is larger
 
-// The text of a file, or the reason why it cannot be read.
-struct Text {
-  std::string text = {};
-  std::string error = {};
-};
-
-Text read_text(const std::filesystem::path& path) {
+// Reads the text of a file, or returns the reason why it cannot be read.
+std::string read_text(const std::filesystem::path& path, std::string& text) {
   std::error_code code;
   const std::filesystem::file_status status = std::filesystem::status(path, code);
-  if (status.type() == std::filesystem::file_type::not_found) return {.error = "there is no such file"};
-  if (code) return {.error = code.message()};
-  if (std::filesystem::is_directory(status)) return {.error = "it is a directory"};
-  if (!std::filesystem::is_regular_file(status)) return {.error = "it is not a regular file"};
-  const std::uintmax_t bytes = std::filesystem::file_size(path, code);
-  if (code) return {.error = code.message()};
-  if (bytes > kMaxBytes) return {.error = "it is larger than 1 MiB: not an experiment file"};
+  if (status.type() == std::filesystem::file_type::not_found) return "there is no such file";
+  if (code) return code.message();
+  if (std::filesystem::is_directory(status)) return "it is a directory";
+  if (!std::filesystem::is_regular_file(status)) return "it is not a regular file";
   std::ifstream stream(path, std::ios::binary);
-  if (!stream) return {.error = std::strerror(errno)};
-  std::string text(bytes, '\0');
-  stream.read(text.data(), static_cast<std::streamsize>(bytes));
-  if (stream.bad()) return {.error = "it cannot be read"};
+  if (!stream) return std::strerror(errno);
+  text.resize(kMaxBytes + 1);
+  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (stream.bad()) return "it cannot be read";
   text.resize(static_cast<std::size_t>(stream.gcount()));
-  return {.text = std::move(text)};
+  return text.size() > kMaxBytes ? "it is larger than 1 MiB: not an experiment file" : "";
 }
 
-// Returns a hint for a folder, or for a file that does not exist: the experiment file of the same folder that the
-// name probably means, or the list of them, relative as `written` is. Empty: there are none.
-std::string files_like(const std::filesystem::path& file, const std::filesystem::path& written) {
-  std::error_code code;
-  const bool is_folder = std::filesystem::is_directory(file, code);
-  if (!is_folder && std::filesystem::exists(file, code)) return "";
-  const std::filesystem::path folder = is_folder ? file : file.parent_path();
-  const std::filesystem::path shown_in = is_folder ? written : written.parent_path();
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(folder.empty() ? "." : folder, code)) {
-    const std::string name = entry.path().filename().string();
-    if (name.ends_with(".toml") && !name.starts_with('.')) names.push_back(name);
-  }
-  if (names.empty()) return "";
-  const std::string near = is_folder ? "" : nearest_file(file.filename().string(), names);
-  if (!near.empty()) return "did you mean \"" + printable((shown_in / near).string()) + "\"?";
-  for (std::string& name : names) name = (shown_in / name).string();
-  std::sort(names.begin(), names.end());
-  return suggestion("", names, "experiment files there");
-}
-
-// Follows `extends` from file to file.
-class LayerReader {
- public:
-  explicit LayerReader(Mistakes& mistakes) : mistakes_(mistakes) {}
-
-  std::optional<std::vector<Node>> read(std::filesystem::path file) {
-    while (true) {
-      if (!read_layer(file)) return std::nullopt;
-      const auto extends = layers_.back().entries.find("extends");
-      if (extends == layers_.back().entries.end()) return std::move(layers_);
-      extends_ = extends->second;
-      layers_.back().entries.erase(extends);
-      const std::optional<std::string> name = extends_->text();
-      if (!name || name->empty() || name->find('\0') != std::string::npos) {
-        return fail("\"extends\" must be the name of a file, not " + shown(*extends_));
-      }
-      file = (file.parent_path() / *name).lexically_normal();
-    }
-  }
-
- private:
-  bool read_layer(const std::filesystem::path& file) {
-    std::error_code code;
-    const std::filesystem::path canonical = std::filesystem::weakly_canonical(file, code);
-    if (std::find(seen_.begin(), seen_.end(), canonical) != seen_.end()) {
-      fail("this file extends itself", chain(canonical));
-      return false;
-    }
-    if (seen_.size() == kMaxLayers) {
-      fail("more than " + std::to_string(kMaxLayers) + " files extend each other");
-      return false;
-    }
-    Text read = read_text(file);
-    const auto source = Source::file(file, std::move(read.text), static_cast<int>(layers_.size()));
-    if (!read.error.empty()) {
-      if (extends_) {
-        fail("cannot read " + in_quotes(file.string()) + ": " + read.error, files_like(file, *extends_->text()));
-      } else {
-        mistakes_.add({.source = source}, read.error, files_like(file, file));
-      }
-      return false;
-    }
-    std::optional<Node> layer = parse_toml(source, source->text(), mistakes_);
-    if (!layer) return false;
-    layer->place = {.source = source};
-    seen_.push_back(canonical);
-    layers_.push_back(std::move(*layer));
-    return true;
-  }
-
-  // "a.toml -> b.toml -> a.toml"
-  std::string chain(const std::filesystem::path& again) const {
-    std::string text;
-    for (auto it = std::find(seen_.begin(), seen_.end(), again); it != seen_.end(); ++it) {
-      text += it->filename().string() + " -> ";
-    }
-    return printable(text + again.filename().string());
-  }
-
-  std::nullopt_t fail(const std::string& what, const std::string& hint = "") {
-    mistakes_.add(extends_->place, what, hint);
+// Returns the file, then the file that it extends, and so on. Returns nothing if one could not be read.
+std::optional<std::vector<Node>> read_layers(std::filesystem::path file, Mistakes& mistakes) {
+  std::vector<Node> layers;
+  std::vector<std::filesystem::path> seen;
+  std::optional<Node> extends;  // the value that led to the file
+  const auto fail = [&](const std::string& what, const std::string& remedy = "") {
+    mistakes.add(extends->place, what, remedy);
     return std::nullopt;
+  };
+  for (;;) {
+    std::error_code none;
+    seen.push_back(std::filesystem::weakly_canonical(file, none));
+    const auto first = std::find(seen.begin(), seen.end(), seen.back());
+    if (first != seen.end() - 1) {
+      std::string chain = first->filename().string();
+      for (auto next = first + 1; next != seen.end(); ++next) chain += " -> " + next->filename().string();
+      return fail("this file extends itself", printable(chain));
+    }
+    if (seen.size() > kMaxLayers) return fail("more than " + std::to_string(kMaxLayers) + " files extend each other");
+    std::string text;
+    const std::string error = read_text(file, text);
+    const auto source = Source::file(file, std::move(text), static_cast<int>(layers.size()));
+    if (!error.empty()) {
+      const std::string remedy = did_you_mean(printable(file_like(file)));
+      if (extends) return fail("cannot read " + in_quotes(file.string()) + ": " + error, remedy);
+      mistakes.add({.source = source}, error, remedy);
+      return std::nullopt;
+    }
+    std::optional<Node> layer = parse_toml(source, source->text(), mistakes);
+    if (!layer) return std::nullopt;
+    layer->place = {.source = source};
+    layers.push_back(std::move(*layer));
+    const auto given = layers.back().entries.find("extends");
+    if (given == layers.back().entries.end()) return layers;
+    extends = std::move(given->second);
+    layers.back().entries.erase(given);
+    const std::string name = extends->text().value_or("");
+    if (name.empty() || name.find('\0') != std::string::npos) {
+      return fail("\"extends\" must be the name of a file, not " + shown(*extends));
+    }
+    file = (file.parent_path() / name).lexically_normal();
   }
-
-  Mistakes& mistakes_;
-  std::vector<Node> layers_;
-  std::vector<std::filesystem::path> seen_;
-  std::optional<Node> extends_;  // the value that led to the current file
-};
+}
 
 // A value that begins like a list, a table or a quoted text is TOML; any other value is a bare word.
 bool is_bare_word(std::string_view value) {
@@ -154,7 +99,7 @@ std::optional<Node> with_bare_word(const std::shared_ptr<const Source>& source, 
   Node* leaf = &*table;
   while (leaf->is_table() && !leaf->entries.empty()) leaf = &leaf->entries.begin()->second;
   const std::optional<double> number = number_of(word);
-  leaf->kind = number ? Kind::number : Kind::text;
+  leaf->kind = number ? Type::number : Type::text;
   leaf->scalar = number ? Value(*number) : Value(std::string(word));
   leaf->place.column = static_cast<std::uint32_t>(word.data() - source->text().data()) + 1;
   leaf->place.width = static_cast<std::uint32_t>(word.size());
@@ -168,6 +113,33 @@ std::shared_ptr<const Source> source_of(int number, const std::string& text) {
   return Source::option(number, text.substr(0, blank), text.substr(blank + 1));
 }
 
+// Parses "optimizer.lr=0.1": a TOML value, or a bare word, which is a text. Returns nothing, and adds a mistake,
+// otherwise.
+std::optional<Node> parse_assignment(int number, const std::string& text, Mistakes& mistakes) {
+  const auto source = source_of(number, text);
+  const std::string_view line = source->text();
+  const std::size_t equals = std::min(line.find('='), line.size());
+  const std::string_view key = without_blanks(line.substr(0, equals));
+  const std::string_view value = without_blanks(line.substr(std::min(equals + 1, line.size())));
+  std::string wrong;
+  if (equals == line.size() || key.empty() || key.front() == '#' || line.find('\n') != line.npos) {
+    wrong = "not an assignment";
+  } else if (value.empty()) {
+    wrong = "the value is missing";
+  } else if (key == "extends") {
+    wrong = "\"extends\" belongs in a file";
+  }
+  if (!wrong.empty()) {
+    mistakes.add({.source = source, .line = 1, .column = 1}, wrong,
+                 "--set takes key=value, such as --set optimizer.lr=0.1");
+    return std::nullopt;
+  }
+  Mistakes not_toml;
+  if (std::optional<Node> table = parse_toml(source, line, not_toml)) return table;
+  if (is_bare_word(value)) return with_bare_word(source, line.substr(0, equals), value, mistakes);
+  return parse_toml(source, line, mistakes);
+}
+
 // Moves the short form of a key to its long form.
 void expand_key(Node& root, const ShortForm& form, Mistakes& mistakes) {
   const auto found = root.entries.find(form.key);
@@ -177,10 +149,10 @@ void expand_key(Node& root, const ShortForm& form, Mistakes& mistakes) {
   Node& section = root.entries.try_emplace(form.section, Node{.key = value.key, .place = value.key}).first->second;
   if (!section.is_table()) return;  // the check reports this mistake
   if (const Node* twice = section.find(form.key)) {
-    const std::string long_form = std::string(form.section) + "." + form.key;
-    mistakes.add(before(value.key, twice->key) ? twice->key : value.key,
-                 "\"" + std::string(form.key) + "\" is given twice: it is short for \"" + long_form + "\"",
-                 "keep one of them");
+    mistakes.add(
+        before(value.key, twice->key) ? twice->key : value.key,
+        "\"" + std::string(form.key) + "\" is given twice: it is short for \"" + form.section + "." + form.key + "\"",
+        "keep one of them");
     return;
   }
   section.entries.emplace(form.key, std::move(value));
@@ -189,7 +161,7 @@ void expand_key(Node& root, const ShortForm& form, Mistakes& mistakes) {
 // `model = "mlp"` becomes `model = { name = "mlp" }`.
 void expand_text(Node& root, const std::string& name, const std::string& key) {
   const auto found = root.entries.find(name);
-  if (found == root.entries.end() || found->second.kind != Kind::text) return;
+  if (found == root.entries.end() || found->second.kind != Type::text) return;
   Node text = std::move(found->second);
   Node section{.key = text.key, .place = text.place, .whole = true};
   section.entries.emplace(key, std::move(text));
@@ -278,48 +250,9 @@ void add_assignment(Node& all, Node one, const std::vector<Option>& options) {
 
 }  // namespace
 
-std::optional<std::vector<Node>> read_layers(const std::filesystem::path& file, Mistakes& mistakes) {
-  return LayerReader(mistakes).read(file);
-}
-
 std::string assignment_of_option(const std::string& name, const std::string& key, const std::string& text) {
   return name + " " + key + "=" + Value(text).dump(-1, ' ', false, Value::error_handler_t::replace);
 }
-
-namespace {
-
-// Parses "optimizer.lr=0.1": a TOML value, or a bare word, which is a text. Returns nothing, and adds a mistake,
-// otherwise.
-std::optional<Node> parse_assignment(int number, const std::string& text, Mistakes& mistakes) {
-  const auto source = source_of(number, text);
-  const std::string_view line = source->text();
-  const SourceRange place{.source = source, .line = 1, .column = 1};
-  const std::size_t equals = line.find('=');
-  const std::string_view key = without_blanks(line.substr(0, equals));
-  const std::string_view value = without_blanks(equals == std::string_view::npos ? "" : line.substr(equals + 1));
-  const bool is_assignment = equals != std::string_view::npos && !key.empty() && key.front() != '#' &&
-                             line.find('\n') == std::string_view::npos;
-  std::string wrong = is_assignment ? "" : "not an assignment";
-  if (wrong.empty() && value.empty()) wrong = "the value is missing";
-  if (wrong.empty() && value.starts_with('=') && value.size() > 1) wrong = "one \"=\" is too many";
-  if (!wrong.empty()) {
-    mistakes.add(place, wrong, "--set takes key=value, such as --set optimizer.lr=0.1");
-    return std::nullopt;
-  }
-  Mistakes not_toml;
-  std::optional<Node> table = parse_toml(source, line, not_toml);
-  if (!table) {
-    table = is_bare_word(value) ? with_bare_word(source, line.substr(0, equals), value, mistakes)
-                                : parse_toml(source, line, mistakes);
-  }
-  if (table && table->find("extends")) {
-    mistakes.add(place, "\"extends\" belongs in a file, not in --set");
-    return std::nullopt;
-  }
-  return table;
-}
-
-}  // namespace
 
 void assign(Node& root, std::vector<Node> assigned, const std::vector<Option>& options, Mistakes& mistakes) {
   Node all;

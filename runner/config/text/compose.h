@@ -22,9 +22,6 @@ std::optional<Node> compose(const std::filesystem::path& file, const std::vector
 // the check reports them.
 void assign(Node& root, std::vector<Node> assigned, const std::vector<Option>& options, Mistakes& mistakes);
 
-// Returns the file, then the file that it extends, and so on. Returns nothing if one could not be read.
-std::optional<std::vector<Node>> read_layers(const std::filesystem::path& file, Mistakes& mistakes);
-
 // Returns the assignment of `text` to the key that the command-line option `name` sets. Its errors name the option.
 std::string assignment_of_option(const std::string& name, const std::string& key, const std::string& text);
 

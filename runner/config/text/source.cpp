@@ -12,7 +12,7 @@ constexpr std::size_t kQuoted = 60;
 constexpr int kFirstAssignment = 1 << 20;
 
 constexpr std::size_t kMostShown = 50;
-constexpr std::size_t kLongHint = 100;  // such as the list of all keys
+constexpr std::size_t kLongRemedy = 100;  // such as the list of all keys
 
 // The length in bytes of the well-formed UTF-8 sequence at the beginning of `text`; 0 if it begins with none.
 std::size_t sequence_length(std::string_view text) {
@@ -147,45 +147,27 @@ std::string in_quotes(std::string_view text) {
   return shown + (text.empty() ? "\"" : "…\"");
 }
 
-bool Mistakes::KnownBefore::operator()(const Known& a, const Known& b) const {
-  if (before(a.first, b.first)) return true;
-  return !before(b.first, a.first) && a.second < b.second;
-}
-
-void Mistakes::add(SourceRange place, const std::string& what, std::string hint) {
+void Mistakes::add(SourceRange place, const std::string& what, std::string remedy) {
   std::string text = printable(what);
   // The trials of a sweep repeat the mistakes of its file.
-  if (!known_.emplace(place, text).second) return;
-  all_.push_back({std::move(place), std::move(text), std::move(hint)});
+  if (!known_.emplace(place.source->rank(), place.line, place.column, text).second) return;
+  all_.push_back({std::move(place), std::move(text), std::move(remedy)});
 }
 
 Error Mistakes::error() const {
-  std::vector<const Mistake*> sorted;
-  for (const Mistake& mistake : all_) sorted.push_back(&mistake);
+  std::vector<Mistake> sorted = all_;
   std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const Mistake* a, const Mistake* b) { return before(a->place, b->place); });
+                   [](const Mistake& a, const Mistake& b) { return before(a.place, b.place); });
   if (sorted.size() > kMostShown) sorted.resize(kMostShown);
-  // A long hint of several mistakes follows after all of them.
-  const auto is_shared = [&](const std::string& hint) {
-    return hint.size() > kLongHint && std::count_if(sorted.begin(), sorted.end(),
-                                                    [&](const Mistake* mistake) { return mistake->hint == hint; }) > 1;
-  };
   std::string text;
-  std::vector<std::string> shared;
-  for (std::size_t i = 0; i < sorted.size(); ++i) {
-    const Mistake& mistake = *sorted[i];
-    if (i > 0) text += "\n";
-    text += where(mistake.place) + ": " + mistake.what;
+  std::set<std::string> told;  // a long remedy is told once
+  for (const Mistake& mistake : sorted) {
+    text += (text.empty() ? "" : "\n") + config::where(mistake.place) + ": " + mistake.what;
     if (const std::string lines = excerpt(mistake.place); !lines.empty()) text += "\n" + lines;
-    if (mistake.hint.empty()) continue;
-    if (!is_shared(mistake.hint)) {
-      text += "\n  " + mistake.hint;
-    } else if (std::find(shared.begin(), shared.end(), mistake.hint) == shared.end()) {
-      shared.push_back(mistake.hint);
-    }
+    const bool is_told = mistake.remedy.size() > kLongRemedy && !told.insert(mistake.remedy).second;
+    if (!mistake.remedy.empty() && !is_told) text += "\n  " + mistake.remedy;
   }
   if (all_.size() > sorted.size()) text += "\nand " + std::to_string(all_.size() - sorted.size()) + " more";
-  for (const std::string& hint : shared) text += "\n" + hint;
   return usage_error(text);
 }
 

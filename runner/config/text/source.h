@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "base/error.h"
@@ -87,7 +87,7 @@ std::string in_quotes(std::string_view text);
 // Collects the mistakes of an experiment, to report all of them in one error.
 class Mistakes {
  public:
-  void add(SourceRange place, const std::string& what, std::string hint = "");
+  void add(SourceRange place, const std::string& what, std::string remedy = "");
   bool empty() const { return all_.empty(); }
   std::size_t size() const { return all_.size(); }
 
@@ -96,18 +96,13 @@ class Mistakes {
 
  private:
   struct Mistake {
-    SourceRange place;
-    std::string what;
-    std::string hint;
-  };
-  // The places and texts that were added.
-  using Known = std::pair<SourceRange, std::string>;
-  struct KnownBefore {
-    bool operator()(const Known& a, const Known& b) const;
+    SourceRange place = {};
+    std::string what = {};
+    std::string remedy = {};
   };
 
   std::vector<Mistake> all_;
-  std::set<Known, KnownBefore> known_;
+  std::set<std::tuple<int, std::uint32_t, std::uint32_t, std::string>> known_;  // places and texts that were added
 };
 
 }  // namespace ddp::config

@@ -1,7 +1,6 @@
 #include "config/text/toml.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 
 // Its parser asserts what a malformed file, such as "[!]", makes false, and then reports the mistake.
@@ -13,92 +12,67 @@ namespace {
 
 constexpr int kBrackets = 32;
 constexpr int kKeyParts = 16;
+constexpr const char* kForm =
+    "TOML: key = value, or [section]; a value is a number, true, false, \"text\" in quotes, [a list] or { a table }";
 
-// Scans TOML text outside of strings and comments, and counts brackets and the dots of each key.
-class NestingScan {
- public:
-  explicit NestingScan(std::string_view text) : text_(text) {}
-
-  // Returns what is nested too deep at position(), "" if nothing is.
-  std::string run() {
-    while (at_ < text_.size()) {
-      const char c = text_[at_];
-      if (c == '"' || c == '\'') {
-        skip_string(c);
-        continue;
-      }
-      if (c == '#') {
-        at_ = std::min(text_.find('\n', at_), text_.size());
-        continue;
-      }
-      count(c);
-      if (brackets_ > kBrackets) return "brackets are nested deeper than " + std::to_string(kBrackets);
-      if (dots_ >= kKeyParts) return "the key has more than " + std::to_string(kKeyParts) + " parts";
-      ++at_;
-    }
-    return "";
-  }
-
-  std::size_t position() const { return at_; }
-
- private:
-  void count(char c) {
-    if (c == '[' || c == '{') ++brackets_;
-    if ((c == ']' || c == '}') && brackets_ > 0) --brackets_;
-    if (c == '.') ++dots_;
-    if (c == '\n' || c == ',' || c == '=' || c == '[' || c == '{') dots_ = 0;
-  }
-
-  void skip_string(char quote) {
-    const std::string triple(3, quote);
-    const bool multiline = text_.substr(at_, 3) == triple;
-    at_ += multiline ? 3 : 1;
-    while (at_ < text_.size()) {
-      if (text_[at_] == '\\' && quote == '"') {
-        at_ += 2;
-      } else if (multiline && text_.substr(at_, 3) == triple) {
-        at_ += 3;
-        while (at_ < text_.size() && text_[at_] == quote) ++at_;  // up to two quotes may precede the end
-        return;
-      } else if (!multiline && text_[at_] == '\n') {
-        return;  // not closed: not TOML
-      } else if (!multiline && text_[at_] == quote) {
-        ++at_;
-        return;
-      } else {
-        ++at_;
-      }
+// Returns the end of the string whose first quote is at `at`.
+std::size_t end_of_string(std::string_view text, std::size_t at) {
+  const char quote = text[at];
+  const std::string triple(3, quote);
+  const bool multiline = text.substr(at, 3) == triple;
+  for (at += multiline ? 3 : 1; at < text.size(); ++at) {
+    if (text[at] == '\\' && quote == '"') {
+      ++at;
+    } else if (multiline && text.substr(at, 3) == triple) {
+      return std::min(text.find_first_not_of(quote, at), text.size());  // up to two quotes may precede the end
+    } else if (!multiline && text[at] == '\n') {
+      return at;  // not closed: not TOML
+    } else if (!multiline && text[at] == quote) {
+      return at + 1;
     }
   }
-
-  std::string_view text_;
-  std::size_t at_ = 0;
-  int brackets_ = 0;
-  int dots_ = 0;
-};
+  return at;
+}
 
 struct TooDeep {
-  std::uint32_t line = 1;
-  std::uint32_t column = 1;
-  std::string what = {};
+  std::size_t at = 0;
+  std::string what;
 };
 
 // Finds the first nesting that is too deep for toml++: walking or freeing such a tree overflows the stack. toml++
 // limits brackets but not keys, `a.a.a.… = 1`.
 std::optional<TooDeep> find_too_deep(std::string_view text) {
-  NestingScan scan(text);
-  TooDeep found{.what = scan.run()};
-  if (found.what.empty()) return std::nullopt;
-  for (char c : text.substr(0, scan.position())) {
-    const bool continues_character = (static_cast<unsigned char>(c) & 0xC0) == 0x80;
-    if (c == '\n') {
-      ++found.line;
-      found.column = 1;
-    } else if (!continues_character) {
-      ++found.column;
+  int brackets = 0;
+  int dots = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    if (c == '"' || c == '\'') {
+      at = end_of_string(text, at);
+      continue;
     }
+    if (c == '#') {
+      at = std::min(text.find('\n', at), text.size());
+      continue;
+    }
+    if (c == '[' || c == '{') ++brackets;
+    if ((c == ']' || c == '}') && brackets > 0) --brackets;
+    if (c == '.') ++dots;
+    if (c == '\n' || c == ',' || c == '=' || c == '[' || c == '{') dots = 0;
+    if (brackets > kBrackets) return TooDeep{at, "brackets are nested deeper than " + std::to_string(kBrackets)};
+    if (dots >= kKeyParts) return TooDeep{at, "the key has more than " + std::to_string(kKeyParts) + " parts"};
+    ++at;
   }
-  return found;
+  return {};
+}
+
+// The place of a byte. Columns count characters.
+SourceRange place_of(const std::shared_ptr<const Source>& source, std::string_view before) {
+  const std::string_view line = before.substr(before.rfind('\n') + 1);
+  const auto characters =
+      std::count_if(line.begin(), line.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
+  return {.source = source,
+          .line = static_cast<std::uint32_t>(std::count(before.begin(), before.end(), '\n') + 1),
+          .column = static_cast<std::uint32_t>(characters + 1)};
 }
 
 // May a key with this name be written without quotes?
@@ -107,98 +81,39 @@ bool is_bare_key(std::string_view name) {
   return !name.empty() && name.find_first_not_of(kCharacters) == std::string_view::npos;
 }
 
-// toml++'s switch for TOML 1.1 also admits drafts that TOML dropped: other characters in keys without quotes, and
-// hexadecimal numbers with a fraction.
-struct Draft {
-  SourceRange place;
-  const char* what;
-};
-
-class Converter {
- public:
-  explicit Converter(std::shared_ptr<const Source> source) : source_(std::move(source)) {}
-
-  Node convert(const toml::node& from) const {
-    Node node{.place = place(from.source())};
-    node.key = node.place;
-    if (const toml::table* table = from.as_table()) {
-      for (const auto& [key, value] : *table) {
-        require_quotes(key);
-        Node entry = convert(value);
-        entry.key = place(key.source());
-        node.entries.emplace(std::string(key.str()), std::move(entry));
-      }
-    } else if (const toml::array* list = from.as_array()) {
-      node.kind = Kind::list;
-      for (const toml::node& item : *list) node.items.push_back(convert(item));
-    } else {
-      convert_scalar(from, node);
-    }
-    return node;
-  }
-
-  SourceRange place(const toml::source_region& region) const {
-    SourceRange place{.source = source_, .line = region.begin.line, .column = region.begin.column};
-    const bool one_line = region.end.line == region.begin.line;
-    if (one_line && region.end.column > region.begin.column) place.width = region.end.column - region.begin.column;
-    return place;
-  }
-
- private:
-  void require_quotes(const toml::key& key) const {
-    if (is_bare_key(key.str())) return;
-    const SourceRange at = place(key.source());
-    const std::string_view written = text_at(at);
-    if (written.starts_with('"') || written.starts_with('\'')) return;
-    throw Draft{at,
-                "not TOML: a key consists of the letters A to Z and a to z, digits, \"_\" and \"-\", or has quotes"};
-  }
-
-  static void refuse_hexadecimal(const SourceRange& at) {
-    if (text_at(at).find_first_of("xX") == std::string_view::npos) return;
-    throw Draft{at, "not TOML: a hexadecimal number is a whole number"};
-  }
-
-  static void convert_scalar(const toml::node& from, Node& node) {
-    if (const auto* boolean = from.as_boolean()) {
-      node.kind = Kind::boolean;
-      node.scalar = boolean->get();
-    } else if (const auto* integer = from.as_integer()) {
-      node.kind = Kind::integer;
-      node.scalar = integer->get();
-    } else if (const auto* number = from.as_floating_point()) {
-      node.kind = Kind::number;
-      node.scalar = number->get();
-      refuse_hexadecimal(node.place);
-    } else if (const auto* text = from.as_string()) {
-      node.kind = Kind::text;
-      node.scalar = text->get();
-    } else {
-      node.kind = Kind::date;
-    }
-  }
-
-  std::shared_ptr<const Source> source_;
-};
-
-// Returns the word without quotes at the place: from the last "=", bracket or comma to the next one.
-std::string_view word_at(std::string_view line, std::size_t at) {
-  const std::size_t before = at == 0 ? std::string_view::npos : line.find_last_of("=,[{", at - 1);
-  line.remove_prefix(before == std::string_view::npos ? 0 : before + 1);
-  return without_blanks(line.substr(0, line.find_first_of(",]}#")));
+SourceRange place_of(const std::shared_ptr<const Source>& source, const toml::source_region& region) {
+  SourceRange place{.source = source, .line = region.begin.line, .column = region.begin.column};
+  const bool one_line = region.end.line == region.begin.line;
+  if (one_line && region.end.column > region.begin.column) place.width = region.end.column - region.begin.column;
+  return place;
 }
 
-// Returns what to write for the three mistakes that people make first; empty: the parser's words are enough.
-std::string hint_of_toml(std::string_view line, std::uint32_t column) {
-  if (line.find("==") != std::string_view::npos) return "write one \"=\"";
-  if (line.find('=') == std::string_view::npos) return "a line is key = value, or a [section]";
-  const std::string_view word = word_at(line, std::min<std::size_t>(column, line.size()));
-  if (word.empty() || word.find_first_of("\"'=") != std::string_view::npos) return "";
-  std::string small(word);
-  std::transform(small.begin(), small.end(), small.begin(), [](unsigned char c) { return std::tolower(c); });
-  if (small == "true" || small == "false") return "write true or false in lower case: " + small;
-  const bool is_number = word.find_first_not_of("0123456789+-._eE") == std::string_view::npos;
-  return is_number ? "" : "text needs quotes: " + in_quotes(word);
+Node convert(const std::shared_ptr<const Source>& source, const toml::node& from) {
+  Node node{.kind = Type::date, .place = place_of(source, from.source())};
+  node.key = node.place;
+  if (const toml::table* table = from.as_table()) {
+    node.kind = Type::table;
+    for (const auto& [key, value] : *table) {
+      Node& entry = node.entries.emplace(std::string(key.str()), convert(source, value)).first->second;
+      entry.key = place_of(source, key.source());
+    }
+  } else if (const toml::array* list = from.as_array()) {
+    node.kind = Type::list;
+    for (const toml::node& item : *list) node.items.push_back(convert(source, item));
+  } else if (const auto* boolean = from.as_boolean()) {
+    node.kind = Type::boolean;
+    node.scalar = boolean->get();
+  } else if (const auto* integer = from.as_integer()) {
+    node.kind = Type::integer;
+    node.scalar = integer->get();
+  } else if (const auto* number = from.as_floating_point()) {
+    node.kind = Type::number;
+    node.scalar = number->get();
+  } else if (const auto* text = from.as_string()) {
+    node.kind = Type::text;
+    node.scalar = text->get();
+  }
+  return node;
 }
 
 // Returns the parser's words without its "Error while parsing boolean: ".
@@ -253,18 +168,15 @@ std::string written_value(const Value& from) {
 
 std::optional<Node> parse_toml(const std::shared_ptr<const Source>& source, std::string_view text, Mistakes& mistakes) {
   if (const auto too_deep = find_too_deep(text)) {
-    mistakes.add({.source = source, .line = too_deep->line, .column = too_deep->column}, too_deep->what);
+    mistakes.add(place_of(source, text.substr(0, too_deep->at)), too_deep->what);
     return std::nullopt;
   }
-  const Converter converter(source);
   try {
-    return converter.convert(toml::parse(text));
-  } catch (const Draft& draft) {
-    mistakes.add(draft.place, draft.what);
-    return std::nullopt;
+    return convert(source, toml::parse(text));
   } catch (const toml::parse_error& error) {
-    const SourceRange place = converter.place(error.source());
-    mistakes.add(place, parser_words(error.description()), hint_of_toml(source->line(place.line), place.column));
+    const std::string words = parser_words(error.description());
+    const bool is_twice = words.find("redefine") != std::string::npos;
+    mistakes.add(place_of(source, error.source()), words, is_twice ? "" : kForm);
     return std::nullopt;
   }
 }
@@ -303,7 +215,7 @@ const Node* Node::at_path(std::string_view path) const {
 }
 
 std::optional<std::string> Node::text() const {
-  if (kind != Kind::text) return std::nullopt;
+  if (kind != Type::text) return std::nullopt;
   return scalar.get<std::string>();
 }
 
@@ -316,15 +228,15 @@ std::vector<const std::pair<const std::string, Node>*> in_file_order(const Node&
 }
 
 Node as_typed(Node value) {
-  const bool is_other = value.kind == Kind::text || value.kind == Kind::list || value.is_table();
+  const bool is_other = value.kind == Type::text || value.kind == Type::list || value.is_table();
   if (is_other || !value.place.source || value.place.source->is_file()) return value;
-  value.kind = Kind::text;
+  value.kind = Type::text;
   value.scalar = std::string(text_at(value.place));
   return value;
 }
 
 Value to_value(const Node& node) {
-  if (node.kind == Kind::list) {
+  if (node.kind == Type::list) {
     Value list = Value::array();
     for (const Node& item : node.items) list.push_back(to_value(item));
     return list;
@@ -337,22 +249,22 @@ Value to_value(const Node& node) {
 
 std::string shown(const Node& node) {
   switch (node.kind) {
-    case Kind::boolean:
-    case Kind::integer:
+    case Type::boolean:
+    case Type::integer:
       return node.scalar.dump();
-    case Kind::number: {
+    case Type::number: {
       const double number = node.scalar.get<double>();
       if (std::isnan(number)) return "nan";
       if (std::isinf(number)) return number > 0 ? "inf" : "-inf";
       return node.scalar.dump();
     }
-    case Kind::text:
+    case Type::text:
       return "the text " + in_quotes(node.scalar.get<std::string>());
-    case Kind::date:
+    case Type::date:
       return "a date or time";
-    case Kind::list:
+    case Type::list:
       return "a list";
-    case Kind::table:
+    case Type::table:
       return "a table";
   }
   return "";

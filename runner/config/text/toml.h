@@ -12,12 +12,9 @@
 
 namespace ddp::config {
 
-// The types of values in a file; `date` stands for TOML's dates and times, which no key takes.
-enum class Kind { boolean, integer, number, text, date, list, table };
-
 // A value of a file with the place where it was written. (A copied toml::table loses its places.)
 struct Node {
-  Kind kind = Kind::table;
+  Type kind = Type::table;
   Value scalar = {};                         // of a boolean, integer, number or text
   std::vector<Node> items = {};              // of a list
   std::map<std::string, Node> entries = {};  // of a table
@@ -26,7 +23,7 @@ struct Node {
   bool varies = false;                       // one of the values that a sweep gives to its key
   bool whole = false;                        // of a section: a short form, which replaces the inherited section
 
-  bool is_table() const { return kind == Kind::table; }
+  bool is_table() const { return kind == Type::table; }
   // Returns the entry `name`; null if this is not a table or lacks the entry.
   const Node* find(const std::string& name) const;
   // The entry "a.b.c".

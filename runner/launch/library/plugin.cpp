@@ -165,7 +165,7 @@ config::Components components_of(const fs::path& file, const std::vector<std::st
     };
     std::error_code unreadable;
     if (!fs::is_regular_file(source.path, unreadable)) {
-      refuse("there is no such file", config::start_of_paths(config::where(source.place)));
+      refuse("there is no such file", "a relative path starts at the folder of the file that gives it");
     }
     if (fs::path(source.path).extension() == ".py") {
       refuse("a file of Python cannot be compiled",

@@ -11,8 +11,8 @@
 
 #include "base/error.h"
 #include "base/text_number.h"
+#include "config/check/suggest.h"
 #include "config/experiment.h"
-#include "config/suggest.h"
 #include "config/text/source.h"
 #include "record/metrics/metric_values.h"
 #include "record/run_directory.h"

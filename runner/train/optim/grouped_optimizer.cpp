@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "config/data_description.h"
-#include "config/suggest.h"
+#include "config/check/suggest.h"
 #include "model/weights.h"
 
 namespace ddp::train {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -13,7 +14,7 @@ namespace ddp::config {
 struct Named {
   std::string name = {};
   std::vector<std::string> aliases = {};  // names of the same thing in other programs
-  std::string path = {};                  // what a hint shows; empty: the name
+  std::string path = {};                  // what a remedy shows; empty: the name
 };
 
 // Returns the path of the name or alias that was typed, in any case and with "-", "_" or neither. "": there is none.
@@ -24,7 +25,7 @@ std::string nearest_name(const std::string& typed, const std::vector<Named>& kno
 
 // Returns `did you mean "optimizer.lr"?`, or `options: lr, momentum` if no name is near; `what` is the label of the
 // list.
-std::string hint_of_name(const std::string& typed, const std::vector<Named>& known, const std::string& what);
+std::string remedy_of_name(const std::string& typed, const std::vector<Named>& known, const std::string& what);
 
 std::vector<Named> named(const std::vector<Option>& options);
 std::vector<Named> named(const std::vector<Spec>& specs);  // aliases are in the trait "aliases"
@@ -37,10 +38,14 @@ std::vector<Named> keys_of(const std::vector<Option>& options, const Components&
 // The nearest of names that have no aliases, such as columns and runs. Ignores case.
 std::string nearest(const std::string& name, const std::vector<std::string>& candidates);
 
-// The same for the name of a file. Endings do not make two names alike: "gone.toml" is not near "new.toml".
-std::string nearest_file(const std::string& name, const std::vector<std::string>& candidates);
+// Returns the existing file that a missing one probably means: one of its folders, or its own name, is mistyped. "":
+// none is near.
+std::string file_like(const std::filesystem::path& missing);
 
-// The same in the form of hint_of_name().
+// Returns `did you mean "optimizer.lr"?`; "" for no name.
+std::string did_you_mean(const std::string& name);
+
+// The same in the form of remedy_of_name().
 std::string suggestion(const std::string& name, const std::vector<std::string>& candidates, const std::string& what);
 
 }  // namespace ddp::config

@@ -1,4 +1,4 @@
-#include "config/suggest.h"
+#include "config/check/suggest.h"
 
 #include <algorithm>
 #include <cctype>
@@ -94,13 +94,33 @@ std::string with_word(const std::string& typed, const std::vector<Named>& known)
   return found == known.end() || typed.empty() ? "" : path_of(*found);
 }
 
+// The nearest name in a folder. Endings do not make two names alike: "gone.toml" is not near "new.toml".
+std::string nearest_file(const std::string& name, const std::filesystem::path& folder) {
+  const std::string ending = std::filesystem::path(name).extension().string();
+  std::vector<std::string> stems;
+  std::vector<std::string> others;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    const std::filesystem::path file = entry->path().filename();
+    const bool is_same_kind = file.extension() == ending;
+    (is_same_kind ? stems : others).push_back((is_same_kind ? file.stem() : file).string());
+  }
+  std::sort(stems.begin(), stems.end());
+  std::sort(others.begin(), others.end());
+  const std::string stem = nearest(std::filesystem::path(name).stem().string(), stems);
+  return stem.empty() ? nearest(name, others) : stem + ending;
+}
+
 // Adds the keys of a section, once for each name.
 void add_keys(const std::vector<Option>& options, const std::string& section, std::vector<Named>& keys) {
   for (const Option& option : options) {
-    const std::string path = section + "." + option.name;
+    const std::string path = section + option.name;
     const auto same = std::find_if(keys.begin(), keys.end(), [&](const Named& key) { return key.path == path; });
-    if (same == keys.end()) keys.push_back({.name = option.name, .aliases = option.aliases, .path = path});
-    if (same != keys.end() && same->aliases.empty()) same->aliases = option.aliases;
+    if (same == keys.end()) {
+      keys.push_back({.name = option.name, .aliases = option.aliases, .path = path});
+    } else if (same->aliases.empty()) {
+      same->aliases = option.aliases;
+    }
   }
 }
 
@@ -129,8 +149,8 @@ std::string nearest_name(const std::string& typed, const std::vector<Named>& kno
   return begun.empty() ? with_word(typed, known) : begun;
 }
 
-std::string hint_of_name(const std::string& typed, const std::vector<Named>& known, const std::string& what) {
-  if (const std::string near = nearest_name(typed, known); !near.empty()) return "did you mean \"" + near + "\"?";
+std::string remedy_of_name(const std::string& typed, const std::vector<Named>& known, const std::string& what) {
+  if (const std::string near = nearest_name(typed, known); !near.empty()) return did_you_mean(near);
   std::vector<std::string> names;
   for (const Named& one : known) names.push_back(one.name);
   return listed(names, what);
@@ -158,13 +178,13 @@ std::vector<Named> named(const std::map<std::string, Spec>& specs) {
 
 std::vector<Named> keys_of(const std::vector<Option>& options, const Components& components) {
   std::vector<Named> keys;
-  for (const Option& option : options) {
-    keys.push_back({.name = option.name, .aliases = option.aliases, .path = option.name});
-  }
-  for (const Option& option : options) add_keys(option.section, option.name, keys);
+  add_keys(options, "", keys);
+  for (const Option& option : options) add_keys(option.section, option.name + ".", keys);
   for (const Option& option : options) {
     if (option.component_kind.empty()) continue;
-    for (const auto& [name, spec] : components.of(option.component_kind)) add_keys(spec.options, option.name, keys);
+    for (const auto& [name, spec] : components.of(option.component_kind)) {
+      add_keys(spec.options, option.name + ".", keys);
+    }
   }
   return keys;
 }
@@ -190,21 +210,27 @@ std::string nearest(const std::string& name, const std::vector<std::string>& can
   return best;
 }
 
-std::string nearest_file(const std::string& name, const std::vector<std::string>& candidates) {
-  const std::string ending = std::filesystem::path(name).extension().string();
-  std::vector<std::string> stems;
-  std::vector<std::string> others;
-  for (const std::string& candidate : candidates) {
-    const bool is_same_kind = std::filesystem::path(candidate).extension() == ending;
-    if (is_same_kind) stems.push_back(candidate.substr(0, candidate.size() - ending.size()));
-    if (!is_same_kind) others.push_back(candidate);
+std::string file_like(const std::filesystem::path& missing) {
+  std::error_code error;
+  std::filesystem::path known;
+  for (auto part = missing.begin(); part != missing.end(); ++part) {
+    if (std::filesystem::exists(known / *part, error)) {
+      known /= *part;
+      continue;
+    }
+    const std::string near = nearest_file(part->string(), known.empty() ? "." : known);
+    if (near.empty()) return "";
+    std::filesystem::path meant = known / near;
+    for (++part; part != missing.end(); ++part) meant /= *part;
+    return std::filesystem::exists(meant, error) ? meant.string() : "";
   }
-  const std::string stem = nearest(name.substr(0, name.size() - ending.size()), stems);
-  return stem.empty() ? nearest(name, others) : stem + ending;
+  return "";
 }
 
+std::string did_you_mean(const std::string& name) { return name.empty() ? "" : "did you mean \"" + name + "\"?"; }
+
 std::string suggestion(const std::string& name, const std::vector<std::string>& candidates, const std::string& what) {
-  if (const std::string near = nearest(name, candidates); !near.empty()) return "did you mean \"" + near + "\"?";
+  if (const std::string near = nearest(name, candidates); !near.empty()) return did_you_mean(near);
   return listed(candidates, what);
 }
 
