@@ -110,23 +110,9 @@ std::int64_t available_memory(const fs::path& root) {
   return left;
 }
 
-std::string task_limit(const fs::path& root) {
-  rlimit of_user{};
-  getrlimit(RLIMIT_NPROC, &of_user);
-  std::int64_t most = of_user.rlim_cur == RLIM_INFINITY ? kNoLimit : static_cast<std::int64_t>(of_user.rlim_cur);
-  std::string where = "ulimit -u";
-  for_each_group(root, "pids", [&](const fs::path& folder, Version) {
-    const std::int64_t of_group = number_in(folder / "pids.max", kNoLimit);
-    if (of_group > most) return;
-    most = of_group;
-    where = "pids.max of its control group";
-  });
-  // A thread whose stack finds no address space fails with EAGAIN, too.
-  rlimit space{};
-  const bool limited = getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY;
-  const std::string memory = limited ? "not enough memory (ulimit -v), or " : "";
-  if (most == kNoLimit) return memory + "the machine has no room for more processes and threads";
-  return memory + "the limit is " + std::to_string(most) + " processes and threads (" + where + ")";
+std::string task_limit() {
+  return "no room for another process or thread: the limit is ulimit -u, or pids.max of the control group, or there is "
+         "not enough memory (ulimit -v)";
 }
 
 std::string task_limit_behind(const std::string& words) {

@@ -22,9 +22,9 @@ int default_threads(int ranks);
 // memory.
 std::int64_t available_memory(const std::filesystem::path& root = "/");
 
-// Describes the limit on processes and threads that this process meets first, for a fork or a thread that fails with
-// EAGAIN.
-std::string task_limit(const std::filesystem::path& root = "/");
+// Describes the limits on processes and threads, for a fork or a thread that fails with EAGAIN. A thread whose stack
+// finds no address space fails with it, too.
+std::string task_limit();
 
 // The same with "; " before it if a process ended with these words because OpenMP had no thread; else "".
 std::string task_limit_behind(const std::string& words);

@@ -28,26 +28,12 @@ const nlohmann::json& list_member(const nlohmann::json& object, const std::strin
 
 // Returns one text for each rank.
 std::vector<std::string> texts_of_ranks(const nlohmann::json& list, int ranks) {
-  std::vector<std::string> texts;
-  if (!list.is_array()) throw std::runtime_error("the generators of the ranks are not a list");
-  for (const auto& item : list) {
-    if (!item.is_string()) throw std::runtime_error("a generator's state is not a string");
-    texts.push_back(item.get<std::string>());
-  }
+  auto texts = list.get<std::vector<std::string>>();
   if (texts.size() != static_cast<std::size_t>(ranks)) {
     throw std::runtime_error("it has the generators of " + std::to_string(texts.size()) + " ranks, not of " +
                              std::to_string(ranks));
   }
   return texts;
-}
-
-std::vector<std::string> patterns_of(const nlohmann::json& list) {
-  std::vector<std::string> patterns;
-  for (const auto& item : list) {
-    if (!item.is_string()) throw std::runtime_error("a pattern of \"freeze\" is not a string");
-    patterns.push_back(item.get<std::string>());
-  }
-  return patterns;
 }
 
 dist::Buckets buckets_of(const nlohmann::json& list) {
@@ -84,7 +70,7 @@ State state_of(const nlohmann::json& json) {
   if (s.world_size == 0) throw std::runtime_error("\"world_size\" is 0");
   s.batch_size = count_member(json, "batch_size");
   s.global_batch_size = count_member(json, "global_batch_size");
-  if (json.contains("freeze")) s.freeze = patterns_of(list_member(json, "freeze"));
+  if (json.contains("freeze")) s.freeze = json.at("freeze").get<std::vector<std::string>>();
   s.buckets = buckets_of(list_member(json, "buckets"));
   s.seconds = config::number_member(json, "seconds");
   s.seen = count_member(json, "seen");

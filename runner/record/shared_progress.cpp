@@ -1,61 +1,27 @@
 #include "record/shared_progress.h"
 
-#include <sys/mman.h>
-#include <cerrno>
 #include <limits>
 #include <new>
-
-#include "base/error.h"
-#include "base/file_descriptor.h"
 
 namespace ddp::record {
 
 const char* to_string(Phase phase) {
-  switch (phase) {
-    case Phase::starting:
-      return "starting";
-    case Phase::loading:
-      return "loading data";
-    case Phase::forward:
-      return "forward";
-    case Phase::backward:
-      return "backward (all-reduce of gradients)";
-    case Phase::optimizer:
-      return "optimizer step";
-    case Phase::validating:
-      return "validation";
-    case Phase::saving:
-      return "saving a checkpoint";
-    case Phase::measuring:
-      return "measuring";
-    case Phase::finished:
-      return "finished";
-  }
-  return "?";
+  constexpr const char* kNames[] = {"starting",
+                                    "loading data",
+                                    "forward",
+                                    "backward (all-reduce of gradients)",
+                                    "optimizer step",
+                                    "validation",
+                                    "saving a checkpoint",
+                                    "measuring",
+                                    "finished"};
+  return kNames[static_cast<std::size_t>(phase)];
 }
 
 const char* to_string(CollectiveKind collective) {
-  switch (collective) {
-    case CollectiveKind::none:
-      return "nothing";
-    case CollectiveKind::joining:
-      return "joining the group";
-    case CollectiveKind::all_reduce:
-      return "all-reduce";
-    case CollectiveKind::broadcast:
-      return "broadcast";
-    case CollectiveKind::all_gather:
-      return "all-gather";
-    case CollectiveKind::reduce:
-      return "reduce";
-    case CollectiveKind::gather:
-      return "gather";
-    case CollectiveKind::scatter:
-      return "scatter";
-    case CollectiveKind::barrier:
-      return "barrier";
-  }
-  return "?";
+  constexpr const char* kNames[] = {"nothing", "joining the group", "all-reduce", "broadcast", "all-gather", "reduce",
+                                    "gather",  "scatter",           "barrier"};
+  return kNames[static_cast<std::size_t>(collective)];
 }
 
 std::string current_step(const RankProgress& rank) {
@@ -88,15 +54,13 @@ MetricValues MetricTable::values() const {
   return all;
 }
 
-SharedProgress::SharedProgress(int ranks) : ranks_(ranks), bytes_(sizeof(Header) + sizeof(RankProgress) * ranks) {
-  void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) throw training_error("cannot map shared memory: " + errno_text(errno));
-  header_ = new (memory) Header;
-  rank_ = reinterpret_cast<RankProgress*>(static_cast<char*>(memory) + sizeof(Header));
+SharedProgress::SharedProgress(int ranks)
+    : ranks_(ranks),
+      memory_(sizeof(Header) + sizeof(RankProgress) * static_cast<std::size_t>(ranks)),
+      header_(new (memory_.data()) Header),
+      rank_(reinterpret_cast<RankProgress*>(header_ + 1)) {
   for (int r = 0; r < ranks; ++r) new (rank_ + r) RankProgress;
   run().best = std::numeric_limits<double>::quiet_NaN();
 }
-
-SharedProgress::~SharedProgress() { munmap(header_, bytes_); }
 
 }  // namespace ddp::record

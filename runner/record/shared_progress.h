@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/shared_memory.h"
 #include "record/metrics/metric_values.h"
 
 namespace ddp::record {
@@ -136,7 +137,6 @@ class SharedProgress {
  public:
   // Maps zeroed shared memory for this number of ranks. Throws ddp::Error.
   explicit SharedProgress(int ranks);
-  ~SharedProgress();
   SharedProgress(const SharedProgress&) = delete;
   SharedProgress& operator=(const SharedProgress&) = delete;
 
@@ -170,10 +170,10 @@ class SharedProgress {
     std::atomic<std::int64_t> end_after_step{0};
     std::atomic<std::int64_t> not_finite[kLossRing] = {};
   };
-  int ranks_;
-  std::size_t bytes_;
-  Header* header_;
-  RankProgress* rank_;
+  const int ranks_;
+  const SharedMapping memory_;
+  Header* const header_;
+  RankProgress* const rank_;
 };
 
 }  // namespace ddp::record

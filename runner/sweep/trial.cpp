@@ -1,7 +1,6 @@
 #include "sweep/trial.h"
 
 #include "base/log.h"
-#include "base/own_command.h"
 #include "launch/plan/plan.h"
 #include "launch/run/run_summary.h"
 #include "launch/run/train.h"
@@ -87,8 +86,8 @@ void take_progress(const record::RunProgress& run, TrialProgress& progress) {
 
 void SweepPlan::require_same_data(const std::filesystem::path& checkpoint, const config::Experiment& trial) const {
   const std::vector<record::DataFile> now = record::data_files(trial);
-  launch::require_fitting_weights(checkpoint, trial, now, own_command("sweep " + path_word(directory.sweep())));
-  if (!data_changed) record::require_same_data(checkpoint, now, {}, accepting_command);
+  launch::require_fitting_weights(checkpoint, trial, now);
+  if (!data_changed) record::require_same_data(checkpoint, now, {});
 }
 
 fs::path trial_log(const record::RunDirectory& trial) { return trial.log(0).parent_path() / "trial.log"; }

@@ -38,10 +38,9 @@ struct SweepPlan {
   int cores = 1;                           // entries of the pool for CPU ranks
   // Of a sweep that begins or resumes:
   record::RunDirectory directory{""};
-  std::optional<int> only = {};        // this trial alone: other processes train the others
-  bool data_changed = false;           // resumed trials accept data files as they are now
-  std::string accepting_command = {};  // the command that resumes the sweep on changed data
-  config::Value git = nullptr;         // the state of the checkout that contains the file
+  std::optional<int> only = {};  // this trial alone: other processes train the others
+  bool data_changed = false;     // resumed trials accept data files as they are now
+  config::Value git = nullptr;   // the state of the checkout that contains the file
 
   // Throws ddp::Error (usage) if a trial that resumes from this checkpoint has another model or other data now, unless
   // they are accepted and the checkpoint's weights fit.

@@ -61,15 +61,6 @@ TEST_CASE("OMP_NUM_THREADS limits the threads that nobody gives, but not torchru
   CHECK(default_threads(1000000) == 1);
 }
 
-TEST_CASE("the limit on processes that is met first is named") {
-  const Root root;
-  root.write("proc/self/cgroup", "7:pids:/job");
-  root.write("sys/fs/cgroup/pids/job/pids.max", "30");
-  CHECK(task_limit(root.folder()) == "the limit is 30 processes and threads (pids.max of its control group)");
-  root.write("sys/fs/cgroup/pids/job/pids.max", "max");
-  CHECK_FALSE(contains(task_limit(root.folder()), "pids.max"));
-}
-
 TEST_CASE("only a child that has used its CPU time was ended by the limit on it") {
   rlimit before{};
   getrlimit(RLIMIT_CPU, &before);

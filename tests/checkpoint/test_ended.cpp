@@ -37,18 +37,4 @@ TEST_CASE("a run that a rule of another version ended before its last step stays
   CHECK(nlohmann::json::parse(content_of(root / "results/x/a/summary.json")).at("status") == "completed");
 }
 
-TEST_CASE("with the proposed value of its rule an ended run goes on, also if it did more than the rule allows") {
-  config::Experiment e;
-  const auto proposed = [&e](const char* rule, const config::Value& stop, double seconds) {
-    return record::longer_rule(e, rule, stop, seconds);
-  };
-  e.stop.max_time = "1s";
-  CHECK(proposed(record::kMaxTime, {}, 1.2) == "2s");
-  e.stop.max_time = proposed(record::kMaxTime, {}, 2.0005);
-  CHECK_FALSE(record::still_ended(e, record::kMaxTime, {}, 2.0005));
-  e.stop.patience = 1;
-  CHECK(proposed(record::kPatience, {{"waited", 1}}, 0) == "2");
-  CHECK(proposed(record::kPatience, {{"waited", 5}}, 0) == "6");
-}
-
 }  // namespace ddp::checkpoint

@@ -35,7 +35,7 @@ std::string state_with(const std::vector<DataFile>& files) {
 
 std::string refusal_of(const fs::path& folder, const std::vector<DataFile>& now,
                        const std::vector<std::string>& set_keys = {}) {
-  return error_of([&] { require_same_data(folder, now, set_keys, "ddp-exp resume r --data-changed"); });
+  return error_of([&] { require_same_data(folder, now, set_keys); });
 }
 
 }  // namespace
@@ -47,9 +47,7 @@ TEST_CASE("a file with another size, another time by a nanosecond, or that is go
   CHECK(size.what == "has 12 bytes, but had 10 when the checkpoint was trained");
   const DataDifference time = data_difference({file("a")}, {file("a", 10, 1'700'000'000'000'000'002)});
   CHECK(time.path == "a");
-  CHECK(time.what ==
-        "was modified at 2023-11-14T22:13:20.000000002Z, but at 2023-11-14T22:13:20.000000001Z when the checkpoint was "
-        "trained");
+  CHECK(time.what == "was modified since the checkpoint was trained");
   CHECK(data_difference({file("a"), file("b")}, {file("b")}).what == "is missing");
   CHECK(data_difference({file("a"), file("d/.DS_Store")}, {file("a")}).path.empty());
   const DataDifference two = data_difference({file("a")}, {file("b")});
@@ -81,24 +79,16 @@ TEST_CASE("files read back from a state.json, also with times before 1970, and a
   }
 }
 
-TEST_CASE("a checkpoint of other data is refused with the file, the difference, and the command that continues") {
+TEST_CASE("a checkpoint of other data is refused with the file, the difference, and the option that accepts them") {
   const ScratchFolder scratch;
   const fs::path folder = checkpoint(scratch, state_with({file("a")}));
   CHECK(refusal_of(folder, {file("a")}).empty());
   const std::string refusal = refusal_of(folder, {file("a", 11)});
   CHECK(contains(refusal, "a: has 11 bytes, but had 10"));
-  CHECK(contains(refusal, "ddp-exp resume r --data-changed"));
+  CHECK(contains(refusal, "--data-changed"));
   // An option that was set names other files on purpose.
   CHECK(refusal_of(folder, {file("b")}, {"dataset.path"}).empty());
   CHECK_FALSE(refusal_of(folder, {file("b")}, {"test.dataset.path"}).empty());
-}
-
-TEST_CASE("data that are gone cannot be accepted: the refusal asks for their place") {
-  const ScratchFolder scratch;
-  const std::string refusal = refusal_of(checkpoint(scratch, state_with({file("a")})), {});
-  CHECK(contains(refusal, "a: is missing"));
-  CHECK(contains(refusal, "--set dataset.path=…"));
-  CHECK_FALSE(contains(refusal, "--data-changed"));
 }
 
 TEST_CASE("a checkpoint of an older version without its data files is accepted") {
@@ -122,9 +112,7 @@ TEST_CASE("a model's file is compared by its content, and neither by its path no
   // An option that was set may name the same content elsewhere, and no other content.
   CHECK(refusal_of(folder, {file("x"), model("b", "1")}, {"model.path"}).empty());
   const std::string refusal = refusal_of(folder, {file("x"), model("b", "2")}, {"model.path"});
-  CHECK(contains(refusal,
-                 "put the former file back, or use the graph of this one with the weights of the checkpoint: ddp-exp "
-                 "resume r --data-changed"));
+  CHECK(contains(refusal, "put the former file back"));
   accept_data(folder, {file("x"), model("b", "2")});
   CHECK(refusal_of(folder, {file("x"), model("b", "2")}).empty());
 }

@@ -28,7 +28,7 @@ TEST_CASE("data that changed before a resume is refused by name, and --data-chan
   // From now on the new state is the recorded one.
   w.done({"resume", "shapes", "--set", "epochs=4"});
   touch(table);
-  w.refused({"resume", "shapes", "--set", "epochs=5"}, {"shapes.csv: was modified at ", "--data-changed\n"});
+  w.refused({"resume", "shapes", "--set", "epochs=5"}, {"shapes.csv: was modified since ", "--data-changed\n"});
   // A run that has ended has nothing to do, with any change of its data.
   w.done({"resume", "shapes"});
 }
@@ -60,7 +60,7 @@ TEST_CASE("a data file that is gone or new, or that validation reads, is named b
   fs::remove(w.folder() / "part-2.csv");
   w.write("part-3.csv", shapes_csv(60, 3));
   w.refused({"resume", "shapes", "--set", "epochs=2"},
-            {"part-2.csv: is missing", "part-3.csv: is new", "val.csv: was modified at "});
+            {"part-2.csv: is missing", "part-3.csv: is new", "val.csv: was modified since "});
 }
 
 TEST_CASE("data at a new path from --set is accepted, and other changed files are not") {
@@ -71,7 +71,7 @@ TEST_CASE("data at a new path from --set is accepted, and other changed files ar
   touch(w.folder() / "val.csv");
   const Words other{"resume",   "shapes", "--set",
                     "epochs=2", "--set",  "dataset.path=\"" + (w.folder() / "other.csv").string() + "\""};
-  w.refused(other, {"val.csv: was modified at "});
+  w.refused(other, {"val.csv: was modified since "});
   fs::last_write_time(w.folder() / "val.csv",
                       fs::last_write_time(w.folder() / "val.csv") - std::chrono::nanoseconds(1));
   w.done(other);
@@ -132,7 +132,7 @@ TEST_CASE("a fork of changed data is refused by name, and accepted with --data-c
   w.write("other.csv", shapes_csv(203, 2));
   touch(w.folder() / "shapes.csv");
   w.refused({"fork", "shapes", "--name", "a", "--set", "epochs = 2"},
-            {"shapes.csv: was modified at ", "--data-changed\n"});
+            {"shapes.csv: was modified since ", "--data-changed\n"});
   CHECK_FALSE(fs::exists(w.results() / "a"));
   w.done({"fork", "shapes", "--name", "a", "--set", "epochs=2", "--data-changed"});
   w.done({"resume", "a", "--set", "epochs=3"});
@@ -148,7 +148,7 @@ TEST_CASE("ranks are not started again on arrays that changed, and the error nam
   REQUIRE(process->wait_for_ranks(2));
   touch(w.folder() / "y.npy");
   kill(process->ranks().at(1), SIGKILL);
-  w.ends(1, *process, {"killed by SIGKILL", "y.npy: was modified at ", "--data-changed"});
+  w.ends(1, *process, {"killed by SIGKILL", "y.npy: was modified since ", "--data-changed"});
   CHECK(run.summary().at("status") == "failed");
 }
 
@@ -165,11 +165,8 @@ TEST_CASE("a sweep whose data changed is refused by name, and --data-changed acc
     return more;
   };
   touch(w.folder() / "shapes.csv");
-  w.refused(resumed({"--jobs", "1"}),
-            {"shapes.csv: was modified at ", "ddp-exp resume results/s/one --jobs 1 --data-changed\n"});
-  // `sweep` does not have the flag.
-  w.refused({"sweep", "s.toml", "--run-id", "one", "--set", "epochs=1000000"},
-            {"ddp-exp resume ", "s/one --data-changed\n"});
+  w.refused(resumed({"--jobs", "1"}), {"shapes.csv: was modified since ", "--data-changed\n"});
+  w.refused({"sweep", "s.toml", "--run-id", "one", "--set", "epochs=1000000"}, {"--data-changed\n"});
   const std::int64_t before = trial.last_step();
   const auto again = w.start(resumed({"--data-changed"}));
   CHECK(wait_until([&] { return trial.last_step() > before + 20; }, again->pid()));

@@ -67,10 +67,6 @@ void require_same_data(const sweep::SweepPlan& plan, const sweep::Trials& trials
   }
 }
 
-std::string resuming_command(const record::RunDirectory& directory, std::optional<int> jobs) {
-  return own_command("resume " + path_word(directory.path()) + (jobs ? " --jobs " + std::to_string(*jobs) : ""));
-}
-
 int run_trials(const sweep::SweepPlan& plan) {
   sweep::Trials trials(plan.loaded->sweep, *plan.search);
   for (const sweep::Event& event : sweep::read_journal(plan.directory.journal())) trials.take(event);
@@ -82,10 +78,9 @@ int run_trials(const sweep::SweepPlan& plan) {
   return code;
 }
 
-// Adds what a sweep needs besides its trials. `jobs`: --jobs of the command.
-void place(sweep::SweepPlan& plan, const record::RunDirectory& directory, std::optional<int> jobs, config::Value git) {
+// Adds what a sweep needs besides its trials.
+void place(sweep::SweepPlan& plan, const record::RunDirectory& directory, config::Value git) {
   plan.directory = directory;
-  plan.accepting_command = resuming_command(directory, jobs) + " --data-changed";
   plan.git = std::move(git);
 }
 
@@ -142,7 +137,7 @@ void require_settings_of(const record::RunDirectory& directory, const config::Lo
   const std::string before =
       (*changed)[0].is_null() ? "no " + changed.key() : changed.key() + " = " + (*changed)[0].dump();
   throw usage_error("this sweep began with " + before + ", not " + (*changed)[1].dump(), directory.path().string(),
-                    "continue it as it is: " + resuming_command(directory, {}) +
+                    "continue it as it is: " + own_command("resume " + path_word(directory.path())) +
                         "\n  begin another sweep: without --run-id, or with a new one");
 }
 
@@ -164,7 +159,7 @@ int sweep_one(const SweepOptions& o, const std::vector<std::string>& sets) {
     log::info("waiting up to " + std::to_string(kPatience.count()) +
               " seconds: another process trains all trials of this sweep, or begins it: " + directory.path().string());
   });
-  place(prepared, directory, o.jobs, git.result());
+  place(prepared, directory, git.result());
   prepared.only = o.trial;
   return run_trials(prepared);
 }
@@ -214,7 +209,7 @@ int sweep(SweepOptions& o) {
   const FileDescriptor lock = directory.lock();
   if (directory.is_sweep()) throw usage_error("another process has begun this sweep", directory.path().string());
   begin(prepared, directory);
-  place(prepared, directory, o.jobs, git.result());
+  place(prepared, directory, git.result());
   return run_trials(prepared);
 }
 
@@ -224,7 +219,7 @@ int resume_sweep(const record::RunDirectory& directory, std::optional<int> jobs,
   const FileDescriptor lock = directory.lock();
   launch::GitState git(paths::working_folder());
   sweep::SweepPlan prepared = prepare_sweep(directory.sweep(), {}, jobs, directory.path().parent_path().parent_path());
-  place(prepared, directory, jobs, git.result());
+  place(prepared, directory, git.result());
   prepared.data_changed = data_changed;
   return run_trials(prepared);
 }

@@ -37,7 +37,7 @@ struct ResumePoint {
   // The rule of [stop] that ended the run at the checkpoint; empty: its last step, or the run has not ended. A run with
   // all steps done that gets more steps may still be ended by patience.
   std::string ended_by_rule() const;
-  // The setting that lets the run go on after that rule: "--set stop.patience=10".
+  // The setting that lets the run go on after that rule: "--set stop.patience=…".
   std::string weaker_rule() const;
   // The setting that trains for longer than that: "--set epochs=13, or more".
   std::string longer_run() const;

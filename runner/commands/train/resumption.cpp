@@ -197,9 +197,9 @@ namespace {
 void check_data(const Resumption& r, const ResumePoint& point) {
   const config::Experiment& e = point.prepared.loaded.experiment;
   const std::vector<record::DataFile> now = record::data_files(e);
-  launch::require_fitting_weights(point.checkpoint, e, now, own_command("run " + path_word(r.directory.config())));
+  launch::require_fitting_weights(point.checkpoint, e, now);
   if (r.data_changed || launch::has_ended(e, point.position)) return;
-  record::require_same_data(point.checkpoint, now, set_data_keys(point.before, e), "--data-changed");
+  record::require_same_data(point.checkpoint, now, set_data_keys(point.before, e));
 }
 
 // Chooses the checkpoint, and reads the settings before and now.
@@ -268,11 +268,7 @@ std::string ResumePoint::ended_by_rule() const {
   return position.ended_by == record::kAllSteps ? record::kPatience : position.ended_by;
 }
 
-std::string ResumePoint::weaker_rule() const {
-  const std::string rule = ended_by_rule();
-  return "--set stop." + rule + "=" +
-         record::longer_rule(prepared.plan.experiment, rule, position.stop, position.seconds);
-}
+std::string ResumePoint::weaker_rule() const { return "--set stop." + ended_by_rule() + "=…"; }
 
 std::string ResumePoint::longer_run() const {
   const bool by_steps = prepared.plan.experiment.steps.has_value();

@@ -97,7 +97,7 @@ void export_model(const ExportOptions& o) {
   UnnamedOutput output(o.output);
   const record::InputFile weights(file);
   if (is_archive(o)) {
-    require_same_model(o.trained, directory, checkpoint, experiment);
+    require_same_model(o.trained, checkpoint, experiment);
     // A graph exported from model.eval() already evaluates.
     const bool switches = o.evaluates && archive == experiment.model.options.value("path", "");
     write_archive(file, output, archive, switches, o);

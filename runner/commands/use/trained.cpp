@@ -82,11 +82,10 @@ ChosenCheckpoint choose_trained(const record::RunDirectory& directory, const Tra
   return {.folder = folder, .loaded = trained_settings(directory, folder, o.sets)};
 }
 
-void require_same_model(const TrainedOptions& o, const record::RunDirectory& run, const fs::path& checkpoint,
-                        const config::Experiment& experiment) {
+void require_same_model(const TrainedOptions& o, const fs::path& checkpoint, const config::Experiment& experiment) {
   const std::vector<record::DataFile> now = record::model_files(experiment);
-  launch::require_fitting_weights(checkpoint, experiment, now, own_command("run " + path_word(run.config())));
-  if (!o.model_changed) record::require_same_model(checkpoint, now, "--data-changed");
+  launch::require_fitting_weights(checkpoint, experiment, now);
+  if (!o.model_changed) record::require_same_model(checkpoint, now);
 }
 
 namespace {
@@ -138,7 +137,7 @@ Trained open_trained(const TrainedOptions& o, bool tables) {
   t.loaded = std::move(chosen.loaded);
   refuse_unusable(o);
   refuse_missing_files(t.loaded);
-  require_same_model(o, t.directory, t.checkpoint, t.loaded.experiment);
+  require_same_model(o, t.checkpoint, t.loaded.experiment);
   t.preprocessing = record::fitted_to_data(t.checkpoint);
   refuse_fitted(o, t.preprocessing);
   t.plan = launch::make_plan(t.loaded, launch::visible_gpus());

@@ -43,8 +43,8 @@ ChosenCheckpoint choose_trained(const record::RunDirectory& directory, const Tra
 
 // Throws ddp::Error (usage) if a file of the model, such as net.pt2, is not the file with which the checkpoint was
 // trained, unless the options accept it and the checkpoint's weights fit it.
-void require_same_model(const TrainedOptions& options, const record::RunDirectory& run,
-                        const std::filesystem::path& checkpoint, const config::Experiment& experiment);
+void require_same_model(const TrainedOptions& options, const std::filesystem::path& checkpoint,
+                        const config::Experiment& experiment);
 
 // Lists the members of an output that say which weights were used.
 void list_checkpoint(config::Members& m, const std::string& run, const std::string& checkpoint, std::int64_t step);

@@ -193,8 +193,7 @@ void ForkedRun::require_same_data() const {
                            ? record::model_difference(run_.data.files(), model_files)
                            : record::data_difference(run_.data.files(), record::data_files(plan.experiment));
   if (changed.path.empty()) return;
-  require_fitting_weights(point_.checkpoint, plan.experiment, model_files,
-                          own_command("run " + path_word(open_.directory.config())));
+  require_fitting_weights(point_.checkpoint, plan.experiment, model_files);
   throw training_error(changed.what, changed.path,
                        "restore the files that the run was trained with, or continue with these: " +
                            own_command("resume " + path_word(open_.directory.path()) + " --data-changed"));

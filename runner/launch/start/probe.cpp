@@ -128,7 +128,7 @@ rank::Probe probe(const RankLibrary& library, const Plan& plan, const Start& sta
 }
 
 void require_fitting_weights(const std::filesystem::path& checkpoint, const config::Experiment& experiment,
-                             const std::vector<record::DataFile>& now, const std::string& anew) {
+                             const std::vector<record::DataFile>& now) {
   const auto changed = record::model_difference(record::files_of_checkpoint(checkpoint), now);
   if (changed.path.empty()) return;
   rank::Task task;
@@ -145,7 +145,7 @@ void require_fitting_weights(const std::filesystem::path& checkpoint, const conf
   if (misfit.empty()) return;
   throw usage_error(
       changed.what + ", and the weights of the checkpoint do not fit it:\n  " + checkpoint.string() + ": " + misfit,
-      changed.path, "put the former file back, or train this one from the start: " + anew);
+      changed.path, "put the former file back, or train this one from the start with `run`");
 }
 
 }  // namespace ddp::launch

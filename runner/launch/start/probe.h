@@ -42,9 +42,8 @@ rank::Probe probe(const RankLibrary& library, const Plan& plan, const Start& sta
                   bool timed = false);
 
 // Throws ddp::Error (usage) if a file of the model has changed since the checkpoint and the checkpoint's weights do not
-// fit the model that it holds now. `now`: the experiment's current files. `anew`: the command that trains this model
-// from the start, for the remedy.
+// fit the model that it holds now. `now`: the experiment's current files.
 void require_fitting_weights(const std::filesystem::path& checkpoint, const config::Experiment& experiment,
-                             const std::vector<record::DataFile>& now, const std::string& anew);
+                             const std::vector<record::DataFile>& now);
 
 }  // namespace ddp::launch

@@ -72,10 +72,8 @@ class Front {
 
   // Takes null as NaN: not finite.
   Front& number(double& value) {
-    if (good_ && rest_.starts_with("null")) {
-      value = std::numeric_limits<double>::quiet_NaN();
-      return text("null");
-    }
+    value = std::numeric_limits<double>::quiet_NaN();
+    if (found("null")) return *this;
     take(value);
     good_ = good_ && std::isfinite(value);  // from_chars takes "inf" too
     return *this;
@@ -101,28 +99,6 @@ class Front {
   std::string_view rest_;
   bool good_ = true;
 };
-
-}  // namespace
-
-std::optional<StepLine> read_step_line(std::string_view line) {
-  StepLine step;
-  std::int64_t samples = 0;
-  Front front(line);
-  front.text(R"({"event":"step","epoch":)").count(step.epoch);
-  front.text(R"(,"step":)").count(step.step);
-  front.text(R"(,"loss":)").number(step.loss);
-  front.text(R"(,"lr":)").number(step.lr);
-  front.text(R"(,"samples":)").count(samples);
-  front.text(R"(,"samples_per_second":)").number(step.samples_per_second);
-  front.text(R"(,"seconds":)").number(step.seconds);
-  if (front.found(R"(,"grad_norm":)")) front.number(step.grad_norm.emplace());
-  front.found(R"(,"skipped":true)");
-  if (!front.ended("}", R"(,"finite":false})")) return {};
-  if (!std::isfinite(step.seconds)) step.seconds = 0;
-  return step;
-}
-
-namespace {
 
 constexpr double kNotFinite = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t kLongestName = 64;
@@ -175,19 +151,27 @@ void take_numbers(Event& event) {
   }
 }
 
+// Reads a line in the exact form that to_line() of event_lines.h writes. A file may have millions of such lines, and
+// this takes a twentieth of the time of a JSON parser.
 bool read_step(std::string_view line, Event& event) {
-  const auto step = read_step_line(line);
-  if (!step) return false;
+  std::int64_t samples = 0;
+  event.numbers = {{.name = "loss"}, {.name = "lr"}, {.name = "samples_per_second"}};
+  Front front(line);
+  front.text(R"({"event":"step","epoch":)").count(event.epoch);
+  front.text(R"(,"step":)").count(event.step);
+  front.text(R"(,"loss":)").number(event.numbers[0].value);
+  front.text(R"(,"lr":)").number(event.numbers[1].value);
+  front.text(R"(,"samples":)").count(samples);
+  front.text(R"(,"samples_per_second":)").number(event.numbers[2].value);
+  front.text(R"(,"seconds":)").number(event.seconds);
+  if (front.found(R"(,"grad_norm":)"))
+    front.number(event.numbers.emplace_back(Event::Number{.name = "grad_norm"}).value);
+  front.found(R"(,"skipped":true)");
+  if (!front.ended("}", R"(,"finite":false})")) return false;
   event.kind = EventKind::step;
   event.has_place = true;
-  event.epoch = step->epoch;
-  event.step = step->step;
-  event.seconds = step->seconds;
-  event.numbers = {{.name = "loss", .value = step->loss},
-                   {.name = "lr", .value = step->lr},
-                   {.name = "samples_per_second", .value = step->samples_per_second}};
-  if (step->grad_norm) event.numbers.push_back({.name = "grad_norm", .value = *step->grad_norm});
-  if (!event.members.is_null()) event.members = nullptr;
+  if (!std::isfinite(event.seconds)) event.seconds = 0;
+  event.members = nullptr;
   return true;
 }
 

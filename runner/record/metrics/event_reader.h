@@ -46,21 +46,6 @@ class LineReader {
   std::int64_t passed_over_ = 0;
 };
 
-// A step's line of metrics.jsonl. NaN: not finite.
-struct StepLine {
-  std::int64_t epoch = 0;
-  std::int64_t step = 0;
-  double loss = 0;
-  double lr = 0;
-  double samples_per_second = 0;
-  double seconds = 0;
-  std::optional<double> grad_norm;
-};
-
-// Parses a line in the exact form that to_line() of event_lines.h writes; returns nothing for any other line. A file
-// may have millions of such lines, and this parser takes a twentieth of the time of a JSON parser.
-std::optional<StepLine> read_step_line(std::string_view line);
-
 enum class EventKind { step, epoch, validation, checkpoint, resume, restart, test, unknown };
 
 // A line of metrics.jsonl. An event of an unknown kind may come from a later version.

@@ -230,6 +230,28 @@ std::vector<Ranked> best_saved_first(const fs::path& checkpoints, const config::
   return by_metric(candidates, metric);
 }
 
+// Returns the first whole checkpoint of a list, which is made again if one of its checkpoints was replaced meanwhile.
+// Returns an empty path if none is complete; throws ddp::Error (usage) if the complete ones are damaged.
+fs::path first_whole(const fs::path& checkpoints, const std::function<std::vector<fs::path>()>& list) {
+  bool damaged = false;
+  bool replaced = true;
+  for (int listing = 0; replaced && listing < kMostListings; ++listing) {
+    replaced = false;
+    for (const auto& folder : list()) {
+      const std::string damage = damage_of(folder);
+      if (damage.empty()) return folder;
+      std::error_code unreadable;
+      replaced = !fs::exists(folder, unreadable) && !unreadable;
+      if (replaced) break;
+      log::warn(folder.string() + " is skipped: " + damage);
+      damaged = damaged || is_complete(folder);
+    }
+  }
+  // Without this error the run would silently start over and lose checkpoints that a person may still repair.
+  if (damaged) throw usage_error("this run has no undamaged checkpoint", checkpoints.string());
+  return {};
+}
+
 }  // namespace
 
 std::optional<Ranked> best_saved(const fs::path& checkpoints, const config::Metric& metric) {
@@ -237,56 +259,19 @@ std::optional<Ranked> best_saved(const fs::path& checkpoints, const config::Metr
   return best_first.empty() ? std::nullopt : std::optional(best_first.front());
 }
 
-namespace {
-
-struct Found {
-  fs::path whole;        // empty: none
-  bool damaged = false;  // a complete checkpoint was skipped
-};
-
-// Returns the first whole checkpoint of a list, which is made again if one of its checkpoints was replaced meanwhile.
-Found first_whole(const std::function<std::vector<fs::path>()>& list) {
-  Found found;
-  bool replaced = true;
-  for (int listing = 0; replaced && listing < kMostListings; ++listing) {
-    replaced = false;
-    for (const auto& folder : list()) {
-      const std::string damage = damage_of(folder);
-      if (damage.empty()) return {.whole = folder, .damaged = found.damaged};
-      std::error_code unreadable;
-      replaced = !fs::exists(folder, unreadable) && !unreadable;
-      if (replaced) break;
-      log::warn(folder.string() + " is skipped: " + damage);
-      found.damaged = found.damaged || is_complete(folder);
-    }
-  }
-  return found;
-}
-
-fs::path require_found(const Found& found, const fs::path& checkpoints) {
-  // Without this error the run would silently start over and lose checkpoints that a person may still repair.
-  if (found.whole.empty() && found.damaged) {
-    throw usage_error("this run has no undamaged checkpoint", checkpoints.string());
-  }
-  return found.whole;
-}
-
-}  // namespace
-
 fs::path newest_whole(const fs::path& checkpoints) {
-  return require_found(first_whole([&] { return up_to_latest(checkpoints); }), checkpoints);
+  return first_whole(checkpoints, [&] { return up_to_latest(checkpoints); });
 }
 
 fs::path best_whole(const fs::path& checkpoints, const config::Metric& metric) {
-  const auto best_first = [&] {
+  return first_whole(checkpoints, [&] {
     std::vector<fs::path> all;
     for (const Ranked& one : best_saved_first(checkpoints, metric)) all.push_back(one.folder);
     for (const fs::path& one : up_to_latest(checkpoints)) {
       if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(one);
     }
     return all;
-  };
-  return require_found(first_whole(best_first), checkpoints);
+  });
 }
 
 void require_whole(const fs::path& checkpoint) {

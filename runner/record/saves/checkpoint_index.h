@@ -94,7 +94,7 @@ std::vector<Ranked> by_metric(const std::vector<std::filesystem::path>& newest_f
 // The same for the metric of the newest of these checkpoints.
 std::vector<std::filesystem::path> by_metric(const std::vector<std::filesystem::path>& newest_first);
 
-// Returns the best of the complete checkpoints from which the run may resume and that have a value of the metric.
+// Returns the best of the complete checkpoints from which the run may resume.
 std::optional<Ranked> best_saved(const std::filesystem::path& checkpoints, const config::Metric& metric);
 
 // Checkpoints whose files all match state.json. To find one, all its files are read.

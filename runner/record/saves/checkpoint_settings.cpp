@@ -1,6 +1,5 @@
 #include "record/saves/checkpoint_settings.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <system_error>
@@ -100,15 +99,6 @@ bool still_ended(const config::Experiment& e, const std::string& ended_by, const
   if (ended_by == kPatience || ended_by == kAllSteps) return patience_has_ended(e, stop);
   if (ended_by == kMaxTime) return e.stop.seconds() && seconds >= *e.stop.seconds();
   return true;
-}
-
-std::string longer_rule(const config::Experiment& e, const std::string& ended_by, const config::Value& stop,
-                        double seconds) {
-  const auto beyond = [](std::int64_t limit, std::int64_t done) { return std::max(2 * limit, done + limit); };
-  if (ended_by == kPatience) {
-    return std::to_string(beyond(e.stop.patience, stop.is_object() ? stop.value("waited", std::int64_t{0}) : 0));
-  }
-  return std::to_string(beyond(e.stop.seconds().value_or(1), static_cast<std::int64_t>(seconds))) + "s";
 }
 
 }  // namespace ddp::record

@@ -61,8 +61,4 @@ inline constexpr const char* kMaxTime = "max_time";
 bool still_ended(const config::Experiment& experiment, const std::string& ended_by, const config::Value& stop,
                  double seconds);
 
-// Returns a value of stop.<ended_by> with which the run goes on: twice its value, or more if the run did more.
-std::string longer_rule(const config::Experiment& experiment, const std::string& ended_by, const config::Value& stop,
-                        double seconds);
-
 }  // namespace ddp::record

@@ -8,6 +8,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -17,14 +18,15 @@
 #include "config/text/json_text.h"
 #include "record/file/atomic_file.h"
 #include "record/file/input_file.h"
-#include "record/summary.h"
 
 namespace ddp::record {
 namespace fs = std::filesystem;
 namespace {
 
 constexpr std::int64_t kNanoseconds = 1'000'000'000;
-constexpr int kMostDifferences = 20;
+constexpr std::size_t kMostDifferences = 20;
+// With more files, state.json would take minutes to write: for a million images it keeps one line per folder.
+constexpr std::size_t kFilesByName = 1000;
 
 // JSON holds UTF-8 only; a file's name may be other bytes.
 std::string in_utf8(const std::string& name) {
@@ -96,15 +98,7 @@ std::int64_t whole_member(const nlohmann::json& object, const std::string& key) 
   return value.get<std::int64_t>();
 }
 
-// "2026-11-21T21:04:05.000000001Z"
-std::string moment(std::int64_t nanoseconds) {
-  std::int64_t fraction = nanoseconds % kNanoseconds;
-  if (fraction < 0) fraction += kNanoseconds;
-  std::string text = timestamp((nanoseconds - fraction) / kNanoseconds);
-  const std::string digits = std::to_string(fraction);
-  text.insert(text.size() - 1, "." + std::string(9 - digits.size(), '0') + digits);
-  return text;
-}
+bool is_model_file(const DataFile& file) { return file.key.starts_with("model."); }
 
 // Returns "" if the files of a folder are the same.
 std::string change_of_folder(const DataFile& then, const DataFile& now) {
@@ -123,9 +117,7 @@ std::string change_of(const DataFile& then, const DataFile& now) {
     return "has " + std::to_string(now.bytes) + " bytes, but had " + std::to_string(then.bytes) +
            " when the checkpoint was trained";
   }
-  if (now.modified == then.modified) return "";
-  return "was modified at " + moment(now.modified) + ", but at " + moment(then.modified) +
-         " when the checkpoint was trained";
+  return now.modified == then.modified ? "" : "was modified since the checkpoint was trained";
 }
 
 // Without the files of the model, which are compared by their content.
@@ -145,39 +137,55 @@ std::vector<DataFile> without(std::vector<DataFile> files, const std::vector<std
   return files;
 }
 
-// Returns the first key that named files then and names none now: there are no data to accept. Empty: no such key.
-std::string key_without_files(const std::vector<DataFile>& then, const std::vector<DataFile>& now) {
-  for (const DataFile& file : then) {
-    if (is_model_file(file)) continue;
-    const auto same_key = [&](const DataFile& other) { return other.key == file.key; };
-    if (std::none_of(now.begin(), now.end(), same_key)) return file.key;
+// A path, and what differs.
+using Change = std::pair<std::string, std::string>;
+
+std::vector<Change> changes_of_model(const std::vector<DataFile>& then, const std::vector<DataFile>& now) {
+  std::vector<Change> changes;
+  for (const DataFile& file : now) {
+    const bool differs = is_model_file(file) && std::any_of(then.begin(), then.end(), [&](const DataFile& other) {
+                           return other.key == file.key && other.hash != file.hash;
+                         });
+    if (differs) changes.emplace_back(file.path, "has another content than when the checkpoint was trained");
   }
-  return "";
+  return changes;
 }
 
-nlohmann::json read_json(const fs::path& file) try {
-  return config::parse_json(read_text(file));
+DataDifference in_words(const std::vector<Change>& changes) {
+  DataDifference all;
+  for (std::size_t i = 0; i < std::min(changes.size(), kMostDifferences); ++i) {
+    const auto& [path, what] = changes[i];
+    if (i == 0) all.path = path;
+    all.what += i == 0 ? what : "\n  " + path + ": " + what;
+  }
+  if (changes.size() > kMostDifferences) all.what += "\n  …";
+  return all;
+}
+
+// Returns what `take` makes of the content of a JSON file.
+template <class Take>
+auto read_json(const fs::path& file, const Take& take) try {
+  return take(config::parse_json(read_text(file)));
 } catch (const std::runtime_error& error) {
   throw usage_error(std::string("is damaged: ") + error.what(), file.string());
 }
 
-std::optional<std::vector<DataFile>> data_of(const fs::path& file, const nlohmann::json& state) try {
-  return data_member(state);
-} catch (const std::runtime_error& error) {
-  throw usage_error(std::string("is damaged: ") + error.what(), file.string());
+// Returns nothing if an older version wrote the checkpoint.
+std::optional<std::vector<DataFile>> data_of_checkpoint(const fs::path& checkpoint) {
+  return read_json(checkpoint / "state.json", data_member);
 }
 
 fs::path accepted_file(const fs::path& checkpoint) { return checkpoint.parent_path() / kAccepted; }
 
 // Returns the other data with which a run resumed from this checkpoint, if any.
 std::optional<std::vector<DataFile>> accepted_data(const fs::path& checkpoint) {
-  const fs::path file = accepted_file(checkpoint);
   std::error_code unreadable;
-  if (!fs::exists(file, unreadable)) return {};
-  const nlohmann::json accepted = read_json(file);
-  const auto from = accepted.find("checkpoint");
-  if (from == accepted.end() || *from != checkpoint.filename().string()) return {};
-  return data_of(file, accepted);
+  if (!fs::exists(accepted_file(checkpoint), unreadable)) return {};
+  return read_json(accepted_file(checkpoint), [&](const nlohmann::json& accepted) {
+    const bool is_of_this =
+        accepted.is_object() && accepted.value("checkpoint", nlohmann::json()) == checkpoint.filename().string();
+    return is_of_this ? data_member(accepted) : std::nullopt;
+  });
 }
 
 }  // namespace
@@ -228,53 +236,38 @@ std::optional<std::vector<DataFile>> data_member(const nlohmann::json& state) {
 }
 
 std::vector<DataFile> files_of_checkpoint(const fs::path& checkpoint) {
-  const fs::path state = checkpoint / "state.json";
-  return data_of(state, read_json(state)).value_or(std::vector<DataFile>());
+  return data_of_checkpoint(checkpoint).value_or(std::vector<DataFile>());
 }
 
 DataDifference data_difference(const std::vector<DataFile>& then, const std::vector<DataFile>& now) {
-  DataDifference difference = model_difference(then, now);
-  int count = difference.path.empty() ? 0 : 1;
-  const auto add = [&](const std::string& path, const std::string& what) {
-    if (what.empty() || ++count > kMostDifferences) return;
-    if (count == 1) {
-      difference = {.path = path, .what = what};
-    } else {
-      difference.what += "\n  " + path + ": " + what;
-    }
-  };
+  std::vector<Change> changes = changes_of_model(then, now);
   const auto old_files = by_path(then);
   const auto new_files = by_path(now);
   for (const auto& [path, file] : old_files) {
     const auto found = new_files.find(path);
+    const std::string what = found == new_files.end() ? "is missing" : change_of(*file, *found->second);
     // Former versions recorded the hidden files of folders, such as .DS_Store.
-    if (found == new_files.end() && is_hidden(path)) continue;
-    add(path, found == new_files.end() ? "is missing" : change_of(*file, *found->second));
+    const bool is_left_out = found == new_files.end() && is_hidden(path);
+    if (!what.empty() && !is_left_out) changes.emplace_back(path, what);
   }
   for (const auto& [path, file] : new_files) {
-    if (!old_files.contains(path)) add(path, "is new: the checkpoint was trained without it");
+    if (!old_files.contains(path)) changes.emplace_back(path, "is new: the checkpoint was trained without it");
   }
-  if (count > kMostDifferences) difference.what += "\n  …";
-  return difference;
+  return in_words(changes);
 }
 
 void require_same_data(const fs::path& checkpoint, const std::vector<DataFile>& now,
-                       const std::vector<std::string>& set_keys, const std::string& command) {
-  const fs::path state = checkpoint / "state.json";
-  const auto then = data_of(state, read_json(state));
+                       const std::vector<std::string>& set_keys) {
+  const auto then = data_of_checkpoint(checkpoint);
   if (!then) return;
   const std::vector<DataFile> compared = without(now, set_keys);
   const DataDifference difference = data_difference(without(*then, set_keys), compared);
   if (difference.path.empty()) return;
   const auto accepted = accepted_data(checkpoint);
   if (accepted && data_difference(without(*accepted, set_keys), compared).path.empty()) return;
-  if (!model_difference(*then, now).path.empty()) {
-    throw usage_error(difference.what, difference.path, remedy_of_model(command));
-  }
-  const std::string gone = key_without_files(without(*then, set_keys), compared);
+  require_same_model(checkpoint, now);
   throw usage_error(difference.what, difference.path,
-                    gone.empty() ? "restore the checkpoint's data, or accept the changed data: " + command
-                                 : "put it back, or name the place where it is now: --set " + gone + "=…");
+                    "restore the checkpoint's data, or accept the changed data: --data-changed");
 }
 
 config::Value fitted_to_data(const fs::path& checkpoint) {
@@ -287,8 +280,7 @@ config::Value fitted_to_data(const fs::path& checkpoint) {
 }
 
 void accept_data(const fs::path& checkpoint, const std::vector<DataFile>& now) {
-  const fs::path state = checkpoint / "state.json";
-  const auto then = data_of(state, read_json(state));
+  const auto then = data_of_checkpoint(checkpoint);
   if (!then || data_difference(*then, now).path.empty()) {
     std::error_code not_there;
     fs::remove(accepted_file(checkpoint), not_there);
@@ -298,8 +290,6 @@ void accept_data(const fs::path& checkpoint, const std::vector<DataFile>& now) {
   write_atomically(accepted_file(checkpoint),
                    accepted.dump(1, ' ', false, config::Value::error_handler_t::replace) + "\n");
 }
-
-bool is_model_file(const DataFile& file) { return file.key.starts_with("model."); }
 
 std::vector<DataFile> model_files(const config::Experiment& experiment) {
   std::vector<DataFile> files;
@@ -319,30 +309,14 @@ std::vector<DataFile> model_files(const config::Experiment& experiment) {
 }
 
 DataDifference model_difference(const std::vector<DataFile>& then, const std::vector<DataFile>& now) {
-  DataDifference difference;
-  for (const DataFile& file : now) {
-    const auto old = std::find_if(then.begin(), then.end(), [&](const DataFile& other) {
-      return is_model_file(other) && other.key == file.key && other.hash != file.hash;
-    });
-    if (!is_model_file(file) || old == then.end()) continue;
-    const std::string what = "has another content than when the checkpoint was trained";
-    if (difference.path.empty()) {
-      difference = {.path = file.path, .what = what};
-    } else {
-      difference.what += "\n  " + file.path + ": " + what;
-    }
-  }
-  return difference;
+  return in_words(changes_of_model(then, now));
 }
 
-void require_same_model(const fs::path& checkpoint, const std::vector<DataFile>& now, const std::string& command) {
+void require_same_model(const fs::path& checkpoint, const std::vector<DataFile>& now) {
   const DataDifference difference = model_difference(files_of_checkpoint(checkpoint), now);
   if (difference.path.empty()) return;
-  throw usage_error(difference.what, difference.path, remedy_of_model(command));
-}
-
-std::string remedy_of_model(const std::string& command) {
-  return "put the former file back, or use the graph of this one with the weights of the checkpoint: " + command;
+  throw usage_error(difference.what, difference.path,
+                    "put the former file back, or use this one with the weights of the checkpoint: --data-changed");
 }
 
 namespace {

@@ -17,7 +17,7 @@ namespace ddp::record {
 inline constexpr const char* kAccepted = "accepted-data.json";
 
 // The state of one file of a run's data or model, which shows a change of its content. If an option names a folder with
-// more than kFilesByName files, the state is for all files of one folder.
+// more than 1000 files, the state is for all files of one folder.
 struct DataFile {
   std::string key;  // the option that names the file, or its folder, or a glob: "dataset.path"
   std::string path;
@@ -28,9 +28,6 @@ struct DataFile {
 
   bool operator==(const DataFile&) const = default;
 };
-
-// With more files, state.json would take minutes to write: for a million images it keeps one line per folder.
-inline constexpr std::size_t kFilesByName = 1000;
 
 // Returns the states of all files that the options of [dataset], [validation] dataset and [test] dataset name, in the
 // order of the options, and then the files of the model. A glob stands for its current matches, a
@@ -57,10 +54,9 @@ struct DataDifference {
 DataDifference data_difference(const std::vector<DataFile>& then, const std::vector<DataFile>& now);
 
 // Throws ddp::Error (usage) if these files differ from the files of the checkpoint, and from the files that accept_data
-// noted for it. `set_keys`: options with a new value; their files are not compared. `command`: a command that accepts
-// the changed data, for the remedy.
+// noted for it. `set_keys`: options with a new value; their files are not compared.
 void require_same_data(const std::filesystem::path& checkpoint, const std::vector<DataFile>& now,
-                       const std::vector<std::string>& set_keys, const std::string& command);
+                       const std::vector<std::string>& set_keys);
 
 // Returns the values that were fitted to the data when the checkpoint was trained (its preprocessing.json); null if
 // there are none. Throws ddp::Error (usage) if the file is damaged.
@@ -77,19 +73,11 @@ void accept_data(const std::filesystem::path& checkpoint, const std::vector<Data
 // read.
 std::vector<DataFile> model_files(const config::Experiment& experiment);
 
-// Tells whether this is such a file, among the files of a checkpoint's data.
-bool is_model_file(const DataFile& file);
-
 // Compares the model files in both lists by their options; an option that only one list has is no difference.
 DataDifference model_difference(const std::vector<DataFile>& then, const std::vector<DataFile>& now);
 
-// Throws ddp::Error (usage) if one of the current model files differs from the checkpoint's. `command`: accepts it, for
-// the remedy.
-void require_same_model(const std::filesystem::path& checkpoint, const std::vector<DataFile>& now,
-                        const std::string& command);
-
-// The remedy for a model file that differs.
-std::string remedy_of_model(const std::string& command);
+// Throws ddp::Error (usage) if one of the current model files differs from the checkpoint's.
+void require_same_model(const std::filesystem::path& checkpoint, const std::vector<DataFile>& now);
 
 // Returns what shows whether machines read the same data: {"key", "path", "bytes", "content"} for each file; a folder
 // with many files has {"files"} and no content. "content" is a hash of the file, or of 64 pieces of 64 KiB if it is

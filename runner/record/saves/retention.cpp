@@ -1,8 +1,6 @@
 #include "record/saves/retention.h"
 
 #include <fcntl.h>
-#include <linux/fs.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 #include <cerrno>
 #include <map>
@@ -90,27 +88,14 @@ void retain(const fs::path& checkpoints, std::int64_t keep_last, std::int64_t ke
 
 namespace {
 
-// Makes a second file that shares the bytes until one of the two changes; Btrfs, XFS and others support this.
-bool clone_file(const fs::path& from, const fs::path& to) {
-  const FileDescriptor in(open(from.c_str(), O_RDONLY | O_CLOEXEC));
-  const FileDescriptor out(open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-  if (in && out && ioctl(out.get(), FICLONE, in.get()) == 0 && fsync(out.get()) == 0) return true;
-  if (out) unlink(to.c_str());
-  return false;
-}
-
-void copy_bytes(const fs::path& from, const fs::path& to) {
+// A checkpoint's files never change, so a hard link is as good as a copy.
+void copy_or_share(const fs::path& from, const fs::path& to) {
+  if (link(from.c_str(), to.c_str()) == 0) return;
   std::error_code error;
   fs::copy_file(from, to, error);
   if (error) throw usage_error("cannot be copied to " + to.string() + ": " + error.message(), from.string());
   const FileDescriptor copy(open(to.c_str(), O_RDONLY | O_CLOEXEC));
   if (!copy || fsync(copy.get()) != 0) throw usage_error("cannot be written: " + errno_text(errno), to.string());
-}
-
-// A checkpoint's files never change, so a hard link is as good as a copy.
-void copy_or_share(const fs::path& from, const fs::path& to) {
-  if (clone_file(from, to) || link(from.c_str(), to.c_str()) == 0) return;
-  copy_bytes(from, to);
 }
 
 void copy_files(const fs::path& checkpoint, const fs::path& to) {
