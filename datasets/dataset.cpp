@@ -56,7 +56,7 @@ std::vector<std::filesystem::path> files_of(const config::Value& option, const s
   for (const std::filesystem::path& file : files) {
     if (!std::filesystem::is_directory(file, none)) continue;
     throw usage_error("is a folder, not a file", file.string(),
-                      config::printable(files_of_folder_in_words(file.string(), endings)));
+                      "name the files in it: " + config::printable((file / ("*" + endings.front())).string()));
   }
   return files;
 }

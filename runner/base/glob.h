@@ -10,8 +10,4 @@ namespace ddp {
 // if nothing matches.
 std::vector<std::string> matching_paths(const std::string& path);
 
-// Returns the remedy for a folder in the place of a file: a pattern for the files in it whose names have one of these
-// endings, such as ".csv"; of several endings, the most frequent one. `endings` are the ones that the caller reads.
-std::string files_of_folder_in_words(const std::string& folder, const std::vector<std::string>& endings);
-
 }  // namespace ddp

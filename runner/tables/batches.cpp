@@ -14,6 +14,7 @@
 #include <arrow/util/bit_util.h>
 
 #include "base/error.h"
+#include "config/text/source.h"
 #include "tables/cell.h"
 #include "tables/mistakes.h"
 #include "tables/source.h"
@@ -45,34 +46,21 @@ bool is_text(arrow::Type::type id) {
   return arrow::is_base_binary_like(id) || id == arrow::Type::STRING_VIEW || id == arrow::Type::BINARY_VIEW;
 }
 
+const arrow::DataType& type_of_cells(const arrow::DataType& type) {
+  return type.id() == arrow::Type::DICTIONARY ? *static_cast<const arrow::DictionaryType&>(type).value_type() : type;
+}
+
+// Returns the type of a file's column: numbers for integers, floats, decimals and booleans.
+format::CellType cell_type(const arrow::DataType& type) {
+  const arrow::Type::type id = type_of_cells(type).id();
+  const bool is_number =
+      arrow::is_integer(id) || arrow::is_floating(id) || arrow::is_decimal(id) || id == arrow::Type::BOOL;
+  return is_number ? format::CellType::number : format::CellType::text;
+}
+
 // Converts the cells to a type without checks for overflow or lost digits.
 arrow::Result<Array> cast(const Array& array, const std::shared_ptr<arrow::DataType>& type) {
   return arrow::compute::Cast(*array, type, arrow::compute::CastOptions::Unsafe());
-}
-
-// Returns the array with the rows also missing for which `is_missing(row)` is true. Copies nothing if no row is.
-template <class IsMissing>
-arrow::Result<Array> without(const Array& array, const IsMissing& is_missing) {
-  const std::int64_t rows = array->length();
-  std::shared_ptr<arrow::Buffer> valid;
-  std::int64_t missing = array->null_count();
-  for (std::int64_t row = 0; row < rows; ++row) {
-    if (array->IsNull(row) || !is_missing(row)) continue;
-    if (valid == nullptr) {
-      // With the array's offset, as for its values.
-      ARROW_ASSIGN_OR_RAISE(valid, arrow::AllocateBitmap(array->offset() + rows));
-      for (std::int64_t r = 0; r < rows; ++r) {
-        arrow::bit_util::SetBitTo(valid->mutable_data(), array->offset() + r, array->IsValid(r));
-      }
-    }
-    arrow::bit_util::ClearBit(valid->mutable_data(), array->offset() + row);
-    ++missing;
-  }
-  if (valid == nullptr) return array;
-  std::shared_ptr<arrow::ArrayData> data = array->data()->Copy();
-  data->buffers[0] = std::move(valid);
-  data->null_count = missing;
-  return arrow::MakeArray(std::move(data));
 }
 
 // Throws ddp::Error (usage) if a cell is not UTF-8, such as a picture in a column of binary cells.
@@ -80,7 +68,8 @@ void require_utf8(const arrow::StringArray& text, const format::WantedColumn& co
                   const Mistakes& mistakes) {
   for (std::int64_t row = 0; row < text.length(); ++row) {
     if (text.IsNull(row) || is_utf8(text.GetView(row))) continue;
-    throw usage_error("column " + shown(column.name) + ": " + shown(text.GetView(row)) + " is not text in UTF-8",
+    throw usage_error("column " + config::in_quotes(column.name) + ": " + config::in_quotes(text.GetView(row)) +
+                          " is not text in UTF-8",
                       mistakes.place_of(first_row + row + 1), "leave the column out with dataset.drop");
   }
 }
@@ -110,8 +99,11 @@ arrow::Result<Array> to_numbers(const Array& array, const format::WantedColumn& 
   // Most columns have no NaN, and a loop without branches is the fastest way to find out.
   std::int64_t nans = 0;
   for (std::int64_t row = 0; row < numbers->length(); ++row) nans += values[row] != values[row];
-  if (nans == 0) return numbers;
-  return without(numbers, [&](std::int64_t row) { return std::isnan(values[row]); });
+  std::vector<std::int64_t> missing;
+  for (std::int64_t row = 0; nans > 0 && row < numbers->length(); ++row) {
+    if (std::isnan(values[row])) missing.push_back(row);
+  }
+  return without_rows(numbers, missing);
 }
 
 // Writes the shortest text that gives the same double; for an integer its digits.
@@ -122,15 +114,20 @@ std::string_view write_number(double value, char (&text)[32]) {
   return {text, static_cast<std::size_t>(end.ptr - text)};
 }
 
-arrow::Result<Array> write_numbers(const Array& array) {
-  const auto& numbers = static_cast<const arrow::DoubleArray&>(*array);
+// Returns what `write` makes of each cell that is not null.
+template <class Cells, class Write>
+arrow::Result<Array> written(const Cells& cells, const Write& write) {
   arrow::StringBuilder texts;
-  char text[32];
-  for (std::int64_t row = 0; row < numbers.length(); ++row) {
-    ARROW_RETURN_NOT_OK(numbers.IsNull(row) ? texts.AppendNull()
-                                            : texts.Append(write_number(numbers.Value(row), text)));
+  for (std::int64_t row = 0; row < cells.length(); ++row) {
+    ARROW_RETURN_NOT_OK(cells.IsNull(row) ? texts.AppendNull() : texts.Append(write(cells.GetView(row))));
   }
   return texts.Finish();
+}
+
+arrow::Result<Array> write_numbers(const Array& array) {
+  char text[32];
+  return written(static_cast<const arrow::DoubleArray&>(*array),
+                 [&](double number) { return write_number(number, text); });
 }
 
 // Returns "12" for "12.00"; "" for a decimal that is not an integer, or that has an exponent.
@@ -143,20 +140,11 @@ std::string_view whole_digits(std::string_view decimal) {
 
 // Like write_numbers, for decimals as text: keeps all digits of an integer, even if no double equals it.
 arrow::Result<Array> write_decimals(const Array& array) {
-  const auto& decimals = static_cast<const arrow::StringArray&>(*array);
-  arrow::StringBuilder texts;
   char text[32];
-  for (std::int64_t row = 0; row < decimals.length(); ++row) {
-    if (decimals.IsNull(row)) {
-      ARROW_RETURN_NOT_OK(texts.AppendNull());
-      continue;
-    }
-    const std::string_view decimal = decimals.GetView(row);
+  return written(static_cast<const arrow::StringArray&>(*array), [&](std::string_view decimal) {
     const std::string_view digits = whole_digits(decimal);
-    const double number = digits.empty() ? parse_number(decimal).value_or(NAN) : 0;
-    ARROW_RETURN_NOT_OK(texts.Append(digits.empty() ? write_number(number, text) : digits));
-  }
-  return texts.Finish();
+    return digits.empty() ? write_number(parse_number(decimal).value_or(NAN), text) : digits;
+  });
 }
 
 arrow::Result<Array> to_text(const Array& array, const format::WantedColumn& column, std::int64_t first_row,
@@ -166,8 +154,9 @@ arrow::Result<Array> to_text(const Array& array, const format::WantedColumn& col
     return array;
   }
   // Keeps all digits of an integer, even if no double equals it.
-  if (arrow::is_integer(array->type_id())) return cast(array, arrow::utf8());
-  if (cell_type(*array->type()) == format::CellType::text) return cast(array, arrow::utf8());
+  if (arrow::is_integer(array->type_id()) || cell_type(*array->type()) == format::CellType::text) {
+    return cast(array, arrow::utf8());
+  }
   ARROW_ASSIGN_OR_RAISE(const Array numbers, to_numbers(array, column, first_row, mistakes));
   return write_numbers(numbers);
 }
@@ -183,7 +172,36 @@ arrow::Result<Array> plain(Array array) {
   return arrow::is_decimal(array->type_id()) || is_text(array->type_id()) ? cast(array, arrow::utf8()) : array;
 }
 
+// Converts a column of some rows to doubles or text, as wanted; copies nothing if it already has this type. NaN becomes
+// null. Adds cells that are not numbers to `mistakes`; `first_row` is the index of the first row in the file. Throws
+// ddp::Error (usage) if a text is not UTF-8. Fails if Arrow fails.
+arrow::Result<Array> convert(Array array, const format::WantedColumn& column, std::int64_t first_row,
+                             Mistakes& mistakes) {
+  if (array->type_id() == arrow::Type::NA) {
+    return arrow::MakeArrayOfNull(arrow_type(column.type), array->length());
+  }
+  const bool is_decimal = arrow::is_decimal(array->type_id());
+  ARROW_ASSIGN_OR_RAISE(array, plain(std::move(array)));
+  if (column.type == format::CellType::number) return to_numbers(array, column, first_row, mistakes);
+  if (is_decimal) return write_decimals(array);
+  return to_text(array, column, first_row, mistakes);
+}
+
 constexpr std::int64_t kChunkRows = 1 << 16;
+
+// Throws ddp::Error (usage) if a column of this type, such as lists or structs, cannot be read.
+void require_readable(const format::WantedColumn& column, const arrow::DataType& type,
+                      const std::filesystem::path& file) {
+  const arrow::Type::type id = type_of_cells(type).id();
+  const bool has_text = is_text(id) || id == arrow::Type::NA;
+  const bool is_time = arrow::is_temporal(id) && !arrow::is_interval(id) && id != arrow::Type::DURATION;
+  if (cell_type(type) == format::CellType::number || has_text) return;
+  if (is_time && column.type == format::CellType::text) return;
+  throw usage_error("column " + config::in_quotes(column.name) + " contains cells of type " +
+                        config::printable(type.name()) + ", which are " +
+                        (is_time ? "no numbers" : "neither numbers nor text"),
+                    file.string(), "leave it out with dataset.drop");
+}
 
 class BatchTable : public format::TableFile {
  public:
@@ -252,7 +270,8 @@ class BatchTable : public format::TableFile {
     arrow::FieldVector fields;
     for (const format::WantedColumn& column : wanted_) {
       const std::shared_ptr<arrow::Array> cells = piece.GetColumnByName(column.name);
-      if (cells == nullptr) throw usage_error("is damaged: it lacks column " + shown(column.name), file_.string());
+      if (cells == nullptr)
+        throw usage_error("is damaged: it lacks column " + config::in_quotes(column.name), file_.string());
       arrays.push_back(require(convert(cells, column, rows_before_, mistakes), file_));
       fields.push_back(arrow::field(column.name, arrays.back()->type()));
     }
@@ -274,39 +293,22 @@ std::shared_ptr<arrow::DataType> arrow_type(format::CellType type) {
   return type == format::CellType::number ? arrow::float64() : arrow::utf8();
 }
 
-format::CellType cell_type(const arrow::DataType& type) {
-  if (type.id() == arrow::Type::DICTIONARY) {
-    return cell_type(*static_cast<const arrow::DictionaryType&>(type).value_type());
+arrow::Result<Array> without_rows(const Array& array, const std::vector<std::int64_t>& rows) {
+  if (rows.empty()) return array;
+  const std::int64_t offset = array->offset();  // the bitmap has it, as the values do
+  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> valid, arrow::AllocateBitmap(offset + array->length()));
+  for (std::int64_t row = 0; row < array->length(); ++row) {
+    arrow::bit_util::SetBitTo(valid->mutable_data(), offset + row, array->IsValid(row));
   }
-  const bool is_number = arrow::is_integer(type.id()) || arrow::is_floating(type.id()) ||
-                         arrow::is_decimal(type.id()) || type.id() == arrow::Type::BOOL;
-  return is_number ? format::CellType::number : format::CellType::text;
-}
-
-void require_readable(const format::WantedColumn& column, const arrow::DataType& type,
-                      const std::filesystem::path& file) {
-  const arrow::DataType& cells =
-      type.id() == arrow::Type::DICTIONARY ? *static_cast<const arrow::DictionaryType&>(type).value_type() : type;
-  const arrow::Type::type id = cells.id();
-  const bool is_number = cell_type(cells) == format::CellType::number;
-  const bool has_text = is_text(id) || id == arrow::Type::NA;
-  const bool is_time = arrow::is_temporal(id) && !arrow::is_interval(id) && id != arrow::Type::DURATION;
-  if (is_number || has_text || (is_time && column.type == format::CellType::text)) return;
-  throw usage_error("column " + shown(column.name) + " contains cells of type " + shortened(type.ToString()) +
-                        ", which are " + (is_time ? "no numbers" : "neither numbers nor text"),
-                    file.string(), "leave it out with dataset.drop");
-}
-
-arrow::Result<std::shared_ptr<arrow::Array>> convert(Array array, const format::WantedColumn& column,
-                                                     std::int64_t first_row, Mistakes& mistakes) {
-  if (array->type_id() == arrow::Type::NA) {
-    return arrow::MakeArrayOfNull(arrow_type(column.type), array->length());
+  std::int64_t missing = array->null_count();
+  for (const std::int64_t row : rows) {
+    missing += array->IsValid(row);
+    arrow::bit_util::ClearBit(valid->mutable_data(), offset + row);
   }
-  const bool is_decimal = arrow::is_decimal(array->type_id());
-  ARROW_ASSIGN_OR_RAISE(array, plain(std::move(array)));
-  if (column.type == format::CellType::number) return to_numbers(array, column, first_row, mistakes);
-  if (is_decimal) return write_decimals(array);
-  return to_text(array, column, first_row, mistakes);
+  const std::shared_ptr<arrow::ArrayData> data = array->data()->Copy();
+  data->buffers[0] = std::move(valid);
+  data->null_count = missing;
+  return arrow::MakeArray(data);
 }
 
 format::TableChunk as_chunk(std::shared_ptr<arrow::RecordBatch> batch) {

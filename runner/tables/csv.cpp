@@ -1,16 +1,24 @@
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 #include <deque>
+#include <limits>
 #include <optional>
+#include <string_view>
 #include <utility>
 
+#include <arrow/array.h>
+#include <arrow/buffer.h>
+#include <arrow/builder.h>
+#include <arrow/csv/parser.h>
 #include <arrow/record_batch.h>
 #include <arrow/util/future.h>
 #include <arrow/util/thread_pool.h>
 
 #include "base/error.h"
+#include "config/text/source.h"
 #include "tables/batches.h"
 #include "tables/cell.h"
-#include "tables/csv_columns.h"
 #include "tables/csv_rows.h"
 #include "tables/formats.h"
 #include "tables/mistakes.h"
@@ -19,78 +27,267 @@
 namespace ddp::tables {
 namespace {
 
-// A wanted column, and its place in a row.
-struct Wanted {
-  const format::WantedColumn& column;
-  std::size_t place = 0;
+using Batch = std::shared_ptr<arrow::RecordBatch>;
+using Array = std::shared_ptr<arrow::Array>;
+
+// A wanted column of the file.
+struct CsvColumn {
+  format::WantedColumn wanted;
+  std::size_t place = 0;  // index in a row
   MissingCells missing;
+
+  bool is_number() const { return wanted.type == format::CellType::number; }
 };
 
-void check_cell(const CsvCell& cell, const Wanted& wanted, Mistakes& mistakes) {
-  const bool is_number = wanted.column.type == format::CellType::number;
-  const auto number = is_number ? parse_number(cell.text) : std::nullopt;
-  if (number ? wanted.missing.holds(*number) : wanted.missing.holds(cell.text, cell.is_quoted)) {
-    mistakes.add_missing(cell.line, wanted.column);
-  } else if (is_number && !number) {
-    mistakes.add_text(cell.line, wanted.column, cell.text);
+// A column of doubles that grows row by row, up to a known number of rows.
+class NumberColumn {
+ public:
+  arrow::Status reserve(std::int64_t rows) {
+    ARROW_ASSIGN_OR_RAISE(values_, arrow::AllocateBuffer(rows * static_cast<std::int64_t>(sizeof(double))));
+    next_ = reinterpret_cast<double*>(values_->mutable_data());
+    return arrow::Status::OK();
   }
-}
-
-void check_row(const CsvRow& row, const format::TableOptions& options, std::size_t width,
-               const std::vector<Wanted>& wanted, Mistakes& mistakes) {
-  if (row.cells.size() != width) {
-    mistakes.add_ragged(
-        row.line, "has " + std::to_string(row.cells.size()) + (row.cells.size() == 1 ? " cell" : " cells") +
-                      (options.header ? ", but the header has " : ", but the first row has ") + std::to_string(width));
-    return;
-  }
-  for (const Wanted& one : wanted) check_cell(row.cells[one.place], one, mistakes);
-}
-
-// Returns the first wanted cell of a row that is not UTF-8, with its column.
-std::optional<Error> first_not_utf8(const CsvRow& row, const std::filesystem::path& file,
-                                    const std::vector<Wanted>& wanted) {
-  for (const Wanted& one : wanted) {
-    if (one.place >= row.cells.size() || is_utf8(row.cells[one.place].text)) continue;
-    return not_utf8(file, row.cells[one.place].line, "column " + shown(one.column.name), row.cells[one.place].text);
-  }
-  return {};
-}
-
-// Reads a CSV file that the fast reader refused again, row by row, and reports its mistakes: up to 20 cells, columns
-// and rows, each with its line. Returns `refusal` if it finds no mistake.
-Error csv_mistakes(const std::filesystem::path& file, const format::TableOptions& options,
-                   const std::vector<format::ColumnInfo>& columns, const std::vector<format::WantedColumn>& all,
-                   const Error& refusal) {
-  const std::vector<int> places = places_of(all, columns, file);
-  std::vector<Wanted> wanted;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    wanted.push_back({.column = all[i],
-                      .place = static_cast<std::size_t>(places[i]),
-                      .missing = MissingCells(options.missing_values, all[i])});
-  }
-  Mistakes mistakes(file, "add marks of missing cells to dataset.missing_values");
-  try {
-    CsvRows rows(file, options.delimiter);
-    CsvRow row;
-    bool is_header = options.header;
-    while (!mistakes.full() && rows.next(row)) {
-      if (!is_header) {
-        // All bytes above 127 of such a file are mistakes: one stands for them.
-        if (const auto bad = first_not_utf8(row, file, wanted)) return *bad;
-        check_row(row, options, columns.size(), wanted, mistakes);
-        mistakes.count_rows(1);
-      }
-      is_header = false;
+  void add(double number) { *next_++ = number; }
+  // Fails if the cell is not a number.
+  arrow::Status add(std::string_view cell, bool is_quoted, const MissingCells& missing) {
+    const std::optional<double> number = parse_number(cell);
+    if (number ? missing.holds(*number) : missing.holds(cell, is_quoted)) {
+      missing_.push_back(next_ - reinterpret_cast<double*>(values_->mutable_data()));
+      add(0);
+    } else if (number) {
+      add(*number);
+    } else {
+      return arrow::Status::Invalid("a cell is not a number");
     }
-  } catch (const Error& error) {
-    // The rows after this error cannot be read.
-    if (mistakes.empty()) return error;
+    return arrow::Status::OK();
   }
-  return mistakes.empty() ? refusal : mistakes.error();
+  arrow::Result<Array> finish(std::int64_t rows) {
+    return without_rows(std::make_shared<arrow::DoubleArray>(rows, std::move(values_)), missing_);
+  }
+
+ private:
+  std::shared_ptr<arrow::Buffer> values_;
+  double* next_ = nullptr;
+  std::vector<std::int64_t> missing_;  // rows
+};
+
+// A column of text that grows row by row. A missing cell keeps its text.
+class TextColumn {
+ public:
+  arrow::Status add(std::string_view cell, bool is_quoted, const MissingCells& missing) {
+    if (missing.holds(cell, is_quoted)) missing_.push_back(texts_.length());
+    return texts_.Append(cell);
+  }
+  arrow::Result<Array> finish() {
+    ARROW_ASSIGN_OR_RAISE(const Array texts, texts_.Finish());
+    return without_rows(texts, missing_);
+  }
+
+ private:
+  arrow::StringBuilder texts_;
+  std::vector<std::int64_t> missing_;  // rows
+};
+
+bool ends_row(char byte) { return byte == '\n' || byte == '\r'; }
+
+// Reads columns of whole rows with simple quotes (has_simple_quotes) in one pass: numbers are parsed in place, without
+// a list of cells. The last row may lack its line break. Fails if a row has another number of cells, or if a cell is
+// not a number.
+class PlainCells {
+ public:
+  // `at_place`: of each cell of a row, the index of its column in `columns`, or -1.
+  PlainCells(std::string_view rows, char delimiter, const std::vector<int>& at_place,
+             const std::vector<CsvColumn>& columns)
+      : at_(rows.data()),
+        end_(rows.data() + rows.size()),
+        delimiter_(delimiter),
+        at_place_(at_place),
+        columns_(columns),
+        // If the delimiter is one of these characters, numbers must not be read across it.
+        quick_(std::strchr("0123456789.-", delimiter) == nullptr),
+        numbers_(columns.size()),
+        texts_(columns.size()) {}
+
+  arrow::Result<arrow::ArrayVector> take(std::int64_t& number_of_rows) {
+    // A row has at least one byte per cell: empty lines reserve no memory.
+    const std::int64_t lines = std::count(at_, end_, '\n') + std::count(at_, end_, '\r') + 1;
+    const std::int64_t most = std::min<std::int64_t>(lines, (end_ - at_ + 1) / std::ssize(at_place_));
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      if (columns_[i].is_number()) ARROW_RETURN_NOT_OK(numbers_[i].reserve(most));
+    }
+    for (number_of_rows = 0;; ++number_of_rows) {
+      while (at_ < end_ && ends_row(*at_)) ++at_;  // empty lines are not rows
+      if (at_ == end_) break;
+      ARROW_RETURN_NOT_OK(take_row());
+    }
+    arrow::ArrayVector arrays;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      ARROW_ASSIGN_OR_RAISE(arrays.emplace_back(),
+                            columns_[i].is_number() ? numbers_[i].finish(number_of_rows) : texts_[i].finish());
+    }
+    return arrays;
+  }
+
+ private:
+  arrow::Status take_row() {
+    for (std::size_t place = 0; place < at_place_.size(); ++place) {
+      if (const int i = at_place_[place]; i >= 0) {
+        ARROW_RETURN_NOT_OK(take_cell(static_cast<std::size_t>(i)));
+      } else {
+        skip_cell();
+      }
+      const bool last = place + 1 == at_place_.size();
+      const bool row_ends = at_ == end_ || ends_row(*at_);
+      if (last != row_ends) return arrow::Status::Invalid("a row has more or fewer cells than the first one");
+      if (!last) ++at_;
+    }
+    return arrow::Status::OK();
+  }
+
+  arrow::Status take_cell(std::size_t i) {
+    const bool is_number = columns_[i].is_number();
+    const MissingCells& missing = columns_[i].missing;
+    if (is_number && quick_ && !missing.holds_numbers()) {
+      double number = 0;
+      const char* const after = read_plain_number(at_, end_, number);
+      if (after != nullptr && (after == end_ || *after == delimiter_ || ends_row(*after))) {
+        at_ = after;
+        numbers_[i].add(number);
+        return arrow::Status::OK();
+      }
+    }
+    const bool is_quoted = at_ < end_ && *at_ == '"';
+    const std::string_view cell = skip_cell();
+    return is_number ? numbers_[i].add(cell, is_quoted, missing) : texts_[i].add(cell, is_quoted, missing);
+  }
+
+  // Returns the cell without its quotes.
+  std::string_view skip_cell() {
+    const bool is_quoted = at_ < end_ && *at_ == '"';
+    const char* const begin = is_quoted ? ++at_ : at_;
+    if (is_quoted) {
+      while (*at_ != '"') ++at_;
+      return {begin, static_cast<std::size_t>(at_++ - begin)};
+    }
+    while (at_ < end_ && *at_ != delimiter_ && !ends_row(*at_)) ++at_;
+    return {begin, static_cast<std::size_t>(at_ - begin)};
+  }
+
+  const char* at_;
+  const char* const end_;
+  const char delimiter_;
+  const std::vector<int>& at_place_;
+  const std::vector<CsvColumn>& columns_;
+  const bool quick_;
+  std::vector<NumberColumn> numbers_;  // empty for text columns
+  std::vector<TextColumn> texts_;      // empty for number columns
+};
+
+// Returns a column of rows that Arrow has split into cells.
+arrow::Result<Array> take_column(const arrow::csv::BlockParser& parser, const CsvColumn& column) {
+  NumberColumn numbers;
+  TextColumn texts;
+  if (column.is_number()) ARROW_RETURN_NOT_OK(numbers.reserve(parser.num_rows()));
+  ARROW_RETURN_NOT_OK(
+      parser.VisitColumn(static_cast<std::int32_t>(column.place),
+                         [&](const std::uint8_t* data, std::uint32_t size, bool is_quoted, bool) -> arrow::Status {
+                           const std::string_view cell(reinterpret_cast<const char*>(data), size);
+                           if (column.is_number()) return numbers.add(cell, is_quoted, column.missing);
+                           if (!is_utf8(cell)) return arrow::Status::Invalid("a cell is not UTF-8");
+                           return texts.add(cell, is_quoted, column.missing);
+                         }));
+  return column.is_number() ? numbers.finish(parser.num_rows()) : texts.finish();
 }
 
-using Batch = std::shared_ptr<arrow::RecordBatch>;
+// Extracts the wanted columns from blocks of a CSV file. Thread-safe.
+class CsvColumns {
+ public:
+  // `places` are the indices of the wanted columns in a row of `width` cells.
+  CsvColumns(const std::vector<format::WantedColumn>& wanted, const std::vector<int>& places, std::size_t width,
+             const format::TableOptions& options)
+      : dialect_(csv_dialect(options.delimiter)), at_place_(width, -1) {
+    arrow::FieldVector fields;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const auto place = static_cast<std::size_t>(places[i]);
+      fields.push_back(arrow::field(wanted[i].name, arrow_type(wanted[i].type)));
+      columns_.push_back(
+          {.wanted = wanted[i], .place = place, .missing = MissingCells(options.missing_values, wanted[i])});
+      wanted_twice_ = wanted_twice_ || at_place_[place] >= 0;
+      at_place_[place] = static_cast<int>(i);
+    }
+    schema_ = arrow::schema(std::move(fields));
+  }
+
+  const std::vector<CsvColumn>& columns() const { return columns_; }
+
+  // Returns columns of doubles and of text. Fails if a row does not have `width` cells, or if a cell does not have its
+  // column's type.
+  arrow::Result<Batch> take(const CsvBlock& block) const {
+    std::int64_t rows = 0;
+    const std::string_view bytes(*block.bytes);
+    ARROW_ASSIGN_OR_RAISE(arrow::ArrayVector arrays,
+                          are_plain(bytes) ? PlainCells(bytes, dialect_.delimiter, at_place_, columns_).take(rows)
+                                           : take_any(block, rows));
+    return arrow::RecordBatch::Make(schema_, rows, std::move(arrays));
+  }
+
+ private:
+  // Can PlainCells read these rows? It also requires ASCII in text columns.
+  bool are_plain(std::string_view rows) const {
+    if (wanted_twice_ || !has_simple_quotes(rows, dialect_.delimiter)) return false;
+    if (std::all_of(columns_.begin(), columns_.end(), [](const CsvColumn& one) { return one.is_number(); }))
+      return true;
+    unsigned char all = 0;
+    for (const char byte : rows) all |= static_cast<unsigned char>(byte);
+    return all < 0x80;
+  }
+
+  arrow::Result<arrow::ArrayVector> take_any(const CsvBlock& block, std::int64_t& number_of_rows) const {
+    arrow::csv::BlockParser parser(dialect_, static_cast<std::int32_t>(at_place_.size()), /*first_row=*/-1,
+                                   std::numeric_limits<std::int32_t>::max());
+    const std::string_view bytes(*block.bytes);
+    std::uint32_t parsed = 0;
+    ARROW_RETURN_NOT_OK(block.last ? parser.ParseFinal(bytes, &parsed) : parser.Parse(bytes, &parsed));
+    if (parsed != bytes.size()) return arrow::Status::Invalid("a row does not end where a line ends");
+    arrow::ArrayVector arrays;
+    for (const CsvColumn& column : columns_) {
+      ARROW_ASSIGN_OR_RAISE(arrays.emplace_back(), take_column(parser, column));
+    }
+    number_of_rows = parser.num_rows();
+    return arrays;
+  }
+
+  const arrow::csv::ParseOptions dialect_;
+  std::vector<CsvColumn> columns_;
+  std::vector<int> at_place_;  // of each cell of a row, the index of its column, or -1
+  bool wanted_twice_ = false;  // a column occurs twice in the result
+  std::shared_ptr<arrow::Schema> schema_;
+};
+
+void check_cell(const CsvCell& cell, const CsvColumn& column, Mistakes& mistakes) {
+  const auto number = column.is_number() ? parse_number(cell.text) : std::nullopt;
+  if (number ? column.missing.holds(*number) : column.missing.holds(cell.text, cell.is_quoted)) {
+    mistakes.add_missing(cell.line, column.wanted);
+  } else if (column.is_number() && !number) {
+    mistakes.add_text(cell.line, column.wanted, cell.text);
+  }
+}
+
+// Throws ddp::Error (usage) if a wanted cell is not UTF-8.
+void check_row(const CsvRow& row, const std::filesystem::path& file, const CsvColumns& taker, std::size_t width,
+               bool header, Mistakes& mistakes) {
+  for (const CsvColumn& column : taker.columns()) {
+    if (column.place >= row.cells.size() || is_utf8(row.cells[column.place].text)) continue;
+    throw not_utf8(file, row.cells[column.place].line, "column " + config::in_quotes(column.wanted.name),
+                   row.cells[column.place].text);
+  }
+  if (row.cells.size() != width) {
+    return mistakes.add_ragged(
+        row.line, "has " + std::to_string(row.cells.size()) + (row.cells.size() == 1 ? " cell" : " cells") +
+                      (header ? ", but the header has " : ", but the first row has ") + std::to_string(width));
+  }
+  for (const CsvColumn& column : taker.columns()) check_cell(row.cells[column.place], column, mistakes);
+}
 
 // The delimiter comes from the options, otherwise from the file's ending.
 format::TableOptions with_delimiter(format::TableOptions options, std::filesystem::path file) {
@@ -123,8 +320,7 @@ class CsvFile : public format::TableFile {
   void read(const std::vector<format::WantedColumn>& wanted) override {
     const std::vector<int> places = places_of(wanted, columns_, file_);
     running_.clear();
-    wanted_ = wanted;
-    taker_ = std::make_shared<CsvColumns>(wanted, places, static_cast<int>(columns_.size()), options_);
+    taker_ = std::make_shared<CsvColumns>(wanted, places, columns_.size(), options_);
     blocks_ = std::make_unique<CsvBlocks>(file_, options_.delimiter, begin_);
   }
 
@@ -134,7 +330,7 @@ class CsvFile : public format::TableFile {
       if (running_.empty()) return false;
       const arrow::Result<Batch> done = running_.front().MoveResult();
       running_.pop_front();
-      if (!done.ok()) throw csv_mistakes(file_, options_, columns_, wanted_, refusal(done.status(), file_));
+      if (!done.ok()) throw mistakes_or(refusal(done.status(), file_));
       if ((*done)->num_rows() == 0) continue;
       chunk = as_chunk(*done);
       return true;
@@ -161,14 +357,33 @@ class CsvFile : public format::TableFile {
           require(threads.Submit([taker = taker_, block = std::move(block)] { return taker->take(block); }), file_));
     }
   } catch (const Error& error) {
-    throw csv_mistakes(file_, options_, columns_, wanted_, error);
+    throw mistakes_or(error);
+  }
+
+  // Reads the rows again, which the fast reader refused, and reports their mistakes: up to 20 cells, columns and rows,
+  // each with its line. Returns `refusal` if it finds no mistake.
+  Error mistakes_or(const Error& refusal) const {
+    Mistakes mistakes(file_, "add marks of missing cells to dataset.missing_values");
+    try {
+      CsvRows rows(file_, options_.delimiter);
+      CsvRow row;
+      if (options_.header) rows.next(row);
+      while (!mistakes.full() && rows.next(row)) {
+        check_row(row, file_, *taker_, columns_.size(), options_.header, mistakes);
+        mistakes.count_rows(1);
+      }
+    } catch (const Error& error) {
+      // The rows after this error cannot be read. All bytes above 127 of a file in another encoding are mistakes: one
+      // stands for them.
+      if (mistakes.empty()) return error;
+    }
+    return mistakes.empty() ? refusal : mistakes.error();
   }
 
   const std::filesystem::path file_;
   const format::TableOptions options_;
   std::vector<format::ColumnInfo> columns_;
   std::int64_t begin_ = 0;  // offset of the rows in bytes
-  std::vector<format::WantedColumn> wanted_;
   std::shared_ptr<const CsvColumns> taker_;
   std::unique_ptr<CsvBlocks> blocks_;
   std::deque<arrow::Future<Batch>> running_;

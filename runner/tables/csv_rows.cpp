@@ -20,6 +20,13 @@ bool is_line_end(int byte) { return byte == '\n' || byte == '\r'; }
 
 constexpr std::int64_t kBlock = 2 << 20;
 
+// A larger row is a mistake: a quoted cell is not closed, or the file is not a CSV file.
+constexpr std::int64_t kLargestRow = 64 << 20;
+
+Error too_large_row(const std::string& where) {
+  return usage_error("a row is larger than 64 MB", where, "is this a CSV file, and are its quoted cells closed?");
+}
+
 // Returns the number of bytes of the whole rows in a block, if a simple scan finds them: no line break is quoted, and
 // lines end in "\n". Returns 0 otherwise.
 std::int64_t whole_lines(const arrow::Buffer& block, char delimiter) {
@@ -40,11 +47,6 @@ bool has_simple_quotes(std::string_view rows, char delimiter) {
     if (++at < rows.size() && !ends_cell(rows[at])) return false;
   }
   return true;
-}
-
-Error too_large_row(const std::string& where) {
-  return usage_error("a row is larger than " + std::to_string(kLargestCsvRow >> 20) + " MB", where,
-                     "is this a CSV file, and are its quoted cells closed?");
 }
 
 arrow::csv::ParseOptions csv_dialect(char delimiter) {
@@ -81,60 +83,37 @@ void CsvRows::end_line(int first) {
   ++line_;
 }
 
-bool CsvRows::skip_empty_lines() {
-  while (is_line_end(peek())) end_line(take());
-  return peek() != kEnd;
-}
-
-void CsvRows::add(CsvCell& cell, int byte, std::size_t& row_size) {
-  if (++row_size > static_cast<std::size_t>(kLargestCsvRow))
-    throw too_large_row(file_.string() + ":" + std::to_string(cell.line));
-  cell.text.push_back(static_cast<char>(byte));
-}
-
-// Reads from after the opening quote to after the closing quote.
-void CsvRows::take_quoted(CsvCell& cell, std::size_t& row_size) {
-  for (;;) {
-    const int byte = take();
-    if (byte == kEnd) {
-      throw usage_error("a quoted cell begins here but is never closed",
-                        file_.string() + ":" + std::to_string(cell.line), "double each quote inside of a quoted cell");
-    }
-    if (byte == '"') {
-      if (peek() != '"') return;
-      take();
-    } else if (byte == '\n' || (byte == '\r' && peek() != '\n')) {
-      ++line_;
-    }
-    add(cell, byte, row_size);
-  }
-}
-
-// Returns the byte that ends the cell.
-int CsvRows::take_cell(CsvCell& cell, std::size_t& row_size) {
-  cell.line = line_;
-  if (peek() == '"') {
-    take();
-    cell.is_quoted = true;
-    take_quoted(cell, row_size);
-  }
-  for (;;) {
-    const int byte = take();
-    if (byte == kEnd || byte == delimiter_ || is_line_end(byte)) return byte;
-    add(cell, byte, row_size);
-  }
-}
-
 bool CsvRows::next(CsvRow& row) {
   row.cells.clear();
-  if (!skip_empty_lines()) return false;
+  while (is_line_end(peek())) end_line(take());
+  if (peek() == kEnd) return false;
   row.line = line_;
-  std::size_t row_size = 0;
-  for (;;) {
-    const int end = take_cell(row.cells.emplace_back(), row_size);
-    if (end == delimiter_) continue;
-    if (end != kEnd) end_line(end);
-    return true;
+  for (std::int64_t size = 0;;) {
+    CsvCell& cell = row.cells.emplace_back();
+    cell.line = line_;
+    cell.is_quoted = peek() == '"';
+    if (cell.is_quoted) take();
+    const auto where = [&] { return file_.string() + ":" + std::to_string(cell.line); };
+    for (bool in_quotes = cell.is_quoted;;) {
+      const int byte = take();
+      if (in_quotes && byte == kEnd) {
+        throw usage_error("a quoted cell begins here but is never closed", where(),
+                          "double each quote inside of a quoted cell");
+      }
+      if (in_quotes && byte == '"' && peek() != '"') {
+        in_quotes = false;
+        continue;
+      }
+      if (in_quotes && byte == '"') take();
+      if (in_quotes && (byte == '\n' || (byte == '\r' && peek() != '\n'))) ++line_;
+      if (!in_quotes && byte == delimiter_) break;
+      if (!in_quotes && (byte == kEnd || is_line_end(byte))) {
+        if (byte != kEnd) end_line(byte);
+        return true;
+      }
+      if (++size > kLargestRow) throw too_large_row(where());
+      cell.text.push_back(static_cast<char>(byte));
+    }
   }
 }
 
@@ -182,7 +161,7 @@ bool CsvBlocks::next(CsvBlock& block) {
     }
     block.last = false;
     if (block.bytes->size() > 0) return true;
-    if (partial_->size() > kLargestCsvRow) throw too_large_row(file_.string());
+    if (partial_->size() > kLargestRow) throw too_large_row(file_.string());
   }
 }
 

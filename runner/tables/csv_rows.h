@@ -11,14 +11,7 @@
 #include <arrow/io/interfaces.h>
 #include <arrow/util/delimiting.h>
 
-#include "base/error.h"
-
 namespace ddp::tables {
-
-// A larger row is a mistake: a quoted cell is not closed, or the file is not a CSV file.
-inline constexpr std::int64_t kLargestCsvRow = 64 << 20;
-
-Error too_large_row(const std::string& where);
 
 // RFC 4180 for Arrow's parser: doubled quotes and line breaks inside of quotes.
 arrow::csv::ParseOptions csv_dialect(char delimiter);
@@ -42,7 +35,7 @@ class CsvRows {
   CsvRows(const std::filesystem::path& file, char delimiter);
 
   // Reads the next row. Returns false at the end. Throws ddp::Error (usage) if the file cannot be read, a quoted cell
-  // is not closed, or a row exceeds kLargestCsvRow.
+  // is not closed, or a row is larger than 64 MB.
   bool next(CsvRow& row);
 
   // The offset of the next row in the (decompressed) file, in bytes.
@@ -51,11 +44,7 @@ class CsvRows {
  private:
   int peek();
   int take();
-  bool skip_empty_lines();
   void end_line(int first);
-  int take_cell(CsvCell& cell, std::size_t& row_size);
-  void take_quoted(CsvCell& cell, std::size_t& row_size);
-  void add(CsvCell& cell, int byte, std::size_t& row_size);
 
   const std::filesystem::path file_;
   const char delimiter_;
@@ -79,7 +68,7 @@ class CsvBlocks {
   CsvBlocks(const std::filesystem::path& file, char delimiter, std::int64_t begin);
 
   // Reads the next rows. Returns false at the end. Throws ddp::Error (usage) if the file cannot be read, a row is
-  // larger than kLargestCsvRow, or the last cell is quoted but not closed.
+  // larger than 64 MB, or the last cell is quoted but not closed.
   bool next(CsvBlock& block);
 
  private:

@@ -60,7 +60,6 @@ class CheckedTable : public format::TableFile {
 
 constexpr std::string_view kParquet = "PAR1";
 constexpr std::string_view kFeather = "ARROW1";
-constexpr std::string_view kFeather1 = "FEA1";
 
 // Files that are often given as text: their first bytes, and what to do with them.
 struct Foreign {
@@ -78,9 +77,6 @@ std::unique_ptr<format::TableFile> open_columnar(const std::filesystem::path& fi
                                                  std::shared_ptr<arrow::io::ReadableFile> bytes) {
   if (head.starts_with(kParquet)) return table_of(file, open_parquet(file, std::move(bytes)));
   if (head.starts_with(kFeather)) return table_of(file, open_feather(file, std::move(bytes)));
-  if (head.starts_with(kFeather1)) {
-    throw usage_error("is a Feather file of version 1", file.string(), "write it again as Parquet");
-  }
   throw usage_error(head.empty() ? "is empty" : "is neither a Parquet nor a Feather file", file.string(),
                     "dataset.name = \"csv\" reads CSV, \"jsonl\" JSON lines");
 }

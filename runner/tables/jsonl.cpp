@@ -1,21 +1,394 @@
 #include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
 #include <stdexcept>
 #include <string>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
+#include <arrow/buffer.h>
+#include <arrow/io/interfaces.h>
 #include <arrow/json/options.h>
 #include <arrow/json/reader.h>
 
+#include "base/error.h"
 #include "config/text/json_text.h"
+#include "config/text/source.h"
 #include "tables/batches.h"
 #include "tables/cell.h"
 #include "tables/formats.h"
-#include "tables/jsonl_lines.h"
 #include "tables/mistakes.h"
 #include "tables/source.h"
 
 namespace ddp::tables {
 namespace {
+
+constexpr std::int64_t kLinePiece = 1 << 20;
+constexpr std::size_t kLargestLine = 64 << 20;
+constexpr std::size_t kMostColumns = 1 << 20;
+constexpr std::string_view kNan = "NaN";
+constexpr std::string_view kInfinity = "Infinity";
+
+bool holds_something(const std::string& line) { return line.find_first_not_of(" \t\r") != std::string::npos; }
+
+// Reads a text file line by line, for uses that need line numbers. A byte order mark is no part of the first line.
+class TextLines {
+ public:
+  explicit TextLines(const std::filesystem::path& file) : file_(file), stream_(open_stream(file)) {}
+
+  // Reads the next line that is not empty. Returns false at the end. Throws ddp::Error (usage) if the file cannot be
+  // read or a line is larger than 64 MB.
+  bool next(std::string& line) {
+    line.clear();
+    for (bool in_line = false;;) {
+      if ((piece_ == nullptr || at_ == piece_->size()) && !refill()) return holds_something(line);
+      const auto* begin = reinterpret_cast<const char*>(piece_->data()) + at_;
+      const auto size = static_cast<std::size_t>(piece_->size() - at_);
+      const auto* end = static_cast<const char*>(std::memchr(begin, '\n', size));
+      const std::size_t taken = end == nullptr ? size : static_cast<std::size_t>(end - begin) + 1;
+      if (!in_line) ++number_;
+      in_line = end == nullptr;
+      line.append(begin, end == nullptr ? size : taken - 1);
+      at_ += static_cast<std::int64_t>(taken);
+      if (line.size() > kLargestLine) {
+        throw usage_error("a line is larger than 64 MB", file_.string() + ":" + std::to_string(number_));
+      }
+      if (end != nullptr && holds_something(line)) return true;
+      if (end != nullptr) line.clear();
+    }
+  }
+
+  std::int64_t number() const { return number_; }  // of the last line, from 1
+  bool begins_with_mark() const { return begins_with_mark_; }
+
+ private:
+  bool refill() {
+    const bool is_first = piece_ == nullptr;
+    piece_ = require(stream_->Read(kLinePiece), file_);
+    begins_with_mark_ = begins_with_mark_ || (is_first && std::string_view(*piece_).starts_with(kByteOrderMark));
+    at_ = is_first && begins_with_mark_ ? std::ssize(kByteOrderMark) : 0;
+    return piece_->size() > at_;
+  }
+
+  const std::filesystem::path file_;
+  std::shared_ptr<arrow::io::InputStream> stream_;
+  std::shared_ptr<arrow::Buffer> piece_;
+  std::int64_t at_ = 0;
+  std::int64_t number_ = 0;
+  bool begins_with_mark_ = false;
+};
+
+// Replaces NaN, Infinity and -Infinity by null, outside of texts: Python's json.dumps writes these words, which JSON
+// does not have.
+std::string standard_json(std::string_view line) {
+  std::string json;
+  bool in_text = false;
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    const std::string_view rest = line.substr(at);
+    const bool is_nan = !in_text && rest.starts_with(kNan);
+    if (is_nan || (!in_text && rest.starts_with(kInfinity))) {
+      if (!is_nan && json.ends_with('-')) json.pop_back();
+      json += "null";
+      at += (is_nan ? kNan : kInfinity).size() - 1;
+      continue;
+    }
+    json += rest.front();
+    if (in_text && rest.front() == '\\' && rest.size() > 1) json += line[++at];
+    in_text ^= rest.front() == '"';
+  }
+  return json;
+}
+
+// The kinds of cells, and of columns.
+enum class Kind : std::uint8_t { null, boolean, integer, number, infinite, text, list, object };
+
+Kind common_kind(Kind column, Kind cell) {
+  if (cell == Kind::infinite) cell = Kind::number;
+  if (column == Kind::null) return cell;
+  return column == Kind::integer && cell == Kind::number ? cell : column;
+}
+
+std::shared_ptr<arrow::DataType> arrow_type(Kind kind) {
+  switch (kind) {
+    case Kind::null:
+      return arrow::null();
+    case Kind::boolean:
+      return arrow::boolean();
+    case Kind::integer:
+      return arrow::int64();
+    case Kind::number:
+      return arrow::float64();
+    case Kind::text:
+      return arrow::utf8();
+    case Kind::list:
+      return arrow::list(arrow::null());
+    default:
+      return arrow::struct_(arrow::FieldVector{});
+  }
+}
+
+// The bytes of a number that the kind depends on: 1 for a digit or "-", 2 for what a whole number lacks.
+constexpr std::array<std::uint8_t, 256> kNumberBytes = [] {
+  std::array<std::uint8_t, 256> bytes{};
+  for (const char byte : std::string_view("0123456789-")) bytes[static_cast<std::uint8_t>(byte)] = 1;
+  for (const char byte : std::string_view(".eE+")) bytes[static_cast<std::uint8_t>(byte)] = 2;
+  return bytes;
+}();
+
+// Walks over the members of an object in one line. It finds keys and kinds of cells, and leaves most mistakes to the
+// parser that reads the cells.
+class Members {
+ public:
+  explicit Members(std::string_view line) : at_(line.data()), end_(line.data() + line.size()) {}
+
+  // Calls `take(key, kind)` for each member; a key may have escapes. Returns false if the line is no object.
+  template <class Take>
+  bool each(const Take& take) {
+    if (!skip('{')) return false;
+    if (skip('}')) return at_end();
+    do {
+      std::string_view key;
+      Kind kind{};
+      if (!skip('"') || !take_text(key) || !skip(':') || !take_cell(kind)) return false;
+      take(key, kind);
+    } while (skip(','));
+    return skip('}') && at_end();
+  }
+
+  bool has_words() const { return has_words_; }  // NaN or Infinity
+
+ private:
+  void skip_blanks() {
+    while (at_ != end_ && (*at_ == ' ' || *at_ == '\t' || *at_ == '\r')) ++at_;
+  }
+
+  bool skip(char byte) {
+    skip_blanks();
+    if (at_ == end_ || *at_ != byte) return false;
+    ++at_;
+    return true;
+  }
+
+  bool skip(std::string_view word) {
+    if (!std::string_view(at_, end_).starts_with(word)) return false;
+    at_ += word.size();
+    return true;
+  }
+
+  bool at_end() {
+    skip_blanks();
+    return at_ == end_;
+  }
+
+  // Reads from after the opening quote to after the closing quote.
+  bool take_text(std::string_view& text) {
+    const char* const begin = at_;
+    for (;;) {
+      at_ = static_cast<const char*>(std::memchr(at_, '"', static_cast<std::size_t>(end_ - at_)));
+      if (at_ == nullptr) return false;
+      const char* escapes = at_;
+      while (escapes != begin && escapes[-1] == '\\') --escapes;
+      const char* const quote = at_++;
+      if ((quote - escapes) % 2 == 0) {
+        text = {begin, quote};
+        return true;
+      }
+    }
+  }
+
+  bool take_word(std::string_view word) {
+    has_words_ = true;
+    return skip(word);
+  }
+
+  bool take_cell(Kind& kind) {
+    skip_blanks();
+    if (at_ == end_) return false;
+    std::string_view text;
+    switch (*at_) {
+      case '"':
+        kind = Kind::text;
+        ++at_;
+        return take_text(text);
+      case '{':
+      case '[':
+        kind = *at_ == '{' ? Kind::object : Kind::list;
+        return skip_nested();
+      case 't':
+        kind = Kind::boolean;
+        return skip("true");
+      case 'f':
+        kind = Kind::boolean;
+        return skip("false");
+      case 'n':
+        kind = Kind::null;
+        return skip("null");
+      case 'N':
+        kind = Kind::null;
+        return take_word(kNan);
+      default:
+        return take_number(kind);
+    }
+  }
+
+  bool take_number(Kind& kind) {
+    const char* const begin = at_;
+    std::uint8_t seen = 0;
+    for (std::uint8_t byte = 0; at_ != end_ && (byte = kNumberBytes[static_cast<std::uint8_t>(*at_)]) != 0; ++at_) {
+      seen |= byte;
+    }
+    kind = (seen & 2) == 0 ? Kind::integer : Kind::number;
+    if (at_ != end_ && *at_ == 'I') {
+      kind = Kind::infinite;
+      return take_word(kInfinity);
+    }
+    return at_ != begin;
+  }
+
+  bool skip_nested() {
+    for (int depth = 0; at_ != end_;) {
+      const char byte = *at_++;
+      std::string_view text;
+      if (byte == '"' && !take_text(text)) return false;
+      depth += (byte == '{' || byte == '[') - (byte == '}' || byte == ']');
+      has_words_ = has_words_ || byte == kNan.front() || byte == kInfinity.front();
+      if (depth == 0) return true;
+    }
+    return false;
+  }
+
+  const char* at_;
+  const char* const end_;
+  bool has_words_ = false;
+};
+
+// The content of a file of JSON lines, from a pass over all its lines.
+struct JsonlContent {
+  // All keys in the order of their first lines, each with the type of its first cell that is not null. A column of
+  // whole numbers that also has others is one of doubles.
+  std::shared_ptr<arrow::Schema> schema;
+  std::map<std::string, std::int64_t> infinite = {};  // the first line in which a key is Infinity or -Infinity
+  bool is_standard = true;                            // no byte order mark, NaN or Infinity
+};
+
+// The columns of the lines that were read.
+class Columns {
+ public:
+  explicit Columns(const std::filesystem::path& file) : file_(file) {}
+
+  void take_line(const std::string& line, std::int64_t number) {
+    number_ = number;
+    next_ = 0;
+    if (!is_utf8(line)) throw not_utf8(file_, number, "the line", line);
+    Members members(line);
+    if (!members.each([&](std::string_view key, Kind kind) { take(key, kind); })) {
+      parsed(standard_json(line));
+      throw usage_error("is not a JSON object", where(), kOneObject);
+    }
+    is_standard_ = is_standard_ && !members.has_words();
+  }
+
+  JsonlContent content() && {
+    arrow::FieldVector fields;
+    for (std::size_t i = 0; i < names_.size(); ++i) fields.push_back(arrow::field(names_[i], arrow_type(kinds_[i])));
+    return {.schema = arrow::schema(std::move(fields)), .infinite = std::move(infinite_), .is_standard = is_standard_};
+  }
+
+ private:
+  std::string where() const { return file_.string() + ":" + std::to_string(number_); }
+
+  static constexpr const char* kOneObject = "write one JSON object per line";
+
+  nlohmann::json parsed(const std::string& json) const try {
+    return config::parse_json(json);
+  } catch (const std::runtime_error& error) {
+    throw usage_error(error.what(), where(), kOneObject);
+  }
+
+  // Most lines have their keys in the order of the lines before, written in the same way.
+  void take(std::string_view key, Kind kind) {
+    const std::size_t at = next_ < keys_.size() && keys_[next_] == key ? next_ : place_of(key);
+    kinds_[at] = common_kind(kinds_[at], kind);
+    if (kind == Kind::infinite) infinite_.try_emplace(names_[at], number_);
+    next_ = at + 1;
+  }
+
+  std::size_t place_of(std::string_view key) {
+    std::string name(key);
+    if (name.find('\\') != name.npos) name = parsed('"' + name + '"').get<std::string>();
+    const auto [known, is_new] = places_.try_emplace(name, names_.size());
+    if (is_new) {
+      if (names_.size() == kMostColumns) {
+        throw usage_error("the lines have more than " + std::to_string(kMostColumns) + " different keys", where());
+      }
+      names_.push_back(std::move(name));
+      keys_.emplace_back();
+      kinds_.push_back(Kind::null);
+    }
+    keys_[known->second] = key;
+    return known->second;
+  }
+
+  const std::filesystem::path file_;
+  std::vector<std::string> names_;
+  std::vector<std::string> keys_;  // the names as the last line wrote them, perhaps with escapes
+  std::vector<Kind> kinds_;
+  std::unordered_map<std::string, std::size_t> places_;
+  std::map<std::string, std::int64_t> infinite_;
+  std::size_t next_ = 0;     // the likely place of the line's next key
+  std::int64_t number_ = 0;  // of the line
+  bool is_standard_ = true;
+};
+
+// The lines of a file as a stream of standard JSON.
+class StandardText : public arrow::io::InputStream {
+ public:
+  explicit StandardText(const std::filesystem::path& file) : lines_(file) {}
+
+  arrow::Status Close() override {
+    is_closed_ = true;
+    return arrow::Status::OK();
+  }
+  bool closed() const override { return is_closed_; }
+  arrow::Result<std::int64_t> Tell() const override { return position_; }
+
+  arrow::Result<std::int64_t> Read(std::int64_t most, void* out) override try {
+    for (std::string line; std::ssize(text_) < most && lines_.next(line);) text_ += standard_json(line) + "\n";
+    const std::int64_t bytes = std::min(most, std::ssize(text_));
+    std::memcpy(out, text_.data(), static_cast<std::size_t>(bytes));
+    text_.erase(0, static_cast<std::size_t>(bytes));
+    position_ += bytes;
+    return bytes;
+  } catch (const Error& error) {
+    return arrow::Status::IOError(error.summary());  // Arrow's threads expect no exceptions
+  }
+  arrow::Result<std::shared_ptr<arrow::Buffer>> Read(std::int64_t most) override {
+    ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::ResizableBuffer> bytes, arrow::AllocateResizableBuffer(most));
+    ARROW_ASSIGN_OR_RAISE(const std::int64_t size, Read(most, bytes->mutable_data()));
+    ARROW_RETURN_NOT_OK(bytes->Resize(size));
+    return bytes;
+  }
+
+ private:
+  TextLines lines_;
+  std::string text_;  // read, and not yet taken
+  std::int64_t position_ = 0;
+  bool is_closed_ = false;
+};
+
+// Throws ddp::Error (usage) if a line is not a JSON object. Memory is proportional to the number of keys.
+JsonlContent jsonl_content(const std::filesystem::path& file) {
+  TextLines lines(file);
+  Columns columns(file);
+  bool is_empty = true;
+  for (std::string line; lines.next(line); is_empty = false) columns.take_line(line, lines.number());
+  if (is_empty) throw usage_error("is empty", file.string());
+  JsonlContent content = std::move(columns).content();
+  content.is_standard = content.is_standard && !lines.begins_with_mark();
+  return content;
+}
 
 std::string kind_of(arrow::Type::type type) {
   switch (type) {
@@ -53,7 +426,9 @@ bool is_too_large(const nlohmann::json& cell) {
 
 void check_cell(const nlohmann::json& cell, std::int64_t line, const format::WantedColumn& column,
                 arrow::Type::type type, Mistakes& mistakes) {
-  const std::string text = shortened(cell.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  constexpr std::size_t kShown = 40;
+  const std::string text =
+      config::printable(cell.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).substr(0, kShown));
   if (type == arrow::Type::INT64 && is_too_large(cell)) {
     mistakes.add(line, column, text + " has more digits than a whole number of 64 bits: write it as text");
   } else if (!fits(type_of(cell), type)) {
@@ -117,7 +492,7 @@ class JsonlSource : public BatchSource {
     for (const format::WantedColumn& column : wanted) {
       const auto line = content_.infinite.find(column.name);
       if (line == content_.infinite.end()) continue;
-      throw usage_error("column " + shown(column.name) + ": Infinity is not a finite number",
+      throw usage_error("column " + config::in_quotes(column.name) + ": Infinity is not a finite number",
                         file_.string() + ":" + std::to_string(line->second), "correct the file");
     }
     arrow::FieldVector fields;
@@ -130,8 +505,13 @@ class JsonlSource : public BatchSource {
     parsing.explicit_schema = types_;
     parsing.unexpected_field_behavior = arrow::json::UnexpectedFieldBehavior::Ignore;
     reader_ = nullptr;
-    ARROW_ASSIGN_OR_RAISE(reader_,
-                          arrow::json::StreamingReader::Make(open_jsonl_text(file_, content_), reading, parsing));
+    std::shared_ptr<arrow::io::InputStream> text;
+    if (content_.is_standard) {
+      text = open_stream(file_);
+    } else {
+      text = std::make_shared<StandardText>(file_);
+    }
+    ARROW_ASSIGN_OR_RAISE(reader_, arrow::json::StreamingReader::Make(text, reading, parsing));
     return arrow::Status::OK();
   }
 

@@ -65,35 +65,30 @@ std::shared_ptr<parquet::WriterProperties> properties_of(const std::vector<Outpu
   return builder.max_row_group_length(std::clamp<std::int64_t>(rows, 1, kMostGroupRows))->build();
 }
 
-arrow::Result<std::shared_ptr<arrow::Array>> text_array(const OutputColumn& column, std::int64_t rows,
-                                                        const void* cells) {
+// Returns an array of the text of each row.
+template <class TextOf>
+arrow::Result<std::shared_ptr<arrow::Array>> text_array(std::int64_t rows, const TextOf& text_of) {
   arrow::StringBuilder builder;
   ARROW_RETURN_NOT_OK(builder.Reserve(rows));
-  const auto* place = static_cast<const std::int32_t*>(cells);
-  for (std::int64_t row = 0; row < rows; ++row) {
-    ARROW_RETURN_NOT_OK(builder.Append(column.values.at(static_cast<std::size_t>(place[row]))));
-  }
-  return builder.Finish();
-}
-
-// File names may not be UTF-8, but a Parquet text must be.
-arrow::Result<std::shared_ptr<arrow::Array>> path_array(std::int64_t rows, const void* cells) {
-  arrow::StringBuilder builder;
-  ARROW_RETURN_NOT_OK(builder.Reserve(rows));
-  const char* next = static_cast<const char*>(cells);
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const std::string path = next;
-    next += path.size() + 1;
-    ARROW_RETURN_NOT_OK(builder.Append(config::printable(path)));
-  }
+  for (std::int64_t row = 0; row < rows; ++row) ARROW_RETURN_NOT_OK(builder.Append(text_of(row)));
   return builder.Finish();
 }
 
 // Wraps the cells without a copy.
 arrow::Result<std::shared_ptr<arrow::Array>> array_over(const OutputColumn& column, std::int64_t rows,
                                                         const void* cells) {
-  if (column.type == OutputType::text) return text_array(column, rows, cells);
-  if (column.type == OutputType::path) return path_array(rows, cells);
+  if (column.type == OutputType::text) {
+    const auto* places = static_cast<const std::int32_t*>(cells);
+    return text_array(rows, [&](std::int64_t row) { return column.values.at(static_cast<std::size_t>(places[row])); });
+  }
+  if (column.type == OutputType::path) {
+    const char* next = static_cast<const char*>(cells);
+    return text_array(rows, [&](std::int64_t) {
+      const std::string path = next;
+      next += path.size() + 1;
+      return config::printable(path);  // file names may not be UTF-8, but a Parquet text must be
+    });
+  }
   const auto bytes = rows * static_cast<std::int64_t>(format::bytes_of_cell(column.type));
   const auto buffer = std::make_shared<arrow::Buffer>(static_cast<const std::uint8_t*>(cells), bytes);
   return arrow::MakeArray(

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <cerrno>
-#include <cstdio>
 
 #include <arrow/buffer.h>
 #include <arrow/io/compressed.h>
@@ -11,29 +10,17 @@
 #include <arrow/util/utf8.h>
 
 #include "base/file_descriptor.h"
-#include "base/glob.h"
-#include "format/table.h"
 #include "tables/source.h"
 
 namespace ddp::tables {
 namespace {
 
-constexpr std::size_t kShownBytes = 40;
 constexpr std::string_view kGzipMagic = "\x1f\x8b";
 
 bool is_gzip(arrow::io::ReadableFile& file, const std::filesystem::path& path) {
   const auto head = require(file.ReadAt(0, static_cast<std::int64_t>(kGzipMagic.size())), path);
   require(file.Seek(0), path);
   return std::string_view(*head) == kGzipMagic;
-}
-
-// Returns the first byte that is part of no character.
-unsigned char first_bad_byte(std::string_view text) {
-  std::size_t whole = 0;
-  for (std::size_t size = 1; size <= text.size(); ++size) {
-    if (is_utf8(text.substr(0, size))) whole = size;
-  }
-  return static_cast<unsigned char>(text[whole < text.size() ? whole : 0]);
 }
 
 }  // namespace
@@ -45,8 +32,7 @@ std::shared_ptr<arrow::io::ReadableFile> open_file(const std::filesystem::path& 
   struct stat status {};
   const bool has_status = fstat(descriptor.get(), &status) == 0;
   if (has_status && S_ISDIR(status.st_mode)) {
-    throw usage_error("is a folder, not a file", file.string(),
-                      config::printable(files_of_folder_in_words(file.string(), format::table_endings())));
+    throw usage_error("is a folder, not a file", file.string(), "name the files in it, with a pattern such as *.csv");
   }
   if (!has_status || !S_ISREG(status.st_mode)) {
     throw usage_error("is not a regular file", file.string());
@@ -77,20 +63,8 @@ bool is_utf8(std::string_view text) {
                                                   static_cast<std::int64_t>(text.size()));
 }
 
-std::string shortened(std::string_view text) {
-  if (text.size() <= kShownBytes) return config::printable(text);
-  std::size_t size = kShownBytes;
-  // Does not cut inside of a multi-byte character.
-  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0) == 0x80) --size;
-  return config::printable(text.substr(0, size)) + "…";
-}
-
-std::string shown(std::string_view text) { return "\"" + shortened(text) + "\""; }
-
 Error not_utf8(const std::filesystem::path& file, std::int64_t line, const std::string& holder, std::string_view text) {
-  char byte[8];
-  std::snprintf(byte, sizeof byte, "0x%02x", first_bad_byte(text));
-  return usage_error(holder + ": the byte " + byte + " in " + shown(text) + " is not UTF-8",
+  return usage_error(holder + ": " + config::in_quotes(text) + " is not UTF-8",
                      file.string() + ":" + std::to_string(line), "save the file in UTF-8");
 }
 

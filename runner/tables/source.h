@@ -36,12 +36,6 @@ Value require(arrow::Result<Value> result, const std::filesystem::path& file) {
   return std::move(result).ValueUnsafe();
 }
 
-// The first 40 bytes of an untrusted text, safe for a terminal.
-std::string shortened(std::string_view text);
-
-// The same in quotes.
-std::string shown(std::string_view text);
-
 bool is_utf8(std::string_view text);
 
 // Returns the error of a text with a byte that is not UTF-8. `holder`: the part of the line with the text, such as

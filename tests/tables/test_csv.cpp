@@ -184,7 +184,7 @@ TEST_CASE("Mistakes after the first block of a file are found") {
 
 TEST_CASE("Text that is not UTF-8 is refused with its line, and shown without its bytes, also as a number's cell") {
   CHECK(contains(csv_error("a,b\nx,1\n\xff\xfe,2\n", kText), "t.csv:3: column \"a\""));
-  CHECK(contains(csv_error("a,b\n\xff\x1b[2J,2\n"), "column \"a\": the byte 0xff in \"??[2J\" is not UTF-8"));
+  CHECK(contains(csv_error("a,b\n\xff\x1b[2J,2\n"), "column \"a\": \"??[2J\" is not UTF-8"));
   CHECK(contains(csv_error("a,b\n\x1b[2J,2\n"), "\"?[2J\" is not a number"));
 }
 
@@ -246,13 +246,12 @@ TEST_CASE("A file of another format in the place of a CSV is named") {
                                      6)),
                  "is text in UTF-16, not CSV"));
   // Latin-1: one line, also if each row has such a byte.
-  CHECK(contains(refused("a,b\n1,2\nK\xf6ln,2\nK\xf6ln,3\n"),
-                 "t.csv:3: column \"a\": the byte 0xf6 in \"K?ln\" is not UTF-8"));
+  CHECK(contains(refused("a,b\n1,2\nK\xf6ln,2\nK\xf6ln,3\n"), "t.csv:3: column \"a\": \"K?ln\" is not UTF-8"));
   CHECK(contains(refused("gr\xf6\xdf"
                          "e,b\n1,2\n"),
-                 "t.csv:1: the header: the byte 0xf6"));
+                 "t.csv:1: the header: "));
   // A character that is cut off by the end of its cell.
-  CHECK(contains(refused("a,b\nK\xc3,2\n"), "t.csv:2: column \"a\": the byte 0xc3"));
+  CHECK(contains(refused("a,b\nK\xc3,2\n"), "t.csv:2: column \"a\": "));
   const TableFolder folder;
   const auto error = [&](const std::string& name, const std::string& content, const char* format) {
     const auto file = folder.write(name, content);

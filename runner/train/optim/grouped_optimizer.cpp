@@ -4,8 +4,8 @@
 #include <unordered_map>
 
 #include "base/error.h"
-#include "config/data_description.h"
 #include "config/check/suggest.h"
+#include "config/data_description.h"
 #include "model/weights.h"
 
 namespace ddp::train {
