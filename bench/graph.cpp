@@ -1,4 +1,4 @@
-// Times the overhead of running a model's graph, without its operators (runner/graph/call_list.h).
+// Times the overhead of running a model's graph, without its operators (runner/graph/executor.h).
 //
 //   bench_graph CALLS RUNS
 //
@@ -15,7 +15,7 @@
 #include <ATen/ops/add.h>
 #include <ATen/ops/ones.h>
 
-#include "graph/call_list.h"
+#include "graph/executor.h"
 
 namespace {
 

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "config/text/source.h"
-#include "graph/call_list.h"
+#include "graph/executor.h"
 #include "graph/program.h"
 #include "graph/resolve.h"
 #include "model/batch_sizes.h"

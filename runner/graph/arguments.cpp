@@ -12,7 +12,7 @@
 #include "config/text/json_text.h"
 #include "config/text/source.h"
 #include "graph/archive.h"
-#include "graph/call_list.h"
+#include "graph/executor.h"
 
 namespace ddp::graph {
 namespace {

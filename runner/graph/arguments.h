@@ -8,7 +8,7 @@
 #include <c10/core/Device.h>
 #include <nlohmann/json.hpp>
 
-#include "graph/call_list.h"
+#include "graph/executor.h"
 
 namespace ddp::graph {
 

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "graph/call_list.h"
+#include "graph/executor.h"
 
 namespace ddp::graph {
 

@@ -7,7 +7,7 @@
 #include <c10/core/Device.h>
 #include <nlohmann/json.hpp>
 
-#include "graph/call_list.h"
+#include "graph/executor.h"
 #include "graph/program.h"
 
 namespace ddp::graph {

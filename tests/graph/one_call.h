@@ -10,7 +10,7 @@
 #include "catch.h"
 #include "errors.h"
 #include "graph/argument_checks.h"
-#include "graph/call_list.h"
+#include "graph/executor.h"
 #include "words.h"
 
 namespace ddp::graph {

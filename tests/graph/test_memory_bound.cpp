@@ -5,7 +5,7 @@
 
 #include <ATen/Functions.h>
 
-#include "graph/call_list.h"
+#include "graph/executor.h"
 #include "one_call.h"
 
 namespace ddp::graph {

@@ -5,7 +5,7 @@
 
 #include "catch.h"
 #include "errors.h"
-#include "graph/call_list.h"
+#include "graph/executor.h"
 #include "graph/resolve.h"
 #include "words.h"
 

@@ -1,4 +1,4 @@
-#include "graph/call_list.h"
+#include "graph/executor.h"
 
 #include <sys/resource.h>
 #include <sys/sysinfo.h>
