@@ -137,7 +137,7 @@ TEST_CASE("a job that contradicts the devices of its experiment writes no script
            {"pair.toml --set backend=nccl", "nccl carries tensors between GPUs"},
            {"any.toml --set parallel=single --nodes 2 --gpus-per-node 1",
             "single trains in one process, but 2 are launched"},
-           {"pair.toml --set global_batch_size=64 --nodes 3", "64 samples cannot be divided over 6 ranks"}}}) {
+           {"pair.toml --set global_batch_size=64 --nodes 3", "64 samples cannot be divided over 6 ranks"}}) {
     check_script_refused(w, words_of("slurm " + line), said);
   }
 }

@@ -146,7 +146,7 @@ TEST_CASE("a special token in a text is ordinary text") {
 
 TEST_CASE("gpt2 reads back from preprocessing.json without its folder") {
   auto folder = std::make_unique<TokenizerFolder>(kText);
-  const NamedTokenizer made = make_tokenizer(folder->path().string(), Text());
+  const NamedTokenizer made = make_tokenizer(folder->folder().string(), Text());
   const auto ids = ids_of(*made.tokenizer, kText);
   folder.reset();
   const config::Value kept = config::Value::parse(to_json(made).dump());
