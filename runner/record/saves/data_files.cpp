@@ -266,8 +266,14 @@ void require_same_data(const fs::path& checkpoint, const std::vector<DataFile>& 
   const auto accepted = accepted_data(checkpoint);
   if (accepted && data_difference(without(*accepted, set_keys), compared).path.empty()) return;
   require_same_model(checkpoint, now);
+  // Data that are gone cannot be accepted.
+  const std::vector<DataFile> before = without(*then, set_keys);
+  const auto gone = std::find_if(before.begin(), before.end(), [&](const DataFile& file) {
+    return std::none_of(compared.begin(), compared.end(), [&](const DataFile& one) { return one.key == file.key; });
+  });
   throw usage_error(difference.what, difference.path,
-                    "restore the checkpoint's data, or accept the changed data: --data-changed");
+                    gone == before.end() ? "restore the checkpoint's data, or accept the changed data: --data-changed"
+                                         : "put it back, or name the place where it is now: --set " + gone->key + "=…");
 }
 
 config::Value fitted_to_data(const fs::path& checkpoint) {
