@@ -1,5 +1,6 @@
 #include "datasets/table/encoder.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -129,6 +130,13 @@ config::Value to_json(const Encoder& e) {
 
 bool is_table(const config::Value& preprocessing) {
   return preprocessing.is_object() && preprocessing.value("kind", "") == kTableKind;
+}
+
+std::vector<Scale> target_scales(const config::Value& preprocessing) {
+  if (!is_table(preprocessing)) return {};
+  std::vector<Scale> scales = encoder_from_json(preprocessing).target_scales;
+  const auto is_scale = [](const Scale& scale) { return scale.kind != Scale::Kind::none; };
+  return std::any_of(scales.begin(), scales.end(), is_scale) ? scales : std::vector<Scale>();
 }
 
 Encoder encoder_from_json(const config::Value& json) try {

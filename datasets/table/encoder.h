@@ -62,6 +62,8 @@ struct Encoder {
 config::Value to_json(const Encoder& encoder);
 // True if to_json returned this preprocessing.
 bool is_table(const config::Value& preprocessing);
+// Returns the scale of each target that is a number; empty if none is scaled, or the data are no table.
+std::vector<Scale> target_scales(const config::Value& preprocessing);
 // Makes an encoder from the result of to_json. Throws ddp::Error (usage) if the JSON is damaged.
 Encoder encoder_from_json(const config::Value& json);
 

@@ -212,7 +212,18 @@ Loaded LoadedSweep::trial(const Point& point, Mistakes& mistakes) const {
   supply_loss(with_loss, components_, mistakes);
   const auto metric = places.find("sweep.metric");
   check_measured(sweep.metric.name, metric == places.end() ? place : metric->second, with_loss, components_, mistakes);
-  return check_root(std::move(root), file, components_, mistakes);
+  Loaded loaded = check_root(std::move(root), file, components_, mistakes);
+  // The checkpoint that a trial keeps as best is the one that ranks it.
+  Experiment& e = loaded.experiment;
+  const std::string& ranked_by = sweep.metric.name;
+  if (e.stop.patience > 0 && e.stop.metric.empty() && e.best_metric().name != ranked_by) {
+    e.stop.metric = ranked_by;
+  }
+  if (e.checkpoint.metric.empty() && e.best_metric().name != ranked_by) {
+    e.checkpoint.metric = ranked_by;
+    e.resolve(components_);
+  }
+  return loaded;
 }
 
 Loaded LoadedSweep::trial(const Point& point) const {

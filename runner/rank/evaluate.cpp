@@ -22,7 +22,7 @@ class Evaluation {
         saved_(checkpoint::load(t.resume_from)),
         model_(build_parallel(t, groups.main, &saved_, raw)),
         loss_(train::losses().build(t.experiment->loss.name, t.experiment->loss.options)),
-        measures_(*t.experiment) {}
+        measures_(*t.experiment, t.preprocessing) {}
 
   void add(const std::optional<data::EvaluationSet>& set, const std::string& prefix, Measurement& measurement) const {
     if (!set) return;

@@ -40,16 +40,13 @@ PredictionSchema schema_of(const Task& t, bool has_paths) {
   const std::string& loss = t.experiment->loss.name;
   if (datasets::is_table(t.preprocessing)) {
     datasets::Encoder e = datasets::encoder_from_json(t.preprocessing);
-    const bool scaled = std::any_of(e.target_scales.begin(), e.target_scales.end(), [](const datasets::Scale& scale) {
-      return scale.kind != datasets::Scale::Kind::none;
-    });
     return {.kind = e.kind,
             .loss = loss,
             .of_table = true,
             .has_paths = false,
             .targets = std::move(e.targets),
             .classes = e.classes.names(),
-            .scales = scaled ? std::move(e.target_scales) : std::vector<datasets::Scale>()};
+            .scales = datasets::target_scales(t.preprocessing)};
   }
   const config::Value& options = t.experiment->dataset.options;
   return {.kind = datasets::target_kind(loss),

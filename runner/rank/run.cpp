@@ -275,6 +275,7 @@ void train(Parts& p) {
                           .length = length,
                           .until_epoch = p.request.until_epoch,
                           .batches = *p.data.batches,
+                          .preprocessing = p.data.sets.preprocessing,
                           .validation = p.data.validation,
                           .test = p.data.test,
                           .ema = p.ema ? &*p.ema : nullptr,

@@ -77,6 +77,7 @@ class RunDirectory {
   std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
   std::filesystem::path summary() const { return path_ / "summary.json"; }
   // The last measured matrices, if the run measures any (record/summary.h).
+  std::filesystem::path evaluation() const { return path_ / "evaluation.json"; }
   std::filesystem::path matrices() const { return path_ / "matrices.json"; }
   // The samples that were left out because they did not decode, one per line.
   std::filesystem::path bad_files() const { return path_ / "bad_files.txt"; }

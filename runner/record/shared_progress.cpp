@@ -1,6 +1,5 @@
 #include "record/shared_progress.h"
 
-#include <limits>
 #include <new>
 
 namespace ddp::record {
@@ -60,7 +59,6 @@ SharedProgress::SharedProgress(int ranks)
       header_(new (memory_.data()) Header),
       rank_(reinterpret_cast<RankProgress*>(header_ + 1)) {
   for (int r = 0; r < ranks; ++r) new (rank_ + r) RankProgress;
-  run().best = std::numeric_limits<double>::quiet_NaN();
 }
 
 }  // namespace ddp::record

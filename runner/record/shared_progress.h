@@ -120,9 +120,9 @@ struct alignas(64) RunProgress {
   std::atomic<double> loss{0};
   std::atomic<std::int64_t> samples{0};  // of this process's steps, on all ranks
   std::atomic<double> seconds{0};
-  MetricTable metrics;       // the newest value of each
-  std::atomic<double> best;  // best value of the metric that judges checkpoints; NaN: none yet
-  std::atomic<std::int64_t> best_step{0};
+  MetricTable metrics;                      // the newest value of each
+  std::atomic<std::int64_t> test_epoch{0};  // of the weights that the test measured, as the step
+  std::atomic<std::int64_t> test_step{0};
 
   // `rule`: the rule that ended the run; empty: none.
   void end(const std::string& rule, bool has_ended) {

@@ -75,11 +75,31 @@ config::Value schema_of_metrics(const std::string& prefixes, bool with_matrices)
   return {{"type", "object"}, {"patternProperties", std::move(keys)}, {"additionalProperties", false}};
 }
 
+void Measurement::members(config::Members& m) const {
+  m({"metric", "checkpoint.metric"}, metric);
+  m({"value", "of that metric"}, value);
+  m({"step"}, step);
+  m({"epoch"}, epoch);
+  m({"values", "every metric of this validation"}, values, schema_of_metrics("val", false));
+}
+
+void TestResult::members(config::Members& m) const {
+  m({"step", "of the weights"}, step);
+  m({"epoch", "of the weights"}, epoch);
+  m({"values"}, values, schema_of_metrics("test", true));
+}
+
 namespace {
 
 struct Nothing {
   void members(config::Members&) const {}
 };
+
+// {}: nothing was measured.
+std::variant<Measurement, Nothing> or_nothing(const std::optional<Measurement>& measured) {
+  if (measured) return *measured;
+  return Nothing();
+}
 
 }  // namespace
 
@@ -96,9 +116,9 @@ void Summary::members(config::Members& m) const {
   m({"steps", "optimizer steps done"}, steps);
   m({"skipped_steps", "of these, left out because a loss or a gradient was not finite"}, skipped_steps);
   m({"final", "the last measured values"}, final_metrics, schema_of_metrics("train|val|test", true));
-  m.as<std::variant<Best, Nothing>>({"best", "the best value of checkpoint.metric; {}: nothing was measured"}, best);
-  const config::Value tested = config::Value::array({schema_of_metrics("train|val|test", true), {{"type", "null"}}});
-  m({"test", "null: no test"}, test.empty() ? config::Value() : test, {{"anyOf", tested}});
+  m({"best", "of the best checkpoint, which commands use; {}: nothing was measured"}, or_nothing(best));
+  m({"last", "of the newest validation; {}: nothing was measured"}, or_nothing(last));
+  m({"test", "null: no test"}, test);
   m({"seconds", "training time over all resumes"}, seconds);
   m({"parameters", "number of the model's parameters; 0: not built yet"}, parameters);
   m({"frozen_parameters", "frozen ones of `parameters`"}, frozen_parameters);
@@ -166,7 +186,8 @@ void write_summary(const RunDirectory& run, const Summary& s) {
     const config::Value matrices = kept_matrices(run, s.steps);
     for (const auto& [name, rows] : matrices.items()) {
       const bool tested = name.starts_with(config::kTestPrefix);
-      if (!tested || !whole.test.empty()) (tested ? whole.test : whole.final_metrics)[name] = rows;
+      if (!tested) whole.final_metrics[name] = rows;
+      if (tested && whole.test) whole.test->values[name] = rows;
     }
   }
   write_atomically(run.summary(), to_text(config::written(whole)) + "\n");

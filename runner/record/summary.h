@@ -53,17 +53,25 @@ struct Origin {
 // `json` is not an object.
 std::optional<Origin> read_origin(const config::Value& json);
 
-// The best value of checkpoint.metric, and the step after which it was measured.
-struct Best {
-  std::string metric;
-  double value = 0;
+// What a validation measured of the weights after a step. `best` is that of the checkpoint that commands use, `last`
+// the newest one.
+struct Measurement {
+  std::string metric;                // checkpoint.metric
+  std::optional<double> value = {};  // of that metric; nothing: not finite
   std::int64_t step = 0;
+  std::int64_t epoch = 0;
+  config::Value values = config::Value::object();  // every val_… by name; null: not finite
 
-  void members(config::Members& m) const {
-    m({"metric"}, metric);
-    m({"value"}, value);
-    m({"step"}, step);
-  }
+  void members(config::Members& m) const;
+};
+
+// What the test measured.
+struct TestResult {
+  std::int64_t step = 0;  // of the weights, as the epoch
+  std::int64_t epoch = 0;
+  config::Value values = config::Value::object();  // by name, with matrices
+
+  void members(config::Members& m) const;
 };
 
 // The state of a git checkout.
@@ -89,8 +97,9 @@ struct Summary {
   std::int64_t steps = 0;
   std::int64_t skipped_steps = 0;  // of these, left out because a loss or a gradient was not finite
   config::Value final_metrics = config::Value::object();  // by name
-  config::Value best = config::Value::object();           // metric, value, step
-  config::Value test = config::Value::object();           // the test's metrics by name; empty: no test
+  std::optional<Measurement> best;                        // nothing: nothing was measured
+  std::optional<Measurement> last;
+  std::optional<TestResult> test;  // nothing: no test
   double seconds = 0;
   std::int64_t parameters = 0;  // number of the model's parameters; 0: not built yet
   std::int64_t frozen_parameters = 0;

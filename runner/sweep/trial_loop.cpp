@@ -275,8 +275,8 @@ Event TrialLoop::end_of(int trial, int exit_status) const {
     error = unreadable.what();
   }
   Event event{.trial = trial, .epochs = run.epochs, .seconds = run.seconds};
-  const auto reached = run.final_metrics.find(metric);
-  if (reached != run.final_metrics.end()) event.metric = reached->second;
+  const auto reached = run.figures.find(metric);
+  if (reached != run.figures.end()) event.metric = reached->second;
   const bool ended_well = WIFEXITED(exit_status) && WEXITSTATUS(exit_status) == 0;
   if (run.status == "completed") {
     event.kind = "finished";

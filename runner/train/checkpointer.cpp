@@ -93,11 +93,8 @@ std::string Checkpointer::save(checkpoint::State state) {
   saved_step_ = state.step;
   const double begun = p_.rank == 0 ? p_.recorder->seconds() : 0;
   wait();
-  record::SaveRecord record{.epoch = state.position == 0 && state.epoch > 0 ? state.epoch - 1 : state.epoch,
-                            .step = state.step,
-                            .folder = {},
-                            .stall = 0,
-                            .reason = state.reason};
+  record::SaveRecord record{
+      .epoch = state.epoch_of_step(), .step = state.step, .folder = {}, .stall = 0, .reason = state.reason};
   complete(state);
   if (p_.rank != 0) return "";
   for (const auto& [name, saved] : p_.states) {

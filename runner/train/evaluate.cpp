@@ -88,14 +88,18 @@ std::int64_t count_nan(const at::Tensor& output) {
 // the losses, number of samples with NaN outputs.
 constexpr std::size_t kBeforeParts = 4;
 
-// Returns a batch's row. Counts and scores are added to `statistics` and stay there.
-std::vector<double> measure(const EvaluationParts& e, const datasets::Batch& batch,
-                            std::vector<Statistics>& statistics) {
+// Returns a batch's row. Counts and scores are added to `statistics` and stay there; `curves` gets a row. `begin`: the
+// place of the batch's first sample in the set.
+std::vector<double> measure(const EvaluationParts& e, const datasets::Batch& batch, std::int64_t begin,
+                            std::vector<Statistics>& statistics, BatchRows& curves) {
   std::vector<double> row(kBeforeParts);
   if (batch.samples() > 0) {  // 0: no image of the batch can be decoded
     const auto [output, loss] = answer(e, batch);
     row = {static_cast<double>(loss.samples), loss.weight, loss.sum, static_cast<double>(count_nan(output))};
     e.measures.add(output, only_target(batch.targets), statistics);
+    if (e.curves) curves.push_back(e.curves->of_batch(output, only_target(batch.targets), batch.samples(), begin));
+  } else if (e.curves) {
+    curves.emplace_back();
   }
   for (Statistics& one : statistics) Merge::take_parts(one, row);
   return row;
@@ -145,12 +149,13 @@ class GatheredRows {
 std::pair<double, std::int64_t> measure_all(const EvaluationParts& e, std::vector<Statistics>& statistics) {
   data::EvaluationBatches batches(e.set);
   GatheredRows gathered(e);
-  BatchRows rows;
+  BatchRows rows, curves;
   const std::int64_t rounds = (e.set.batches() + e.set.world_size - 1) / e.set.world_size;
   std::int64_t next_exchange = 1;  // the first exchange shows how long rows are
   for (std::int64_t round = 1; round <= rounds; ++round) {
     if (round <= e.set.own_batches()) {
-      rows.push_back(measure(e, batches.next(), statistics));
+      const std::int64_t begin = ((round - 1) * e.set.world_size + e.set.rank) * e.set.batch_size;
+      rows.push_back(measure(e, batches.next(), begin, statistics, curves));
       e.batch_done();
     }
     if (round < next_exchange && round < rounds) continue;
@@ -158,6 +163,7 @@ std::pair<double, std::int64_t> measure_all(const EvaluationParts& e, std::vecto
     rows.clear();
   }
   gathered.give_parts(statistics);
+  if (e.curves) e.curves->take(rows_of_all_ranks(e.group, curves));
   return {gathered.loss(), gathered.nan_samples()};
 }
 
@@ -213,19 +219,27 @@ Measured evaluate(const EvaluationParts& e) {
   merge.left_out(statistics);
   merge.counts(statistics);
   merge.pairs(statistics);
-  return values_of(e.measures, statistics, loss, nan_samples);
+  Measured measured = values_of(e.measures, statistics, loss, nan_samples);
+  // A rank without a batch does not know what the outputs mean; rank 0 has the first batch.
+  if (e.curves && e.set.rank == 0)
+    measured.curves = e.curves->result(measured.matrices.value("confusion", config::Value()));
+  return measured;
 }
 
-record::MetricValues measure_set(const TrainerParts& p, const Measures& measures, const data::EvaluationSet& set,
-                                 const std::string& prefix, std::int64_t step) {
-  Measured measured = evaluate({.model = p.model,
-                                .group = p.group,
-                                .loss = p.loss,
-                                .measures = measures,
-                                .set = set,
-                                .device = p.device,
-                                .batch_done = [&p] { p.progress().note_activity(); },
-                                .numerics = model::Numerics::of(p.experiment)});
+Measured measure_set(const TrainerParts& p, const Measures& measures, const data::EvaluationSet& set,
+                     EvaluationCurves* curves) {
+  return evaluate({.model = p.model,
+                   .group = p.group,
+                   .loss = p.loss,
+                   .measures = measures,
+                   .set = set,
+                   .device = p.device,
+                   .batch_done = [&p] { p.progress().note_activity(); },
+                   .numerics = model::Numerics::of(p.experiment),
+                   .curves = curves});
+}
+
+record::MetricValues recorded(const TrainerParts& p, Measured measured, const std::string& prefix, std::int64_t step) {
   for (record::MetricValue& one : measured.values) one.name.insert(0, prefix);
   if (p.recorder && measured.nan_samples > 0) p.recorder->warn(measured.warning(prefix));
   if (p.recorder && !measured.matrices.empty()) {

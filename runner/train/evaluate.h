@@ -8,6 +8,7 @@
 #include "dist/parallel/parallel.h"
 #include "model/numerics.h"
 #include "record/metrics/metric_values.h"
+#include "train/evaluation_curves.h"
 #include "train/loss/loss.h"
 #include "train/metrics/measures.h"
 
@@ -25,11 +26,13 @@ struct EvaluationParts {
   c10::Device device;
   std::function<void()> batch_done;  // called after each batch
   model::Numerics numerics = {};
+  EvaluationCurves* curves = nullptr;  // null: not wanted
 };
 
 struct Measured {
   record::MetricValues values;   // "loss", the mean over samples, then each metric; NaN: no value
   config::Value matrices;        // object: metric name to list of rows
+  config::Value curves = {};     // on rank 0: EvaluationCurves::result(); null: not wanted
   std::int64_t nan_samples = 0;  // samples with a NaN in their outputs; if there are any, nothing has a value
 
   // Returns the warning about these samples; `prefix`: of the set's metrics, or "".
@@ -41,10 +44,14 @@ struct Measured {
 // random numbers. Collective; the result is the same on every rank.
 Measured evaluate(const EvaluationParts& evaluator);
 
-// Measures a set of a run with the model's current weights. Returns the loss and the metrics under their names in
-// events, which begin with `prefix`. Rank 0 records matrices, such as a confusion matrix, with the step. Collective;
-// the values are the same on every rank.
-record::MetricValues measure_set(const TrainerParts& parts, const Measures& measures, const data::EvaluationSet& set,
-                                 const std::string& prefix, std::int64_t step);
+// Measures a set of a run with the model's current weights. `curves`: also measures these; null: they are not wanted.
+// Collective; the values are the same on every rank.
+Measured measure_set(const TrainerParts& parts, const Measures& measures, const data::EvaluationSet& set,
+                     EvaluationCurves* curves = nullptr);
+
+// Returns the loss and the metrics under their names in events, which begin with `prefix`. Rank 0 warns about outputs
+// that are NaN, and records matrices, such as a confusion matrix, with the step.
+record::MetricValues recorded(const TrainerParts& parts, Measured measured, const std::string& prefix,
+                              std::int64_t step);
 
 }  // namespace ddp::train

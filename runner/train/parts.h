@@ -33,6 +33,7 @@ struct TrainerParts {
   config::Length length;
   std::int64_t until_epoch = 0;  // stops when this many epochs are done; 0: at the end
   data::Batches& batches;
+  config::Value preprocessing = {};  // of the training data; null: none
   std::optional<data::EvaluationSet> validation;
   std::optional<data::EvaluationSet> test;
   Ema* ema = nullptr;  // null: the weights are not averaged

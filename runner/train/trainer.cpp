@@ -67,7 +67,7 @@ Trainer::Trainer(TrainerParts parts, checkpoint::State state)
       state_(std::move(state)),
       exchange_(make_step_exchange(p_.shared, p_.rank, p_.control, !p_.device.is_cpu(),
                                    p_.experiment.precision == "fp16" ? kUnwatched : p_.model.parameters())),
-      measures_(p_.experiment),
+      measures_(p_.experiment, p_.preprocessing),
       stepper_(p_, *exchange_, p_.experiment.precision == "fp16" ? &scaler_ : nullptr,
                [this](std::int64_t samples) {
                  if (!std::exchange(announced_, true)) announce_epoch(samples);
@@ -108,7 +108,7 @@ void Trainer::run() {
     p_.console.line("Ended after step " + std::to_string(state_.step) + " by stop." + rule);
   }
   progress().interrupted = reason.empty();
-  if (!reason.empty() && p_.test) test();
+  if (!reason.empty()) measure_best();
   if (skips && p_.recorder) {
     const Error skipped = steps_skipped(p_.experiment, state_.step, state_.skipped_steps);
     p_.console.line("warning: " + skipped.summary() + "; " + skipped.remedy());
@@ -249,7 +249,7 @@ void Trainer::end_epoch() {
   if (epoch_finished() && validation_rules_.follow_train_loss()) validation_rules_.judge_epoch(of_rank_0(train.mean()));
   end_by_patience();
   state_.metric = record::value_of(ended.metrics, state_.judged_by.name);
-  if (p_.recorder) p_.recorder->epoch(ended, state_.judged_by);
+  if (p_.recorder) p_.recorder->epoch(ended);
   if (epoch_finished()) {
     stopping_ = stopping_ || pausing();
     ++state_.epoch;
@@ -290,7 +290,7 @@ void Trainer::validate_inside_epoch() {
   validation_rules_.judge_validation(measured.metrics);
   end_by_patience();
   state_.metric = record::value_of(measured.metrics, state_.judged_by.name);
-  if (p_.recorder) p_.recorder->validation(measured, state_.judged_by);
+  if (p_.recorder) p_.recorder->validation(measured);
   if (stopping_ || save_is_due_after_step()) {
     save(SaveReason::regular);
   } else if (p_.experiment.checkpoint.keep_best > 0 && p_.checkpointer.improves(state_.metric)) {
@@ -303,19 +303,32 @@ record::MetricValues Trainer::validate() {
   require_finite(p_.checkpointer.not_finite());
   p_.enter(Phase::validating);
   const Ema::InPlace averaged(p_.ema);
-  return measure_set(p_, measures_, *p_.validation, config::kValidationPrefix, state_.step);
+  return recorded(p_, measure_set(p_, measures_, *p_.validation), config::kValidationPrefix, state_.step);
 }
 
-void Trainer::test() {
+void Trainer::measure_best() {
+  if (!p_.validation && !p_.test) return;
   // Ensures that rank 0 has written the last checkpoint.
   dist::barrier(p_.group);
   const checkpoint::Checkpoint best = p_.checkpointer.best();
   p_.model.load(best.weights(/*raw=*/false), "the best checkpoint");
   p_.enter(Phase::validating);
-  const record::TestRecord measured{.epoch = best.state.epoch,
-                                    .step = best.state.step,
-                                    .metrics = measure_set(p_, measures_, *p_.test, config::kTestPrefix, state_.step)};
-  if (p_.recorder) p_.recorder->test(measured);
+  const std::int64_t epoch = best.state.epoch_of_step();
+  config::Value found = config::Value::object();
+  if (p_.validation) {
+    EvaluationCurves curves(*p_.validation, measures_);
+    found["validation"] = measure_set(p_, measures_, *p_.validation, &curves).curves;
+  }
+  if (p_.test) {
+    EvaluationCurves curves(*p_.test, measures_);
+    Measured measured = measure_set(p_, measures_, *p_.test, &curves);
+    found["test"] = std::move(measured.curves);
+    const record::TestRecord test{.epoch = epoch,
+                                  .step = best.state.step,
+                                  .metrics = recorded(p_, std::move(measured), config::kTestPrefix, state_.step)};
+    if (p_.recorder) p_.recorder->test(test);
+  }
+  if (p_.recorder) p_.recorder->evaluation(found, epoch, best.state.step);
 }
 
 void Trainer::save(SaveReason reason) {

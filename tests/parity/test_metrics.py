@@ -1,5 +1,5 @@
-"""Every metric against scikit-learn on float64, for worlds whose ranks get unequal shares, with the same bits for
-all."""
+"""Every metric, and the curves of evaluation.json, against scikit-learn on float64, for worlds whose ranks get unequal
+shares, with the same bits for all."""
 
 import json
 import math
@@ -13,6 +13,7 @@ import numpy
 import torch
 from safetensors.torch import load_file
 from sklearn import metrics as sk
+from sklearn.calibration import calibration_curve
 
 from program import to_toml
 
@@ -83,19 +84,47 @@ def tried(loss, samples, targets, metrics):
         numpy.save(os.path.join(folder, "x.npy"), inputs)
         numpy.save(os.path.join(folder, "y.npy"), targets)
         found = [measured(folder, world, loss, columns, metrics) for world in WORLDS]
-        for world, (values, _) in zip(WORLDS, found):
-            if values != found[0][0]:
-                yield f"{world} ranks: {values} instead of {found[0][0]}"
-        values, weights = found[0]
+        for world, (*figures, _) in zip(WORLDS, found):
+            if figures != [*found[0][:2]]:
+                yield f"{world} ranks: {figures} instead of {found[0][:2]}"
+        values, curves, weights = found[0]
     outputs = outputs_of(weights, inputs)
     for name in metrics:
         expected = reference(name, loss, outputs, targets)
         if not same(values["val_" + name], expected):
             yield f"{name}: {values['val_' + name]!r} instead of {expected!r}"
+    yield from differing_curves(loss, curves, outputs, targets)
+
+
+def differing_curves(loss, curves, outputs, targets):
+    if loss == "mse" and targets.shape[1] == 1:
+        errors = outputs.numpy() - targets.astype(numpy.float64)
+        counts, bins = numpy.histogram(errors, len(curves["residuals"]["counts"]))
+        if curves["residuals"]["counts"] != counts.tolist() or not close(curves["residuals"]["bins"], bins):
+            yield f"residuals: {curves['residuals']} instead of {counts} in {bins}"
+    if loss == "cross_entropy" and outputs.shape[1] == 2:
+        scores, positive = outputs.softmax(1).numpy()[:, 1], targets
+    elif loss == "bce_with_logits" and targets.shape[1] == 1:
+        scores, positive = outputs.sigmoid().numpy()[:, 0], targets[:, 0]
+    else:
+        return
+    fpr, tpr, _ = sk.roc_curve(positive, scores, drop_intermediate=False)
+    precision, recall, _ = sk.precision_recall_curve(positive, scores)
+    fraction, mean = calibration_curve(positive, scores, n_bins=len(curves["calibration"]["count"]))
+    expected = {("roc", "fpr"): fpr, ("roc", "tpr"): tpr, ("pr", "precision"): precision, ("pr", "recall"): recall,
+                ("calibration", "fraction"): fraction, ("calibration", "mean_predicted"): mean}  # fmt: skip
+    for (curve, name), values in expected.items():
+        got = [value for value in curves[curve][name] if value is not None]
+        if not close(got, values):
+            yield f"{name}: {got} instead of {list(values)}"
+
+
+def close(got, expected):
+    return len(got) == len(expected) and numpy.allclose(got, expected, rtol=1e-9, atol=1e-12)
 
 
 def measured(folder, world, loss, columns, metrics):
-    """The metrics of one epoch without learning, and the weights."""
+    """The metrics of one epoch without learning, the curves, and the weights."""
     data = {"name": "npy", "inputs": "x.npy", "targets": "y.npy"}
     experiment = {
         "model": {"name": "linear", "in_features": 4, "out_features": columns},
@@ -117,7 +146,9 @@ def measured(folder, world, loss, columns, metrics):
     with open(os.path.join(run, "summary.json")) as summary:
         final = json.load(summary)["final"]
     values = {name: value for name, value in final.items() if name.startswith("val_")}
-    return values, load_file(os.path.join(run, "checkpoints", "latest", "model.safetensors"))
+    with open(os.path.join(run, "evaluation.json")) as evaluation:
+        curves = json.load(evaluation)["validation"]
+    return values, curves, load_file(os.path.join(run, "checkpoints", "latest", "model.safetensors"))
 
 
 def called(*arguments):

@@ -113,15 +113,17 @@ TEST_CASE("the history of a run and its rewinding do not depend on the order of 
   const auto file = scratch.folder() / "metrics.jsonl";
   const std::string first = sorted(epoch_line(0, 0.5)) + "\n" + reversed(epoch_line(1, 0.75)) + "\n";
   scratch.write("metrics.jsonl", first + reversed(epoch_line(2, 0.25)) + "\n");
-  const EpochHistory history = epoch_history(file, {.name = "val_accuracy", .direction = config::Direction::greater});
-  CHECK(history.best == 0.75);
-  CHECK(history.best_step == 4);
+  const EpochHistory history = epoch_history(file, {.name = "val_accuracy"}, /*best_step=*/4);
+  REQUIRE(history.best);
+  CHECK(history.best->value == 0.75);
+  CHECK(history.best->epoch == 1);
+  CHECK(history.last->step == 6);
   CHECK(value_of(history.metrics, "val_accuracy") == 0.25);
   rewind_metrics(file, 4, 2);
   CHECK(scratch.read("metrics.jsonl") == first);
 }
 
-TEST_CASE("a metric of any name is remembered and judged by its own direction") {
+TEST_CASE("the figures of a validation are those of its own line") {
   const ScratchFolder scratch;
   scratch.write("metrics.jsonl", R"({"event":"epoch","epoch":0,"step":2,"train_loss":3.0,"val_auroc":0.5})"
                                  "\n"
@@ -130,8 +132,11 @@ TEST_CASE("a metric of any name is remembered and judged by its own direction") 
                                  R"({"event":"epoch","epoch":1,"step":4,"train_loss":1.0,"val_auroc":0.625})"
                                  "\n");
   const auto file = scratch.folder() / "metrics.jsonl";
-  CHECK(epoch_history(file, {.name = "val_auroc", .direction = config::Direction::greater}).best_step == 3);
-  CHECK(epoch_history(file, {.name = "val_auroc", .direction = config::Direction::less}).best_step == 2);
+  const EpochHistory history = epoch_history(file, {.name = "val_auroc"}, /*best_step=*/3);
+  REQUIRE(history.best);
+  CHECK(history.best->values == config::Value{{"val_auroc", 0.75}});
+  CHECK(history.last->value == 0.625);
+  CHECK_FALSE(epoch_history(file, {.name = "val_auroc"}, /*best_step=*/1).best);
 }
 
 TEST_CASE("metrics are shown with the losses first and the others by name") {

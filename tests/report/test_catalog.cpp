@@ -53,6 +53,7 @@ TEST_CASE("a run's summary reads back as it was written") {
   CHECK(run.best->metric == "val_loss");
   CHECK(run.best->value == 0.125);
   CHECK(run.best->step == 64);
+  CHECK(run.figures == Metrics{{"train_loss", 0.5}, {"val_loss", 0.125}});
   CHECK(run.seconds == 9.5);
   CHECK(run.world_size == 2);
   CHECK(run.devices == std::vector<std::string>{"cpu", "cpu"});

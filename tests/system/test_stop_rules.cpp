@@ -26,7 +26,7 @@ TEST_CASE("patience ends a run that no longer improves, and a resume says so") {
   CHECK(summary.at("status") == "completed");
   CHECK(summary.at("stopped_by") == "patience");
   CHECK(summary.at("epochs") == 3);
-  CHECK(summary.at("test").contains("test_loss"));
+  CHECK(summary.at("test").at("values").contains("test_loss"));
   CHECK(json_of(f.run.path() / "checkpoints/latest/state.json").at("ended_by") == "patience");
   f.resume({"small"}, {"this run has ended after step ", "by stop.patience; continue it with --set stop.patience="});
   f.resume({"small", "--set", "epochs=60"});

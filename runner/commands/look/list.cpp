@@ -61,9 +61,9 @@ report::Catalog read(const ListOptions& o) {
 
 // Does the query use a metric? Metrics that no run has are valid keys too; components.json lists them.
 bool asks_for_metric(const report::Query& query) {
-  const auto names_metric = [](const report::Condition& condition) { return record::is_metric_name(condition.key); };
+  const auto names_metric = [](const report::Condition& condition) { return report::is_metric_key(condition.key); };
   const std::string& key = query.sort_by;
-  return record::is_metric_name(key.starts_with('-') ? key.substr(1) : key) ||
+  return report::is_metric_key(key.starts_with('-') ? key.substr(1) : key) ||
          std::any_of(query.where.begin(), query.where.end(), names_metric);
 }
 

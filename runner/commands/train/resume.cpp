@@ -16,6 +16,7 @@
 #include "record/saves/checkpoint_settings.h"
 #include "record/saves/data_files.h"
 #include "record/saves/retention.h"
+#include "record/summary.h"
 
 namespace ddp::commands {
 namespace fs = std::filesystem;
@@ -92,6 +93,14 @@ void require_same_name(const Resumption& r, const ResumePoint& point) {
                      "start a run of another name from its checkpoint: " + with_sets(fork, others));
 }
 
+// A kill after the last save leaves the sets unmeasured: only the measurements are still to do.
+bool is_measured(const ResumePoint& point, const record::RunDirectory& directory) {
+  const config::Experiment& e = point.prepared.plan.experiment;
+  std::error_code none;
+  return (!e.validation.exists() && !e.test.exists()) || fs::exists(directory.evaluation(), none) ||
+         record::last_summary(directory).value("status", config::Value()) == "completed";
+}
+
 }  // namespace
 
 std::optional<record::RunDirectory> begun_run(const std::string& results, const std::string& run_id,
@@ -125,7 +134,7 @@ int resume_run(const Resumption& r, const launch::Launch& launch, launch::Nodes*
   const auto print_once = [&](const record::RunDirectory& directory) {
     if (launch.attempt == 0) print_folder(directory.path());
   };
-  if (point.nothing_to_do()) {
+  if (point.nothing_to_do() && is_measured(point, r.directory)) {
     if (!launch.leads()) return 0;
     print_once(r.directory);
     tell_nothing_to_do(point, r.directory);

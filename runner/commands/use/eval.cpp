@@ -2,7 +2,6 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
-#include <sstream>
 
 #include <CLI/CLI.hpp>
 
@@ -81,19 +80,6 @@ void warn_of_trained_samples(const Trained& t, const std::vector<std::string>& s
   if (!warning.empty()) log::warn(warning);
 }
 
-// ": 1 is 517955.9 of price"; empty if the preprocessing scales no target.
-std::string deviations_of(const config::Value& preprocessing) {
-  std::ostringstream text;
-  if (!preprocessing.is_object() || !preprocessing.contains("target_scales")) return "";
-  const config::Value& scales = preprocessing.at("target_scales");
-  const config::Value& names = preprocessing.at("targets");
-  for (std::size_t i = 0; i < scales.size() && i < names.size(); ++i) {
-    text << (i == 0 ? ": 1 is " : ", ") << scales[i].at("factor").get<double>() << " of "
-         << config::printable(names[i].get<std::string>());
-  }
-  return text.str();
-}
-
 constexpr std::size_t kShownClasses = 10;  // with more classes a matrix is wider than a terminal
 
 void print_matrix(const std::string& name, const config::Value& rows, const std::vector<std::string>& classes) {
@@ -126,10 +112,6 @@ void eval(const EvalOptions& o) {
                                                     : "after epoch " + std::to_string(position.epoch - 1);
   log::info("the checkpoint of step " + std::to_string(position.step) + ", " + epoch + ": " +
             config::printable(t.checkpoint.string()));
-  if (t.plan.experiment.dataset.options.value("normalise_targets", false)) {
-    log::info("normalise_targets: errors are in standard deviations of the training targets, not in their own unit" +
-              deviations_of(t.preprocessing));
-  }
   const bool whole = sets_dataset(o.trained.sets);
   warn_of_trained_samples(t, o.trained.sets, whole);
   const config::Value values = measure_trained(t, whole, o.trained.raw);

@@ -18,6 +18,7 @@
 #include "record/saves/checkpoint_index.h"
 #include "record/saves/checkpoint_settings.h"
 #include "record/saves/data_files.h"
+#include "report/read/summary_view.h"
 #include "report/text/words.h"
 
 namespace ddp::commands {
@@ -34,7 +35,7 @@ std::string key_of(const std::string& set) { return set.substr(0, set.find_first
 }  // namespace
 
 void add_trained_run(CLI::App& verb, TrainedOptions& o) {
-  verb.add_option("RUN", o.run, kRunInWords)->required();
+  verb.add_option("RUN", o.run, std::string(kRunInWords) + "; a sweep stands for its best trial")->required();
   add_results(verb, o.results);
   verb.add_option("--from", o.from,
                   "checkpoint: best, latest or a step; default: best if the run had validation, else latest");
@@ -57,6 +58,12 @@ void add_trained(CLI::App& verb, TrainedOptions& o, const std::vector<std::strin
 
 record::RunDirectory find_run(const TrainedOptions& o) {
   record::RunDirectory directory = record::RunDirectory::find(o.results, o.run);
+  if (directory.is_sweep()) {
+    const report::SweepView sweep = report::read_sweep(directory.path());
+    if (sweep.best() == nullptr) throw usage_error("no trial of this sweep has a result", directory.path().string());
+    directory = record::RunDirectory(sweep.best()->folder);
+    log::info("the best trial of the sweep: " + directory.path().string());
+  }
   directory.require_run();
   return directory;
 }

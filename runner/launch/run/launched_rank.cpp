@@ -75,7 +75,7 @@ std::optional<record::Failure> failure_of(const WrittenRun& w, const record::Ran
 }
 
 int end_run(WrittenRun& w, const Plan& plan, record::SharedProgress& shared, int code) {
-  add_progress(w.summary, shared.run(), plan.experiment);
+  add_progress(w.summary, shared.run(), w.run.directory, plan.experiment);
   return conclude(w.run.directory, w.summary, shared.run(), failure_of(w, shared.rank(0), code), shared.stop_signal(),
                   plan.launch)
       .exit_code;

@@ -117,13 +117,6 @@ record::Summary summary_of(const Plan& plan, const std::vector<std::string>& dev
 void remember_epochs(record::RunProgress& run, const record::RunDirectory& directory, const config::Experiment& e) {
   const record::EpochHistory history = record::epoch_history(directory.metrics(), e.best_metric());
   for (const auto& [name, value] : history.metrics) run.metrics.set(name, value);
-  run.best = history.best;
-  run.best_step = history.best_step;
-  // A fork has no lines for epochs before its first checkpoint.
-  const auto saved = record::best_saved(directory.checkpoints(), e.best_metric());
-  if (!saved || !e.best_metric().is_better(saved->value, run.best)) return;
-  run.best = saved->value;
-  run.best_step = saved->step;
 }
 
 void keep_history(record::Summary& s, const record::RunDirectory& directory) {
@@ -168,7 +161,14 @@ std::string in_words(record::Failure failure, const record::RunDirectory& direct
   return text + "\n  the log of " + rank + ": " + failure.log;
 }
 
-void add_progress(record::Summary& s, const record::RunProgress& run, const config::Experiment& e) {
+namespace {
+
+config::Value or_null(double value) { return std::isfinite(value) ? config::Value(value) : config::Value(); }
+
+}  // namespace
+
+void add_progress(record::Summary& s, const record::RunProgress& run, const record::RunDirectory& directory,
+                  const config::Experiment& e) {
   s.epochs = run.epochs_done;
   s.steps = run.step;
   s.skipped_steps = run.skipped_steps;
@@ -179,13 +179,15 @@ void add_progress(record::Summary& s, const record::RunProgress& run, const conf
     s.frozen_parameters = run.frozen_parameters;
   }
   std::map<std::string, config::Value, record::MetricOrder> last;
-  for (const auto& [name, value] : run.metrics.values()) {
-    last[name] = std::isfinite(value) ? config::Value(value) : config::Value(nullptr);
+  for (const auto& [name, value] : run.metrics.values()) last[name] = or_null(value);
+  for (const auto& [name, value] : last) {
+    const bool tested = name.starts_with(config::kTestPrefix);
+    if (tested && !s.test) s.test = {.step = run.test_step, .epoch = run.test_epoch};
+    (tested ? s.test->values : s.final_metrics)[name] = value;
   }
-  for (const auto& [name, value] : last)
-    (name.starts_with(config::kTestPrefix) ? s.test : s.final_metrics)[name] = value;
-  if (std::isnan(run.best)) return;
-  s.best = {{"metric", e.best_metric().name}, {"value", run.best.load()}, {"step", run.best_step.load()}};
+  record::EpochHistory history = record::history_of(directory, e.best_metric());
+  s.best = std::move(history.best);
+  s.last = std::move(history.last);
 }
 
 // A scheduler sends USR2 with the meaning of TERM.

@@ -37,7 +37,7 @@ std::deque<std::string> last_lines(const std::filesystem::path& file, std::size_
 // Makes the summary of a starting run. `devices_elsewhere`: devices of ranks on other machines.
 record::Summary summary_of(const Plan& plan, const std::vector<std::string>& devices_elsewhere);
 
-// Restores the best value and the last metrics from earlier epochs of a resumed run, or from a fork's first checkpoint.
+// Restores the last metrics from earlier epochs of a resumed run.
 void remember_epochs(record::RunProgress& run, const record::RunDirectory& directory, const config::Experiment& e);
 
 // Copies from a resumed run's summary.json its start time, the number of restarts, the parameter counts, and a fork's
@@ -53,8 +53,9 @@ record::Summary begin_run(const Plan& plan, const record::RunDirectory& director
 // failed.
 std::string in_words(record::Failure failure, const record::RunDirectory& directory, const record::Summary& summary);
 
-// Adds the run's progress.
-void add_progress(record::Summary& summary, const record::RunProgress& run, const config::Experiment& e);
+// Adds the run's progress, and the figures of its best checkpoint from its files.
+void add_progress(record::Summary& summary, const record::RunProgress& run, const record::RunDirectory& directory,
+                  const config::Experiment& e);
 
 // The program's exit code and, for a failure, its text.
 struct Ending {

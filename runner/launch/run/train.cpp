@@ -94,7 +94,7 @@ Ending ForkedRun::to_its_end() {
     Outcome outcome;
     if (run_group(shared, outcome) && prepare_restart(outcome, shared.run())) continue;
     summary_.git = git_ ? git_->result() : *run_.git;
-    add_progress(summary_, shared.run(), run_.plan.experiment);
+    add_progress(summary_, shared.run(), open_.directory, run_.plan.experiment);
     return conclude(open_.directory, summary_, shared.run(), outcome.failure, outcome.stop_signal, run_.plan.launch);
   }
 }
@@ -250,7 +250,7 @@ void settle(const Plan& plan, const record::RunDirectory& directory, const recor
   run.epochs_done = done.epoch;
   run.step = done.step;
   run.seconds = done.seconds;
-  add_progress(summary, run, plan.experiment);
+  add_progress(summary, run, directory, plan.experiment);
   summary.status = has_ended(plan.experiment, done) ? "completed" : "interrupted";
   if (done.ended_by != record::kAllSteps) summary.stopped_by = done.ended_by;
   record::write_summary(directory, summary);

@@ -238,7 +238,22 @@ const Event* EventReader::unfinished() {
   return !line_.empty() && read_event(line_, event_) && is_wanted(event_.kind) ? &event_ : nullptr;
 }
 
-EpochHistory epoch_history(const std::filesystem::path& metrics, const config::Metric& judged_by) {
+namespace {
+
+Measurement measured_in(const Event& event, const config::Metric& judged_by) {
+  Measurement measured{.metric = judged_by.name, .step = event.step, .epoch = event.epoch};
+  for (const auto& [name, value] : event.numbers) {
+    const config::Value or_null = std::isfinite(value) ? config::Value(value) : config::Value();
+    if (name.starts_with(config::kValidationPrefix)) measured.values[std::string(name)] = or_null;
+    if (name == judged_by.name && std::isfinite(value)) measured.value = value;
+  }
+  return measured;
+}
+
+}  // namespace
+
+EpochHistory epoch_history(const std::filesystem::path& metrics, const config::Metric& judged_by,
+                           std::optional<std::int64_t> best_step) {
   EpochHistory history;
   std::error_code none;
   if (!std::filesystem::is_regular_file(metrics, none)) return history;
@@ -249,13 +264,37 @@ EpochHistory epoch_history(const std::filesystem::path& metrics, const config::M
       for (const auto& [name, value] : event->numbers) {
         if (is_metric_name(name)) set_value(history.metrics, std::string(name), value);
       }
-      const double value = event->number(judged_by.name);
-      if (!judged_by.is_better(value, history.best)) continue;
-      history.best = value;
-      history.best_step = event->step;
+      const Measurement measured = measured_in(*event, judged_by);
+      const bool validates = history.last && !history.last->values.empty();
+      if (measured.values.empty() && (validates || judged_by.name.starts_with(config::kValidationPrefix))) continue;
+      history.last = measured;
+      if (measured.step == best_step) history.best = measured;
     }
   } catch (const Error&) {
     // The run's later epoch lines do not need the earlier ones.
+  }
+  if (!best_step || (history.last && history.last->values.empty())) history.best = history.last;
+  return history;
+}
+
+EpochHistory history_of(const RunDirectory& run, std::optional<config::Metric> judged_by) {
+  std::optional<Ranked> saved;
+  try {
+    const std::vector<std::filesystem::path> newest_first = complete_checkpoints(run.checkpoints());
+    if (!judged_by && !newest_first.empty()) judged_by = position_of(newest_first.front()).judged_by;
+    if (judged_by) saved = best_saved(run.checkpoints(), *judged_by);
+  } catch (const Error&) {
+    // Without readable checkpoints, metrics.jsonl alone tells.
+  }
+  if (!saved) return epoch_history(run.metrics(), judged_by.value_or(config::Metric{.name = "val_loss"}));
+  EpochHistory history = epoch_history(run.metrics(), *judged_by, saved->step);
+  // A fork has no lines for epochs before its first checkpoint.
+  if (!history.best) {
+    history.best = {.metric = judged_by->name,
+                    .value = saved->value,
+                    .step = saved->step,
+                    .epoch = position_of(saved->folder).epoch_of_step(),
+                    .values = {{judged_by->name, saved->value}}};
   }
   return history;
 }

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <initializer_list>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +12,7 @@
 #include "config/value.h"
 #include "record/file/input_file.h"
 #include "record/metrics/metric_values.h"
+#include "record/summary.h"
 
 namespace ddp::record {
 
@@ -115,14 +115,19 @@ class EventReader {
 
 // The results of the epochs and validations of a run.
 struct EpochHistory {
-  MetricValues metrics;  // the last value of each metric
-  // The best value of the metric `judged_by`; NaN: it was not measured.
-  double best = std::numeric_limits<double>::quiet_NaN();
-  std::int64_t best_step = 0;
+  MetricValues metrics;             // the last value of each metric
+  std::optional<Measurement> best;  // nothing: nothing was measured, or its line is missing
+  std::optional<Measurement> last;
 };
 
-// Reads metrics.jsonl; `judged_by` is the metric whose best value is kept. Returns an empty history if the file is
-// missing or cannot be read.
-EpochHistory epoch_history(const std::filesystem::path& metrics, const config::Metric& judged_by);
+// Reads metrics.jsonl. `judged_by` is checkpoint.metric, and `best` the validation after `best_step`; without a step,
+// the last one. In a run without validation, epochs count. Returns an empty history if the file is missing or cannot be
+// read.
+EpochHistory epoch_history(const std::filesystem::path& metrics, const config::Metric& judged_by,
+                           std::optional<std::int64_t> best_step = {});
+
+// The same for a run with its checkpoints: `best` is that of the best saved checkpoint, which commands use.
+// `judged_by`: nothing stands for the metric of the newest checkpoint.
+EpochHistory history_of(const RunDirectory& run, std::optional<config::Metric> judged_by = {});
 
 }  // namespace ddp::record

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "record/file/atomic_file.h"
 #include "record/metrics/event_lines.h"
 #include "record/summary.h"
 
@@ -60,13 +61,12 @@ void RunRecorder::step(const StepRecord& r) {
   samples_since_ = 0;
 }
 
-void RunRecorder::epoch(const EpochRecord& r, const config::Metric& judged_by) {
+void RunRecorder::epoch(const EpochRecord& r) {
   const double now = seconds();
   const double per_second = rate(epoch_samples_, now - epoch_started_);
   const std::string text = "Epoch " + std::to_string(r.epoch) + " done" + note(r.metrics, r.step);
   log_.append(to_line(r, per_second, now));
   if (follower_ != nullptr) follower_->epoch(r, now);
-  keep_best(judged_by, value_of(r.metrics, judged_by.name), r.step);
   char tail[48];
   std::snprintf(tail, sizeof tail, " | %.0f samples/s", per_second);
   console_.line(text + tail);
@@ -74,11 +74,10 @@ void RunRecorder::epoch(const EpochRecord& r, const config::Metric& judged_by) {
   epoch_samples_ = 0;
 }
 
-void RunRecorder::validation(const ValidationRecord& r, const config::Metric& judged_by) {
+void RunRecorder::validation(const ValidationRecord& r) {
   const double now = seconds();
   log_.append(to_line(r, now));
   if (follower_ != nullptr) follower_->validation(r, now);
-  keep_best(judged_by, value_of(r.metrics, judged_by.name), r.step);
   console_.line("Step " + std::to_string(r.step) + note(r.metrics, r.step));
 }
 
@@ -92,7 +91,19 @@ void RunRecorder::matrices(const config::Value& by_name, std::int64_t step) {
 
 void RunRecorder::test(const TestRecord& r) {
   log_.append(to_line(r, seconds()));
+  shared_.run().test_epoch = r.epoch;
+  shared_.run().test_step = r.step;
   console_.line("Test of step " + std::to_string(r.step) + note(r.metrics, r.step));
+}
+
+void RunRecorder::evaluation(const config::Value& sets, std::int64_t epoch, std::int64_t step) {
+  try {
+    config::Value whole = {{"version", 1}, {"epoch", epoch}, {"step", step}};
+    whole.update(sets);
+    write_atomically(run_.evaluation(), whole.dump(-1, ' ', false, config::Value::error_handler_t::replace) + "\n");
+  } catch (const std::exception& error) {
+    console_.line(std::string("warning: evaluation.json was not written: ") + error.what());
+  }
 }
 
 std::string RunRecorder::note(const MetricValues& metrics, std::int64_t step) {
@@ -112,13 +123,6 @@ std::string RunRecorder::note(const MetricValues& metrics, std::int64_t step) {
 void RunRecorder::flush() {
   if (follower_ != nullptr) follower_->flush();
   log_.flush();
-}
-
-void RunRecorder::keep_best(const config::Metric& metric, double value, std::int64_t step) {
-  auto& run = shared_.run();
-  if (!metric.is_better(value, run.best)) return;
-  run.best = value;
-  run.best_step = step;
 }
 
 void RunRecorder::checkpoint(const SaveRecord& r) {

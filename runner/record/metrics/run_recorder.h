@@ -43,12 +43,13 @@ class RunRecorder {
   void step(const StepRecord& record);
   // Does step() write a line for this step?
   bool writes(std::int64_t step) const { return step % every_ == 0; }
-  // `judged_by`: the metric whose best value is kept.
-  void epoch(const EpochRecord& record, const config::Metric& judged_by);
-  void validation(const ValidationRecord& record, const config::Metric& judged_by);
+  void epoch(const EpochRecord& record);
+  void validation(const ValidationRecord& record);
   // Keeps matrices by name for the summary; `step`: the step of the measured weights.
   void matrices(const config::Value& by_name, std::int64_t step);
   void test(const TestRecord& record);
+  // Writes evaluation.json. `sets`: what was measured of each set with the weights of this step.
+  void evaluation(const config::Value& sets, std::int64_t epoch, std::int64_t step);
   void warn(const std::string& text) const { console_.line("warning: " + text); }
   // Notes progress of a save: the parent must not take rank 0 for hung while it does nothing else.
   void saving() { shared_.rank(0).note_activity(); }
@@ -64,7 +65,6 @@ class RunRecorder {
  private:
   // Puts the metrics in the shared progress; returns them as text. Warns about a followed metric without a value.
   std::string note(const MetricValues& metrics, std::int64_t step);
-  void keep_best(const config::Metric& metric, double value, std::int64_t step);
 
   using Clock = std::chrono::steady_clock;
 

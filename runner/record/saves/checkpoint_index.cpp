@@ -207,6 +207,7 @@ std::vector<Ranked> by_metric(const std::vector<fs::path>& newest_first, const c
     if (position.reason == SaveReason::time || position.judged_by.name != metric.name || !position.metric) continue;
     ranked.push_back({.folder = folder, .value = *position.metric, .step = position.step});
   }
+  std::reverse(ranked.begin(), ranked.end());
   std::stable_sort(ranked.begin(), ranked.end(),
                    [&](const Ranked& a, const Ranked& b) { return metric.is_better(a.value, b.value); });
   return ranked;

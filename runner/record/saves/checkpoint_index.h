@@ -60,6 +60,11 @@ std::filesystem::path latest_checkpoint(const std::filesystem::path& checkpoints
 // earlier.
 inline constexpr const char* kAllSteps = "steps";
 
+// Returns the epoch of the last step, where `epoch` is that of the next one.
+inline std::int64_t epoch_of_step(std::int64_t epoch, bool inside_epoch) {
+  return inside_epoch || epoch == 0 ? epoch : epoch - 1;
+}
+
 // A run's state at a checkpoint.
 struct Position {
   std::int64_t step = 0;
@@ -76,6 +81,7 @@ struct Position {
   config::Value stop = {};    // the numbers of its rule "stop" (train/rules/patience.h); null: no such rule
 
   bool inside_epoch() const { return position > 0 || offset > 0; }
+  std::int64_t epoch_of_step() const { return record::epoch_of_step(epoch, inside_epoch()); }
 };
 // Throws ddp::Error (usage) if the checkpoint's state.json is damaged.
 Position position_of(const std::filesystem::path& checkpoint);
@@ -87,8 +93,9 @@ struct Ranked {
   std::int64_t step = 0;
 };
 
-// Returns the checkpoints that have a value of this metric, best first; among equals, the newer first. Checkpoints that
-// were saved because of the time do not count: the time of a save must not change the result.
+// Returns the checkpoints that have a value of this metric, best first; among equals the older first, because only an
+// improvement replaces the best. Checkpoints that were saved because of
+// the time do not count: the time of a save must not change the result.
 std::vector<Ranked> by_metric(const std::vector<std::filesystem::path>& newest_first, const config::Metric& metric);
 
 // The same for the metric of the newest of these checkpoints.

@@ -96,7 +96,7 @@ struct History {
 
   Curves steps;                  // loss, lr, samples_per_second
   Curves epochs;                 // every number of an epoch's line, and of the line of a validation inside an epoch
-  NewestEvents events;           // restart, resume, test, and events unknown to this version
+  NewestEvents events;           // restart, resume, and events unknown to this version
   NewestEvents checkpoints;      // checkpoint
   std::int64_t passed_over = 0;  // foreign lines
 

@@ -160,13 +160,66 @@ std::vector<std::vector<std::int64_t>> to_matrix(const Value& value) {
   return rows;
 }
 
-// Reads a member of summary.json with metrics: the numbers into `numbers`, the matrices into the run.
-void read_metrics(const Value& metrics, std::map<std::string, double, record::MetricOrder>& numbers, RunView& run) {
+// The numbers of an object with metrics, by their names safe for a terminal.
+Value printable_numbers(const Value& metrics) {
+  Value numbers = Value::object();
+  if (!metrics.is_object()) return numbers;
+  for (const auto& [name, value] : metrics.items()) {
+    if (const auto number = to_number(value)) numbers[config::printable(name)] = *number;
+  }
+  return numbers;
+}
+
+void read_matrices(const Value& metrics, RunView& run) {
   if (!metrics.is_object()) return;
   for (const auto& [name, value] : metrics.items()) {
-    if (const auto number = to_number(value)) numbers.emplace(config::printable(name), *number);
     if (auto matrix = to_matrix(value); !matrix.empty()) run.matrices.emplace(config::printable(name), matrix);
   }
+}
+
+std::optional<record::Measurement> read_measured(const Value& json) {
+  if (!json.is_object() || !json.contains("metric")) return {};
+  record::Measurement measured{.metric = text(json, "metric"),
+                               .value = to_number(member(json, "value")),
+                               .step = count_of(json, "step"),
+                               .epoch = count_of(json, "epoch")};
+  if (const Value& values = member(json, "values"); values.is_object()) measured.values = printable_numbers(values);
+  return measured;
+}
+
+// Earlier versions wrote the metrics alone.
+std::optional<record::TestResult> read_test(const Value& json, RunView& run) {
+  if (!json.is_object() || json.empty()) return {};
+  const Value& values = member(json, "values").is_object() ? member(json, "values") : json;
+  read_matrices(values, run);
+  return record::TestResult{
+      .step = count_of(json, "step"), .epoch = count_of(json, "epoch"), .values = printable_numbers(values)};
+}
+
+// A run that has not ended, and earlier versions, wrote no metrics of the best checkpoint: its line has them.
+void add_history(RunView& run) {
+  const record::RunDirectory directory(run.folder);
+  const record::EpochHistory history =
+      run.best ? record::epoch_history(directory.metrics(), {.name = run.best->metric}, run.best->step)
+               : record::history_of(directory);
+  if (run.best && run.best->value) run.best->values = {{run.best->metric, *run.best->value}};
+  if (history.best) run.best = history.best;
+  run.last = history.last;
+}
+
+// Numbers alone: a value may be null.
+void add_numbers(Metrics& figures, const Value& values) {
+  for (const auto& [name, value] : values.items()) {
+    if (value.is_number()) figures[name] = value.get<double>();
+  }
+}
+
+void add_figures(RunView& run) {
+  for (const auto& [name, value] : run.final_metrics) {
+    if (!run.best || !name.starts_with(config::kValidationPrefix)) run.figures[name] = value;
+  }
+  if (run.best) add_numbers(run.figures, run.best->values);
+  if (run.test) add_numbers(run.figures, run.test->values);
 }
 
 }  // namespace
@@ -197,7 +250,9 @@ void RunView::list_facts(config::Members& m) const {
   m({"epochs"}, epochs);
   m({"steps"}, steps);
   m({"final", "the last measured values"}, Value(final_metrics), record::schema_of_metrics("train|val|test", false));
-  m({"best", "the best value of checkpoint.metric"}, best);
+  m({"best", "of the best checkpoint, which commands use"}, best);
+  m({"last", "of the newest validation"}, last);
+  m({"test"}, test);
   m({"world_size"}, world_size);
   m({"devices"}, devices);
   m({"backend"}, backend);
@@ -245,6 +300,19 @@ std::string status_in_words(const TrialView& trial) {
   return trial.status == "running" && trial.rung ? "promoted from " + rung : trial.status;
 }
 
+config::Value read_evaluation(const RunView& run) {
+  constexpr std::uint64_t kLargest = 16 << 20;
+  const fs::path file = record::RunDirectory(run.folder).evaluation();
+  std::error_code none;
+  if (!run.best || !fs::exists(file, none)) return {};
+  try {
+    Value found = config::parse_value(record::read_text(file, kLargest));
+    return to_count(member(found, "step")) == run.best->step ? std::move(found) : Value();
+  } catch (const std::runtime_error& error) {
+    throw usage_error(std::string("is damaged: ") + error.what(), file.string());
+  }
+}
+
 void add_trial_status(const SweepView& sweep, RunView& run) {
   for (const TrialView& trial : sweep.ranking) {
     const bool knows_more = trial.status == "stopped" || (trial.status == "running" && trial.rung);
@@ -264,11 +332,11 @@ RunView read_run(const fs::path& folder) {
   run.stopped_by = text(json, "stopped_by");
   run.epochs = count_of(json, "epochs");
   run.steps = count_of(json, "steps");
-  read_metrics(member(json, "final"), run.final_metrics, run);
-  read_metrics(member(json, "test"), run.test_metrics, run);
-  if (const Value& best = member(json, "best"); to_number(member(best, "value"))) {
-    run.best = {.metric = text(best, "metric"), .value = number_of(best, "value"), .step = count_of(best, "step")};
-  }
+  add_numbers(run.final_metrics, printable_numbers(member(json, "final")));
+  read_matrices(member(json, "final"), run);
+  run.best = read_measured(member(json, "best"));
+  run.last = read_measured(member(json, "last"));
+  run.test = read_test(member(json, "test"), run);
   run.parameters = count_of(json, "parameters");
   run.frozen_parameters = count_of(json, "frozen_parameters");
   run.world_size = count_of(json, "world_size");
@@ -291,6 +359,8 @@ RunView read_run(const fs::path& folder) {
                  .log = text(error, "log")};
   }
   if (!has_ended(json)) add_progress(run);
+  if (!run.last) add_history(run);
+  add_figures(run);
   return run;
 }
 

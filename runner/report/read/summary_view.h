@@ -28,16 +28,23 @@ struct View {
   void members(config::Members& m) const;
 };
 
+using Metrics = std::map<std::string, double, record::MetricOrder>;
+
 struct RunView : View {
   std::string of_trial;    // the status in words of a trial whose sweep knows more than its run; else empty
   std::string stopped_by;  // the rule that ended the run before its last step: patience, max_time; empty: none did
   std::int64_t epochs = 0;
   std::int64_t steps = 0;
-  std::map<std::string, double, record::MetricOrder> final_metrics;
-  std::map<std::string, double, record::MetricOrder> test_metrics;  // empty: no test
-  // Per metric, such as val_confusion: the counts of samples, a row for each right class.
+  // The figures of the model that commands use: of the best checkpoint's validation and of the test. A loss of the
+  // training is the last one.
+  Metrics figures;
+  Metrics final_metrics;  // the last measured values
+  // Per metric, such as val_confusion: the counts of samples, a row for each right class. Of the last validation and of
+  // the test.
   std::map<std::string, std::vector<std::vector<std::int64_t>>> matrices;
-  std::optional<record::Best> best;
+  std::optional<record::Measurement> best;
+  std::optional<record::Measurement> last;
+  std::optional<record::TestResult> test;
   std::int64_t parameters = 0;  // 0: unknown
   std::int64_t frozen_parameters = 0;
   std::int64_t world_size = 0;
@@ -50,7 +57,7 @@ struct RunView : View {
   std::optional<record::Origin> origin;  // of a fork
   std::optional<record::Failure> error;
 
-  // As commands print it: all but the matrices and the metrics of a test.
+  // As commands print it: all but the matrices.
   void members(config::Members& m) const;
   // The members from stopped_by to restarts, and the error.
   void list_facts(config::Members& m) const;
@@ -104,6 +111,10 @@ inline constexpr const char* kTrialStatuses = "completed|stopped|failed|interrup
 // status: running while it is locked, else interrupted. Throws ddp::Error if the file is damaged.
 RunView read_run(const std::filesystem::path& folder);
 SweepView read_sweep(const std::filesystem::path& folder);
+
+// Returns what evaluation.json says of the best checkpoint; null: nothing, or of an earlier one. Throws ddp::Error if the
+// file is damaged.
+config::Value read_evaluation(const RunView& run);
 
 // Adds the status that the sweep knows of a trial to the trial's run.
 void add_trial_status(const SweepView& sweep, RunView& run);

@@ -47,26 +47,16 @@ std::vector<ComparisonLine> config_lines(const std::vector<Row>& runs) {
 
 void add_metric(std::vector<ComparisonLine>& lines, const std::vector<Row>& runs, const std::string& name) {
   lines.emplace_back(name, of_each(runs, [&](const RunView& run) {
-                       const auto found = run.final_metrics.find(name);
-                       return found == run.final_metrics.end() ? Value() : Value(found->second);
+                       const auto found = run.figures.find(name);
+                       return found == run.figures.end() ? Value() : Value(found->second);
                      }));
 }
 
 std::vector<ComparisonLine> metric_lines(const std::vector<Row>& runs) {
-  std::vector<std::string> of_best;
-  for (const Row& run : runs) {
-    const auto& best = run.as_run()->best;
-    if (best && std::find(of_best.begin(), of_best.end(), best->metric) == of_best.end()) {
-      of_best.push_back(best->metric);
-    }
-  }
   std::vector<ComparisonLine> lines;
   for (const std::string& name : metrics_of(runs)) add_metric(lines, runs, name);
-  for (const std::string& name : of_best) {
-    lines.emplace_back("best " + name, of_each(runs, [&](const RunView& run) {
-                         return run.best && run.best->metric == name ? Value(run.best->value) : Value();
-                       }));
-  }
+  lines.emplace_back("best epoch",
+                     of_each(runs, [](const RunView& run) { return run.best ? Value(run.best->epoch) : Value(); }));
   lines.emplace_back("epochs", of_each(runs, [](const RunView& run) { return run.epochs; }));
   lines.emplace_back("steps", of_each(runs, [](const RunView& run) { return run.steps; }));
   lines.emplace_back("seconds", of_each(runs, [](const RunView& run) { return run.seconds; }));

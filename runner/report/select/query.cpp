@@ -31,7 +31,7 @@ bool is_text_key(const std::string& key) {
 
 bool is_number_key(const std::string& key) {
   const std::vector<std::string> keys = row_keys({});
-  if (record::is_metric_name(key)) return true;
+  if (is_metric_key(key)) return true;
   return std::find(keys.begin(), keys.end(), key) != keys.end() && !is_text_key(key);
 }
 

@@ -76,6 +76,9 @@ namespace {
 
 using config::Value;
 
+// Of the last validation, and not of the best checkpoint.
+const std::string kLast = "last.";
+
 Value or_null(const std::optional<double>& number) { return number ? Value(*number) : Value(); }
 
 // Returns the path without symbolic links, as far as the system can resolve it.
@@ -114,9 +117,14 @@ std::optional<double> metric_of(const Row& row, const std::string& name) {
   if (const SweepView* sweep = row.as_sweep()) {
     return sweep->best() && sweep->metric == name ? sweep->best()->metric : std::nullopt;
   }
-  const auto& metrics = row.as_run()->final_metrics;
-  const auto found = metrics.find(name);
+  const bool of_last = name.starts_with(kLast);
+  const Metrics& metrics = of_last ? row.as_run()->final_metrics : row.as_run()->figures;
+  const auto found = metrics.find(of_last ? name.substr(kLast.size()) : name);
   return found == metrics.end() ? std::nullopt : std::optional(found->second);
+}
+
+bool is_metric_key(const std::string& key) {
+  return record::is_metric_name(key.starts_with(kLast) ? key.substr(kLast.size()) : key);
 }
 
 std::vector<std::string> metrics_of(const std::vector<Row>& rows) {
@@ -125,7 +133,7 @@ std::vector<std::string> metrics_of(const std::vector<Row>& rows) {
     if (const SweepView* sweep = row.as_sweep()) {
       if (!sweep->metric.empty()) names.insert(sweep->metric);
     } else {
-      for (const auto& [name, value] : row.as_run()->final_metrics) names.insert(name);
+      for (const auto& [name, value] : row.as_run()->figures) names.insert(name);
     }
   }
   return {names.begin(), names.end()};
@@ -134,6 +142,7 @@ std::vector<std::string> metrics_of(const std::vector<Row>& rows) {
 std::vector<std::string> row_keys(const std::vector<std::string>& metrics) {
   std::vector<std::string> keys{"run", "kind", "name", "run_id", "status", "started", "seconds", "epochs", "steps"};
   keys.insert(keys.end(), metrics.begin(), metrics.end());
+  for (const std::string& name : metrics) keys.push_back(kLast + name);
   keys.insert(keys.end(), {"best", "trials", "done", "world_size", "restarts"});
   return keys;
 }
@@ -156,7 +165,7 @@ config::Value value_of(const Row& row, const std::string& key) {
   if (key == "world_size") return run ? Value(run->world_size) : Value();
   if (key == "restarts") return run ? Value(run->restarts) : Value();
   if (key == "best") {
-    if (run) return run->best ? Value(run->best->value) : Value();
+    if (run) return run->best ? or_null(run->best->value) : Value();
     return sweep->best() ? or_null(sweep->best()->metric) : Value();
   }
   if (const auto metric = metric_of(row, key)) return *metric;

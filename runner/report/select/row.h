@@ -46,8 +46,12 @@ std::string name_of(const std::filesystem::path& folder, const std::filesystem::
 
 std::vector<Row> rows_of(Catalog catalog, const std::filesystem::path& results);
 
-// Returns a metric at the end of a run; for a sweep, its metric in the best trial.
+// Returns a metric of a run's best checkpoint or test; "last.NAME": of its last validation. For a sweep, its metric in
+// the best trial.
 std::optional<double> metric_of(const Row& row, const std::string& name);
+
+// Does the key name a metric, as metric_of() takes it?
+bool is_metric_key(const std::string& key);
 
 // Returns the metrics that some of the rows have, in display order.
 std::vector<std::string> metrics_of(const std::vector<Row>& rows);

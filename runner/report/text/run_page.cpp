@@ -254,13 +254,6 @@ std::string versions(const RunView& run) {
   return joined(all);
 }
 
-// "best 0.0459 after step 414". Without validation, or with keep_best = 0, the best step may not have been saved.
-std::string best_in_words(const record::Best& best, const std::vector<Saved>& checkpoints) {
-  const bool saved = std::any_of(checkpoints.begin(), checkpoints.end(),
-                                 [&](const Saved& c) { return c.whole && c.step == best.step; });
-  return "best " + in_words(best.value) + " after step " + std::to_string(best.step) + (saved ? "" : " (not saved)");
-}
-
 // Returns the names of the classes that the run learns; empty if its data name none.
 std::vector<std::string> class_names(const std::vector<Saved>& checkpoints) try {
   const auto newest = std::find_if(checkpoints.begin(), checkpoints.end(), [](const Saved& c) { return c.whole; });
@@ -271,14 +264,29 @@ std::vector<std::string> class_names(const std::vector<Saved>& checkpoints) try 
   return {};
 }
 
+std::vector<std::vector<std::int64_t>> confusion_of_best(const RunView& run) try {
+  const config::Value evaluation = read_evaluation(run);
+  if (evaluation.is_null()) return {};
+  return evaluation.at("validation").at("confusion").get<std::vector<std::vector<std::int64_t>>>();
+} catch (const std::exception&) {  // `report` names the damage
+  return {};
+}
+
 void add_metrics(Facts& facts, const RunView& run, const std::vector<Saved>& checkpoints) {
-  for (const auto& [name, value] : run.final_metrics) {
-    const bool is_best = run.best && run.best->metric == name;
-    facts.add(name, in_words(value) + (is_best ? ", " + best_in_words(*run.best, checkpoints) : ""));
+  if (run.best) {
+    facts.add("best", "by " + run.best->metric + ": epoch " + std::to_string(run.best->epoch) + ", step " +
+                          std::to_string(run.best->step));
   }
-  for (const auto& [name, value] : run.test_metrics) facts.add(name, in_words(value));
-  for (const auto& [name, matrix] : run.matrices) {
-    if (matrix.size() <= kShownClasses) facts.add(name, in_lines(matrix, class_names(checkpoints)));
+  const bool is_last = !run.best || !run.last || run.best->step == run.last->step;
+  for (const auto& [name, value] : run.figures) {
+    const auto last = run.final_metrics.find(name);
+    const bool differs = !is_last && last != run.final_metrics.end() && last->second != value;
+    facts.add(name, in_words(value) + (differs ? "  (last " + in_words(last->second) + ")" : ""));
+  }
+  for (auto [name, matrix] : run.matrices) {
+    // summary.json has the matrix of the last validation.
+    if (!is_last && !name.starts_with(config::kTestPrefix)) matrix = confusion_of_best(run);
+    if (!matrix.empty() && matrix.size() <= kShownClasses) facts.add(name, in_lines(matrix, class_names(checkpoints)));
   }
 }
 

@@ -1,6 +1,7 @@
 #include "report/text/words.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <ostream>
 
@@ -24,6 +25,10 @@ std::string in_words(const std::optional<double>& number) { return number ? in_w
 
 std::string in_words(const config::Value& value) {
   if (value.is_string() && value != "") return config::printable(value.get_ref<const std::string&>());
+  if (value.is_number_float()) {
+    char shortest[32];
+    return {shortest, std::to_chars(shortest, shortest + sizeof shortest, value.get<double>()).ptr};
+  }
   return config::printable(value.dump(-1, ' ', false, config::Value::error_handler_t::replace));
 }
 

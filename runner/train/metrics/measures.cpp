@@ -2,8 +2,12 @@
 
 #include <algorithm>
 
+#include <ATen/ops/ones.h>
+#include <ATen/ops/zeros_like.h>
+
 #include "base/error.h"
 #include "config/metric.h"
+#include "datasets/table/encoder.h"
 #include "train/loss/loss.h"
 #include "train/metrics/metric.h"
 
@@ -66,8 +70,27 @@ std::string that_fit(const Scores& scores) {
 
 }  // namespace
 
-Measures::Measures(const config::Experiment& experiment)
-    : given_(!experiment.metrics.is_null()), ignored_(experiment.ignored_target()) {
+namespace {
+
+TargetUnits units_of(const std::vector<datasets::Scale>& scales) {
+  if (scales.empty()) return {};
+  const at::Tensor factors = at::ones({static_cast<std::int64_t>(scales.size())}, at::kDouble);
+  const at::Tensor shifts = at::zeros_like(factors);
+  for (std::size_t i = 0; i < scales.size(); ++i) {
+    if (scales[i].kind != datasets::Scale::Kind::standard) continue;
+    factors.mutable_data_ptr<double>()[i] = scales[i].factor;
+    shifts.mutable_data_ptr<double>()[i] = scales[i].shift;
+  }
+  return {.factor = factors, .shift = shifts};
+}
+
+}  // namespace
+
+Measures::Measures(const config::Experiment& experiment, const config::Value& preprocessing)
+    : given_(!experiment.metrics.is_null()),
+      ignored_(experiment.ignored_target()),
+      units_(units_of(datasets::target_scales(preprocessing))) {
+  if (preprocessing.is_object()) classes_ = preprocessing.value("classes", std::vector<std::string>());
   const std::string& loss = experiment.loss.name;
   outputs_ = read_output_kind(losses().traits(loss).value("outputs", ""));
   const config::Value& listed = experiment.metrics;
@@ -82,10 +105,20 @@ void Measures::require(const at::Tensor& output, const at::Tensor& target) const
   add(output, target, none);
 }
 
+std::string Measures::class_name(std::int64_t number) const {
+  const auto place = static_cast<std::size_t>(number);
+  return place < classes_.size() ? classes_[place] : std::to_string(number);
+}
+
+void Measures::for_each_part(const at::Tensor& output, const at::Tensor& target,
+                             const std::function<void(const Scores&)>& take) const {
+  train::for_each_part(output, target, outputs_, ignored_, units_, take);
+}
+
 void Measures::add(const at::Tensor& output, const at::Tensor& target, std::vector<Statistics>& statistics) const {
   if (metrics_.empty()) return;
   for (Statistics& one : statistics) one.begin_batch();
-  for_each_part(output, target, outputs_, ignored_, [&](const Scores& scores) {
+  for_each_part(output, target, [&](const Scores& scores) {
     for (std::size_t i = 0; i < metrics_.size(); ++i) {
       const std::string why = refusal_of(metrics_[i], scores);
       if (why.empty()) {

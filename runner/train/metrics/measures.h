@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,14 +23,22 @@ class Measures {
     bool matrix = false;
   };
 
-  // Throws ddp::Error (usage) if a metric is not registered.
-  explicit Measures(const config::Experiment& experiment);
+  // `preprocessing`: of the training data; it has the scales of the targets, and the names of classes. Throws ddp::Error
+  // (usage) if a metric is not registered.
+  explicit Measures(const config::Experiment& experiment, const config::Value& preprocessing = nullptr);
+
+  // Passes a batch to `take` in parts, as its metrics see it.
+  void for_each_part(const at::Tensor& output, const at::Tensor& target,
+                     const std::function<void(const Scores&)>& take) const;
 
   // Throws ddp::Error (usage) if a metric of the key cannot be measured for these outputs and targets.
   void require(const at::Tensor& output, const at::Tensor& target) const;
   // Adds a batch to the statistics, one for each metric. Throws as require(). A default metric is left out of the whole
   // evaluation if it cannot measure one batch of any rank, because its value would cover only a part of the data.
   void add(const at::Tensor& output, const at::Tensor& target, std::vector<Statistics>& statistics) const;
+
+  // Returns the name of a class, for people.
+  std::string class_name(std::int64_t number) const;
 
   const std::vector<Named>& metrics() const { return metrics_; }
   // Tells whether the experiment has the key. If not, metrics that cannot be measured are left out.
@@ -40,6 +49,8 @@ class Measures {
   bool given_ = false;
   OutputKind outputs_ = OutputKind::unknown;
   std::int64_t ignored_;  // class of the targets that do not count
+  TargetUnits units_;
+  std::vector<std::string> classes_;  // empty: they have no names
 };
 
 }  // namespace ddp::train

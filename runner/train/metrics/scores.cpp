@@ -102,14 +102,15 @@ OutputKind read_output_kind(const std::string& text) {
   throw std::runtime_error("a loss's trait \"outputs\" is logits, log_probabilities, label_logits or numbers");
 }
 
-Scores::Scores(const at::Tensor& output, const at::Tensor& target, OutputKind kind, std::int64_t ignored)
+Scores::Scores(const at::Tensor& output, const at::Tensor& target, OutputKind kind, std::int64_t ignored,
+               const TargetUnits& units)
     : kind_(kind) {
   const auto [by_classes, class_targets] = by_class(output, target);
   meaning_ = meaning_of(by_classes, class_targets, kind);
   if (meaning_ == OutputMeaning::classes) {
     take_classes(by_classes, class_targets, ignored);
   } else if (meaning_ != OutputMeaning::other) {
-    take_columns(output, target);
+    take_columns(output, target, units);
   }
 }
 
@@ -137,10 +138,12 @@ void Scores::take_classes(const at::Tensor& output, const at::Tensor& target, st
 }
 
 // For labels, a column is a label and a row is a position. For numbers, a row has all numbers of a sample.
-void Scores::take_columns(const at::Tensor& output, const at::Tensor& target) {
-  const auto arranged = [this](const at::Tensor& tensor) {
+void Scores::take_columns(const at::Tensor& output, const at::Tensor& target, const TargetUnits& units) {
+  const auto arranged = [&](const at::Tensor& tensor) {
     const bool many = meaning_ == OutputMeaning::numbers && tensor.dim() > 2;
-    return doubles(many ? tensor.flatten(1) : by_rows(tensor));
+    const at::Tensor values = doubles(many ? tensor.flatten(1) : by_rows(tensor));
+    const bool scaled = units.factor.defined() && meaning_ == OutputMeaning::numbers;
+    return scaled ? values.mul(units.factor).add(units.shift) : values;
   };
   rows_of_outputs_ = arranged(output);
   targets_ = arranged(target);
@@ -235,14 +238,15 @@ std::vector<double> Scores::log_likelihoods() const {
 }
 
 void for_each_part(const at::Tensor& output, const at::Tensor& target, OutputKind kind, std::int64_t ignored,
-                   const std::function<void(const Scores&)>& take) {
+                   const TargetUnits& units, const std::function<void(const Scores&)>& take) {
   const auto [outputs, targets] = by_class(output, target);
   const std::int64_t rows = outputs.dim() > 0 ? outputs.size(0) : 0;
-  if (rows == 0 || targets.dim() == 0 || targets.size(0) != rows) return take(Scores(output, target, kind, ignored));
+  if (rows == 0 || targets.dim() == 0 || targets.size(0) != rows)
+    return take(Scores(output, target, kind, ignored, units));
   const std::int64_t length = std::max<std::int64_t>(1, kPart / std::max<std::int64_t>(1, outputs.numel() / rows));
   for (std::int64_t begin = 0; begin < rows; begin += length) {
     const std::int64_t end = std::min(begin + length, rows);
-    take(Scores(outputs.slice(0, begin, end), targets.slice(0, begin, end), kind, ignored));
+    take(Scores(outputs.slice(0, begin, end), targets.slice(0, begin, end), kind, ignored, units));
   }
 }
 

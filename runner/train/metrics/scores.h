@@ -39,6 +39,12 @@ enum class OutputKind { unknown, logits, log_probabilities, label_logits, number
 // std::runtime_error.
 OutputKind read_output_kind(const std::string& text);
 
+// Takes targets that are numbers, and their predictions, back to their own units: value * factor + shift for each
+// target, float64 [columns]. Undefined: they have them.
+struct TargetUnits {
+  at::Tensor factor, shift;
+};
+
 // The outputs and targets of a batch or of a part of one, on the CPU. Values that several metrics need are computed
 // once, at their first use. A row is a sample, or a position in one (a token of a text, a pixel of an image). For
 // outputs on a GPU, the order of classes is computed there, and the outputs are copied to the CPU only if a metric
@@ -48,7 +54,8 @@ class Scores {
   // Takes outputs and targets in the form for a loss, each on any device. For classes, rows whose target is `ignored`
   // are left out. If any target is not a class of the model, the meaning is OutputMeaning::other, because the loss may
   // use such targets in its own way.
-  Scores(const at::Tensor& output, const at::Tensor& target, OutputKind kind, std::int64_t ignored);
+  Scores(const at::Tensor& output, const at::Tensor& target, OutputKind kind, std::int64_t ignored,
+         const TargetUnits& units = {});
 
   OutputMeaning meaning() const { return meaning_; }
   // The reason for OutputMeaning::other, as a clause.
@@ -57,7 +64,7 @@ class Scores {
   // The number of classes, labels or numbers in a row.
   std::int64_t columns() const { return columns_; }
 
-  // float64 [rows, columns]: the outputs of the model.
+  // float64 [rows, columns]: the outputs of the model; numbers in the units of the targets.
   const double* outputs() const;
   // For classes and labels, float64 [rows, columns]: softmax, exp (of log-probabilities) or sigmoid of the outputs.
   const double* probabilities() const;
@@ -76,7 +83,7 @@ class Scores {
 
  private:
   void take_classes(const at::Tensor& output, const at::Tensor& target, std::int64_t ignored);
-  void take_columns(const at::Tensor& output, const at::Tensor& target);
+  void take_columns(const at::Tensor& output, const at::Tensor& target, const TargetUnits& units);
 
   OutputMeaning meaning_ = OutputMeaning::other;
   std::string why_other_ = "the targets are neither classes nor labels nor numbers";
@@ -100,6 +107,6 @@ class Scores {
 
 // Passes a batch to `take` in parts of about 2^20 outputs, to limit memory. The parts depend only on the shapes.
 void for_each_part(const at::Tensor& output, const at::Tensor& target, OutputKind kind, std::int64_t ignored,
-                   const std::function<void(const Scores&)>& take);
+                   const TargetUnits& units, const std::function<void(const Scores&)>& take);
 
 }  // namespace ddp::train

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "data/batches.h"
+#include "train/metrics/measures.h"
+
+namespace ddp::train {
+
+// What evaluation.json says of one set of samples: the confusion matrix; for two classes the ROC, precision-recall and
+// calibration curves; for numbers the residuals; the samples with the largest errors. Its size is bounded: a curve has
+// at most 512 points, and of more than 2^22 samples it takes every n-th.
+class EvaluationCurves {
+ public:
+  // Both outlive it.
+  EvaluationCurves(const data::EvaluationSet& set, const Measures& measures);
+
+  // Returns what a batch adds, for take(). `begin`: the place of its first sample in the set. Empty for outputs that
+  // are not one answer a sample, such as the tokens of a text.
+  std::vector<double> of_batch(const at::Tensor& output, const at::Tensor& target, std::int64_t samples,
+                               std::int64_t begin);
+  // Takes what the batches of all ranks added, in any order.
+  void take(const std::vector<std::vector<double>>& batches);
+
+  // Returns the set's part of evaluation.json. `confusion`: the matrix of the metric, if it was measured.
+  config::Value result(const config::Value& confusion) const;
+
+ private:
+  // One sample: numbers[0] is its place in the set. Of classes and labels follow the target, the predicted class, the
+  // probability of the target, and that of the second class; of numbers the targets, then the outputs.
+  using Record = const double*;
+
+  void add_classes(config::Value& to) const;
+  void add_numbers(config::Value& to) const;
+  // Columns of these samples: row, file (of an image), target, prediction; with_error: also the error of a number, or
+  // the probability of the right class.
+  config::Value rows_of(const std::vector<Record>& records, bool with_error) const;
+
+  const data::EvaluationSet& set_;
+  const Measures& measures_;
+  const std::int64_t every_;  // of so many samples, one is taken
+  std::int64_t columns_ = 0;  // classes or numbers of a sample
+  std::size_t width_ = 0;     // numbers of a record
+  OutputMeaning meaning_ = OutputMeaning::other;
+  std::vector<double> records_;
+};
+
+}  // namespace ddp::train
