@@ -48,7 +48,7 @@ def axes_change(page):
     page.click(".segmented button:nth-child(2)")
     assert ticks(page)[-1] == "epochs done", ticks(page)
     page.click(".segmented button:nth-child(1)")
-    raw = page.evaluate("document.querySelector('.plot .line').getAttribute('d')")
+    raw = page.evaluate("document.querySelector('.chart .plot .line').getAttribute('d')")
     page.evaluate(
         "(() => { const s = document.querySelector('.slider input'); s.value = 0.9; s.dispatchEvent(new Event('input')); })()"
     )

@@ -10,8 +10,14 @@
 
 #include "base/embedded.h"
 #include "base/error.h"
+#include "config/components.h"
+#include "config/experiment.h"
+#include "config/text/json_text.h"
 #include "config/text/source.h"
+#include "record/file/atomic_file.h"
+#include "record/file/input_file.h"
 #include "record/run_directory.h"
+#include "record/saves/checkpoint_index.h"
 #include "record/summary.h"
 #include "report/read/history.h"
 #include "report/read/summary_view.h"
@@ -79,10 +85,60 @@ struct ReportedRun {
   }
 };
 
+constexpr std::uint64_t kLargestHeader = 16 << 20;
+
+Value evaluation_of(Problems& problems, const RunView& run) try {
+  return read_evaluation(run);
+} catch (const Error& error) {
+  note(problems, error.where(), error.summary());
+  return {};
+}
+
+// The names and shapes of the tensors of a run's newest checkpoint, from the head of its safetensors file: 8 bytes with
+// the length of the JSON that follows.
+Value layers_of(const fs::path& run) try {
+  const std::vector<fs::path> checkpoints = record::complete_checkpoints(record::RunDirectory(run).checkpoints());
+  if (checkpoints.empty()) return Value::array();
+  const record::InputFile file(checkpoints.front() / "model.safetensors");
+  std::uint64_t length = 0;
+  file.read(0, reinterpret_cast<char*>(&length), sizeof length);
+  if (length > kLargestHeader) return Value::array();
+  std::string header(length, '\0');
+  file.read(sizeof length, header.data(), header.size());
+  Value layers = Value::array();
+  const Value tensors = config::parse_value(header);
+  for (const auto& [name, tensor] : tensors.items()) {
+    if (tensor.contains("shape")) layers.push_back({{"name", config::printable(name)}, {"shape", tensor["shape"]}});
+  }
+  return layers;
+} catch (const std::exception&) {  // a damaged checkpoint: `resume` reports it
+  return Value::array();
+}
+
+// Returns the keys whose value is not the default, of the experiment or of the component that the section names.
+std::vector<std::string> changed_keys(const Value& config) {
+  static const Value defaults = flat(config::write(config::Experiment{}));
+  static const config::Components components = config::Components::installed();
+  std::vector<std::string> changed;
+  for (const auto& [key, value] : config.items()) {
+    const std::size_t dot = key.find('.');
+    const std::string section = key.substr(0, dot);
+    const config::Spec* const spec = components.find(section, config.value(section + ".name", ""));
+    Value by_default = defaults.value(key, Value());
+    for (std::size_t i = 0; spec && i < spec->options.size(); ++i) {
+      if (section + "." + spec->options[i].name == key) by_default = spec->options[i].default_value;
+    }
+    if (value != by_default) changed.push_back(key);
+  }
+  return changed;
+}
+
 // A run with its curves.
 struct RunOnPage {
   ReportedRun run = {};
   Value config = Value::object();
+  Value evaluation = {};
+  Value layers = Value::array();
   History history = {};
   std::string label = {};
 
@@ -90,6 +146,9 @@ struct RunOnPage {
   void members(config::Members& m) const {
     run.members(m);
     m({.name = "config", .type = "object"}, config);
+    m({"changed", "its keys whose value is not the default"}, changed_keys(config));
+    m({"evaluation", "evaluation.json; null: none of the best checkpoint"}, evaluation, {{"type", {"object", "null"}}});
+    m({.name = "layers", .doc = "names and shapes of the model's tensors", .type = "array"}, layers);
     history.members(m);
     history.list_checkpoints(m);
     m({"label", "the shortest text that distinguishes the runs"}, label);
@@ -224,6 +283,8 @@ Value runs_data(const std::vector<fs::path>& folders, const std::string& program
     const record::RunDirectory directory(folder);
     RunOnPage run{.run = reported(problems, folder)};
     run.config = flat_config(problems, directory.config());
+    run.evaluation = evaluation_of(problems, run.run.view);
+    run.layers = layers_of(folder);
     run.history = history_of(problems, directory.metrics(), points_for(folders.size()));
     page.runs.push_back(std::move(run));
   }

@@ -22,11 +22,21 @@ function configGroups(keys, textOf, stands = () => false) {
     el("table", {class: "config"}, el("tbody", {}, own.map((key) => row(group, key)))))));
 }
 
+// The settings that differ from the defaults; the others are folded.
+function settingsSection(run, keys) {
+  const textOf = (key) => shown(run.config[key]);
+  const own = new Set(run.changed ?? keys);
+  const others = keys.filter((key) => !own.has(key));
+  return section("Configuration", configGroups(keys.filter((key) => own.has(key)), textOf),
+    others.length > 0 ? el("details", {}, el("summary", {}, `${plural(others.length, "setting")} with the default value`),
+      configGroups(others, textOf)) : null);
+}
+
 // The configuration of one run; or of several, with one row per key and highlighted differences.
 function configSection(runs) {
   const keys = [...new Set(runs.flatMap((run) => Object.keys(run.config)))];
   if (keys.length === 0) return null;
-  if (runs.length === 1) return section("Configuration", configGroups(keys, (key) => shown(runs[0].config[key])));
+  if (runs.length === 1) return settingsSection(runs[0], keys);
   const differs = (key) => new Set(runs.map((run) => JSON.stringify(run.config[key]))).size > 1;
   const some = keys.some(differs);
   const body = el("table", {class: `config ${some ? "only" : ""}`},

@@ -35,13 +35,11 @@ function errorBox(run, titled) {
 }
 
 function runCards(run) {
-  const metrics = Object.entries(run.final).map(([name, value]) => card(name, number(value), "at the end"));
   const rate = run.seconds > 0 && run.per_epoch.columns.samples_per_second ?
     middle(run.per_epoch.columns.samples_per_second.mean) :
     null;
   return el("div", {class: "cards"},
-    run.best ? card(`best ${run.best.metric}`, number(run.best.value), `at step ${count(run.best.step)}`) : null,
-    metrics, card("trained", plural(run.steps, "step"), run.epochs > 0 ? plural(run.epochs, "epoch") : null),
+    card("trained", plural(run.steps, "step"), run.epochs > 0 ? plural(run.epochs, "epoch") : null),
     card("training time", duration(run.seconds), run.restarts > 0 ? plural(run.restarts, "restart") : null),
     rate ? card("samples/s", number(rate, 3), "median of the epochs") : null);
 }
@@ -53,7 +51,8 @@ function middle(values) {
 
 // Several runs: one row each, with their colours.
 function runTable(runs) {
-  const metrics = inMetricOrder(runs.flatMap((run) => Object.keys(run.final)));
+  const figures = (run) => ({...run.best?.values, ...run.test?.values});
+  const metrics = inMetricOrder(runs.flatMap((run) => Object.keys(figures(run))));
   const columns = [
     {
       name: "run",
@@ -63,7 +62,8 @@ function runTable(runs) {
     },
     {name: "status", cell: (run) => statusPill(run.status), value: (run) => run.status, text: true},
     ...metrics.map(
-      (metric) => ({name: metric, cell: (run) => number(run.final[metric]), value: (run) => run.final[metric]})),
+      (metric) => ({name: metric, cell: (run) => number(figures(run)[metric]), value: (run) => figures(run)[metric]})),
+    {name: "best epoch", cell: (run) => count(run.best?.epoch), value: (run) => run.best?.epoch},
     {name: "epochs", cell: (run) => count(run.epochs), value: (run) => run.epochs},
     {name: "steps", cell: (run) => count(run.steps), value: (run) => run.steps},
     {name: "time", cell: (run) => duration(run.seconds), value: (run) => run.seconds},
@@ -147,10 +147,13 @@ function runsPage(data) {
   return [
     el("header", {}, one ? runHeader(runs[0]) : [el("h1", {}, `${runs.length} runs`)]),
     runs.map((run) => errorBox(run, !one)),
-    one ? runCards(runs[0]) : runTable(runs),
+    one ? modelSection(runs[0]) : runTable(runs),
+    evaluationSections(runs),
+    one ? section("Training", runCards(runs[0])) : null,
     curvesSection(runs),
     eventsSection(runs),
     configSection(runs),
+    layersSection(runs),
     environmentSection(runs),
     checkpointsSection(runs),
   ];

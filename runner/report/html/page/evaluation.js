@@ -1,0 +1,199 @@
+// What evaluation.json says of a run's model: how good it is on its validation and test sets.
+
+// The figures of a model: the test first, then the validation of the best checkpoint.
+function modelCards(run) {
+  const of = (measured) => Object.entries(measured?.values ?? {})
+    .map(([name, value]) => card(metricName(name), number(value)));
+  return [run.test, run.best].map(of).filter((cards) => cards.length > 0)
+    .map((cards) => el("div", {class: "cards"}, cards));
+}
+
+function modelSection(run) {
+  const {best, last} = run;
+  if (!best && !run.test) return null;
+  const differs = best && last && best.step !== last.step;
+  const lead = best ? [`The checkpoint after step ${count(best.step)}, epoch ${count(best.epoch)}: the best by ${best.metric}.`,
+    differs ? `The last validation, after step ${count(last.step)}, had ${number(last.value)}.` : null] : [];
+  return section("The model", el("p", {class: "note over"}, lead.filter(Boolean).join(" ")), modelCards(run));
+}
+
+const SETS = {test: "Test", validation: "Validation"};
+
+function evaluationSections(runs) {
+  return Object.entries(SETS).map(([set, title]) => {
+    const of = runs.map((run, i) => ({run, i, data: run.evaluation?.[set]})).filter(({data}) => data);
+    if (of.length === 0) return null;
+    const curves = [rocPlot(of), precisionPlot(of), calibrationPlot(of), predictedPlot(of), residualsPlot(of)]
+      .filter(Boolean);
+    return section(`${title} set`, curves.length > 0 ? el("div", {class: "planes"}, curves) : null,
+      of.map((one) => el("div", {class: "pair"}, confusionTable(one, runs), worstTable(one, runs))));
+  });
+}
+
+const titled = (text, {run}, runs) => el("h3", {class: "over"}, runs.length > 1 ? `${text} of ${run.label}` : text);
+
+// The curve of one run in a plane, from two lists of numbers.
+const planeCurve = ({run, i}, xs, ys, more = {}) => ({
+  run: i, label: run.label, colour: runColour(i), dash: i >= 8, points: xs.map((x, k) => [x, ys[k]]), ...more
+});
+
+function rocPlot(of) {
+  const curves = of.filter(({data}) => data.roc).map((one) => planeCurve(one, one.data.roc.fpr, one.data.roc.tpr));
+  return plane({title: "ROC", x: "false positive rate", y: "true positive rate", curves, ends: [0, 1], diagonal: true});
+}
+
+function precisionPlot(of) {
+  const curves = of.filter(({data}) => data.pr).map((one) => planeCurve(one, one.data.pr.recall, one.data.pr.precision));
+  return plane({title: "Precision and recall", x: "recall", y: "precision", curves, ends: [0, 1]});
+}
+
+function calibrationPlot(of) {
+  const curves = of.filter(({data}) => data.calibration).map((one) => {
+    const {mean_predicted, fraction, count: counts} = one.data.calibration;
+    const kept = counts.map((n, k) => k).filter((k) => counts[k] > 0);
+    const at = (list) => kept.map((k) => list[k]);
+    return planeCurve(one, at(mean_predicted), at(fraction), {dots: true, texts: at(counts).map((n) => plural(n, "sample"))});
+  });
+  return plane({title: "Calibration", x: "predicted probability", y: "share of the second class", curves, ends: [0, 1],
+    diagonal: true});
+}
+
+function predictedPlot(of) {
+  const curves = of.filter(({data}) => data.sample).map((one) => {
+    const {row, target, prediction} = one.data.sample;
+    return planeCurve(one, target.map(first), prediction.map(first), {
+      cloud: true, texts: row.map((n) => `row ${count(n)}`)
+    });
+  });
+  return plane({title: "Predicted and true", x: "true", y: "predicted", curves, diagonal: true, height: 300});
+}
+
+// Several targets: the first one is drawn.
+const first = (value) => (Array.isArray(value) ? value[0] : value);
+
+function residualsPlot(of) {
+  const some = of.filter(({data}) => data.residuals);
+  if (some.length === 0) return null;
+  const curves = some.map((one) => {
+    const {bins, counts} = one.data.residuals;
+    const all = counts.reduce((sum, n) => sum + n, 0) || 1;
+    const stairs = counts.flatMap((n, k) => [[bins[k], n / all], [bins[k + 1], n / all]]);
+    return {...planeCurve(one, [], []), points: stairs, texts: stairs.map((_, k) => plural(counts[k >> 1], "sample"))};
+  });
+  return plane({title: "Residuals", x: "predicted minus true", y: "share of the samples", curves, fromZero: true, height: 300});
+}
+
+// A picture of curves or clouds of points in one plane. `diagonal`: also draws y = x. `ends`: of both axes.
+function plane({title, x, y, curves, ends = null, diagonal = false, fromZero = false, height = 260}) {
+  if (!curves.some(({points}) => points.length > 0)) return null;
+  const plot = svg("svg", {class: "plot", role: "img", "aria-label": `${title}: ${y} against ${x}`});
+  const tip = withTip(plot);
+  const key = curves.length > 1 ? curves.map(
+    (curve) => el("span", {class: "key"}, lineSample(`${curve.colour} ${curve.dash ? "dashed" : ""}`), curve.label)) : [];
+  const figure = el("figure", {class: "plane"}, el("figcaption", {}, el("h3", {}, title), key), tip.frame);
+  asWide(tip.frame, 220, (width) => {
+    const all = curves.flatMap(({points}) => points);
+    const [xs, ys] = [0, 1].map((k) => all.map((point) => point[k]).filter(isNumber));
+    const both = diagonal && !ends ? [...xs, ...ys] : null;
+    const end = (values, pick) => ends ? ends[pick === "min" ? 0 : 1] : (both ?? values).reduce(
+      (a, b) => Math[pick](a, b), pick === "min" && fromZero && values === ys ? 0 : values[0]);
+    const [left, right, top, bottom] = [MARGIN.left, width - MARGIN.right, MARGIN.top, height - MARGIN.bottom];
+    const h = linearScale(end(xs, "min"), end(xs, "max"), left, right, Math.max(3, width / 90), false);
+    const v = linearScale(end(ys, "min"), end(ys, "max"), bottom, top, 5, !diagonal);
+    const ideal = diagonal ? [[h.low, h.low], [h.high, h.high]].map(([a, b]) => [h.at(a), v.at(b)]) : [];
+    plot.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    plot.replaceChildren(...planeAxes(h, v, {left, right, top, bottom, height, x, y}),
+      ideal.length > 0 ? svg("path", {class: "ideal", d: pathThrough(ideal.map(([a]) => a), ideal.map(([, b]) => b))}) : "",
+      ...curves.map((curve) => drawPlaneCurve(curve, h, v, tip, {x, y, many: curves.length > 1})));
+  });
+  return figure;
+}
+
+function planeAxes(h, v, {left, right, bottom, height, x, y}) {
+  return [
+    ...v.ticks.flatMap(
+      (tick) => [svg("line", {class: "grid", x1: left, x2: right, y1: v.at(tick), y2: v.at(tick)}),
+        svg("text", {class: "tick", x: left - 8, y: v.at(tick) + 4, "text-anchor": "end"}, v.text(tick))]),
+    svg("line", {class: "axis", x1: left, x2: right, y1: bottom, y2: bottom}),
+    ...spread(h.ticks, h).flatMap(
+      (tick) => [svg("line", {class: "axis", x1: h.at(tick), x2: h.at(tick), y1: bottom, y2: bottom + 4}),
+        svg("text", {class: "tick", x: h.at(tick), y: bottom + 16, "text-anchor": "middle"}, h.text(tick))]),
+    svg("text", {class: "tick name", x: right, y: height - 3, "text-anchor": "end"}, `${y} against ${x}`),
+  ];
+}
+
+function drawPlaneCurve(curve, h, v, tip, {x, y, many}) {
+  const shownPoints = curve.points.map(([a, b]) => [h.at(a), v.at(b)]);
+  const group = svg("g", {class: `curve ${curve.colour} ${curve.dash ? "dashed" : ""}`, "data-run": curve.run});
+  if (!curve.cloud)
+    group.append(svg("path", {class: "line", d: pathThrough(shownPoints.map(([a]) => a), shownPoints.map(([, b]) => b))}));
+  const tell = (k) => [el("div", {class: "where"}, many ? curve.label : (curve.texts?.[k] ?? "")),
+    el("div", {class: "row"}, el("span", {class: "label"}, x), el("b", {}, number(curve.points[k][0]))),
+    el("div", {class: "row"}, el("span", {class: "label"}, y), el("b", {}, number(curve.points[k][1]))),
+    many && curve.texts ? el("div", {class: "soft"}, curve.texts[k]) : null].filter(Boolean);
+  shownPoints.forEach(([cx, cy], k) => {
+    const kind = curve.cloud ? "cloud" : curve.dots ? "dot" : "touch-point";
+    group.append(svg("circle", {
+      class: kind, cx: cx.toFixed(1), cy: cy.toFixed(1), r: curve.cloud ? 2.2 : curve.dots ? 3.2 : 6,
+      pointerenter: (event) => tip.show(event, tell(k)), pointerleave: () => tip.hide()
+    }));
+  });
+  return group;
+}
+
+const MOST_CLASSES = 40;
+
+// Each cell has the count and its share of the row: of the samples that are truly of this class.
+function confusionTable(one, runs) {
+  const {confusion, classes} = one.data;
+  if (!confusion || confusion.length > MOST_CLASSES) return null;
+  const name = (k) => classes?.[k] ?? String(k);
+  const rows = confusion.map((counts, k) => {
+    const all = counts.reduce((sum, n) => sum + n, 0);
+    return el("tr", {}, el("th", {scope: "row"}, name(k)), counts.map((n, c) => {
+      const share = all > 0 ? n / all : 0;
+      return el("td", {class: c === k ? "right" : "wrong", title: `${name(k)}, predicted as ${name(c)}`},
+        svg("svg", {class: "shade", viewBox: "0 0 1 1", preserveAspectRatio: "none"},
+          svg("rect", {width: 1, height: 1, opacity: (0.75 * share).toFixed(3)})),
+        el("span", {}, count(n)), el("small", {}, all > 0 ? percent(share) : ""));
+    }), el("td", {class: "sum"}, count(all)));
+  });
+  return el("div", {}, titled("Confusion matrix", one, runs),
+    el("p", {class: "note over"}, "Rows: the true class; columns: the predicted one; shares of the row."),
+    scrolling(el("table", {class: "confusion"},
+      el("thead", {}, el("tr", {}, el("th", {}), confusion.map((_, k) => el("th", {scope: "col"}, name(k))), el("th", {}, "all"))),
+      el("tbody", {}, rows))));
+}
+
+const percent = (share) => `${(100 * share).toFixed(share > 0 && share < 0.0995 ? 1 : 0)} %`;
+
+// The samples that the model is most wrong about.
+function worstTable(one, runs) {
+  const {worst} = one.data;
+  if (!worst || worst.row.length === 0) return null;
+  const columns = ["row", "file", "target", "prediction", "probability", "error"].filter((key) => worst[key]);
+  const text = (key, value) => isNumber(value) ? (key === "row" ? count : number)(value) : shown(value);
+  const heads = columns.map((key) => (key === "probability" ? "probability of the target" : key));
+  return el("div", {}, titled("Largest errors", one, runs), scrolling(table(heads,
+    worst.row.map((_, k) => columns.map((key) => text(key, worst[key][k]))), {class: "numbers"})));
+}
+
+// The layers of the model with the shapes of their tensors.
+function layersSection(runs) {
+  const some = runs.filter((run) => run.layers?.length > 0);
+  if (some.length === 0) return null;
+  return section("Layers", some.map((run) => {
+    const layers = new Map();
+    for (const {name, shape} of run.layers) {
+      const dot = name.lastIndexOf(".");
+      const layer = dot < 0 ? "" : name.slice(0, dot);
+      if (!layers.has(layer)) layers.set(layer, []);
+      layers.get(layer).push({name: name.slice(dot + 1), shape});
+    }
+    const size = (tensors) => tensors.reduce((sum, {shape}) => sum + shape.reduce((a, b) => a * b, 1), 0);
+    const rows = [...layers].map(([layer, tensors]) => [breakable(layer || "(model)"),
+      tensors.map(({name, shape}) => `${name} [${shape.join(", ")}]`).join("  "), count(size(tensors))]);
+    return el("div", {}, runs.length > 1 ? el("h3", {class: "over"}, run.label) : null,
+      scrolling(table(["layer", "tensors", "numbers"], rows, {class: "layers"})));
+  }));
+}
