@@ -27,6 +27,8 @@ std::string own_model(const std::string& activation, const std::string& more) {
 #include <ATen/ops/tanh.h>
 #include <torch/nn/modules/linear.h>
 
+#include "models/model.h"
+
 namespace ddp::models {
 namespace {
 
