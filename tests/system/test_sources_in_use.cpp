@@ -57,6 +57,8 @@ const std::string kPairs = R"(#include <optional>
 
 #include <torch/nn/modules/embedding.h>
 
+#include "models/model.h"
+
 namespace ddp::models {
 namespace {
 
