@@ -13,6 +13,8 @@ namespace {
 // "remove" in the file the library is deleted; with "throw" the next process that loads it throws.
 const std::string kSpoils = R"(
 #include <filesystem>
+#include <fstream>
+#include <stdexcept>
 namespace {
 const bool is_spoilt = [] {
   std::string word;
