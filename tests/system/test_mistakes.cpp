@@ -55,7 +55,7 @@ const std::vector<UsersMistake> kMistakes = {
     {"resume tiny --from 7", "no complete checkpoint of step 7", "--from: ", "24"},
     {"export tiny out.onnx", "out.onnx", ""},
     {"sweep tiny.toml", "the file has no [sweep] table", "tiny.toml: "},
-    {"list --where los>0.1", "\"los\"", "", "train_loss"},
+    {"list --where los>0.1", "\"los\"", "", "did you mean \"loss\"?"},
     // Experiment files.
     {"run bad.toml", "unknown key \"batchsize\"", "bad.toml:7:1: ", "did you mean \"batch_size\"?", "batchsize = 3"},
     {"run bad.toml", "\"seed\" must be an integer", "bad.toml:7:8: ", "", "seed = \"seven\""},
@@ -64,7 +64,7 @@ const std::vector<UsersMistake> kMistakes = {
     {"run bad.toml", "unknown key \"accumulate\" in [loader]", "bad.toml:8:1: ", "at the top of the file",
      "[loader]\naccumulate = 2"},
     {"run bad.toml", "not TOML", "bad.toml:7:9: ", "\"text\" in quotes", "name = tiny"},
-    {"sweep bad.toml", "\"num_samples\"", "bad.toml:8:", "trials", "[sweep]\nnum_samples = 3"},
+    {"sweep bad.toml", "\"num_samples\"", "bad.toml:8:", "belongs to method asha", "[sweep]\nnum_samples = 3"},
     {"run nofile.toml",
      "there is no such file: ", "nofile.toml:2:", "a relative path starts at the folder of the file"},
     {"plan bad.toml", "there is no init_method \"127.0.0.1:29500\"", "bad.toml:8:", "",
