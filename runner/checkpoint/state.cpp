@@ -1,7 +1,6 @@
 #include "checkpoint/state.h"
 
 #include <climits>
-#include <cmath>
 
 #include <nlohmann/json.hpp>
 
@@ -10,10 +9,6 @@
 
 namespace ddp::checkpoint {
 namespace {
-
-nlohmann::ordered_json number_or_null(double value) {
-  return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
-}
 
 double number_or_nan(const nlohmann::json& object, const std::string& key) {
   const bool none = config::member(object, key).is_null();
@@ -112,11 +107,11 @@ std::string to_text(const State& s) {
       {"global_batch_size", s.global_batch_size},
       {"metric",
        {{"name", s.judged_by.name},
-        {"value", number_or_null(s.metric)},
+        {"value", config::number_or_null(s.metric)},
         {"direction", config::to_string(s.judged_by.direction)}}},
       {"seconds", s.seconds},
       {"seen", s.seen},
-      {"loss_sum", number_or_null(s.loss_sum)},
+      {"loss_sum", config::number_or_null(s.loss_sum)},
       {"loss_weight", s.loss_weight},
       {"loss_samples", s.loss_samples},
       {"config_hash", s.config_hash},

@@ -10,8 +10,7 @@
 #include "config/registry.h"
 #include "rank/request.h"
 
-// What the rank library can be asked: the requests of its verbs, and their replies. Prediction and probe have headers
-// of their own.
+// The requests of the rank library's verbs, and their replies. Prediction and probe have headers of their own.
 namespace ddp::rank {
 
 // The verbs of the rank library. Each verb is one source file, which registers a function of its request struct, the

@@ -76,8 +76,9 @@ class RunDirectory {
   std::filesystem::path journal() const { return path_ / "journal.jsonl"; }
   std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
   std::filesystem::path summary() const { return path_ / "summary.json"; }
-  // The last measured matrices, if the run measures any (record/summary.h).
+  // The curves and errors of the best checkpoint; a run that goes on trains without it (record/saves/retention.h).
   std::filesystem::path evaluation() const { return path_ / "evaluation.json"; }
+  // The last measured matrices, if the run measures any (record/summary.h).
   std::filesystem::path matrices() const { return path_ / "matrices.json"; }
   // The samples that were left out because they did not decode, one per line.
   std::filesystem::path bad_files() const { return path_ / "bad_files.txt"; }

@@ -53,8 +53,7 @@ struct Origin {
 // `json` is not an object.
 std::optional<Origin> read_origin(const config::Value& json);
 
-// What a validation measured of the weights after a step. `best` is that of the checkpoint that commands use, `last`
-// the newest one.
+// The figures of one validation. `best` is of the checkpoint that commands use, `last` is the newest one.
 struct Measurement {
   std::string metric;                // checkpoint.metric
   std::optional<double> value = {};  // of that metric; nothing: not finite
@@ -65,7 +64,7 @@ struct Measurement {
   void members(config::Members& m) const;
 };
 
-// What the test measured.
+// The figures of the test.
 struct TestResult {
   std::int64_t step = 0;  // of the weights, as the epoch
   std::int64_t epoch = 0;

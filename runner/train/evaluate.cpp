@@ -97,7 +97,7 @@ std::vector<double> measure(const EvaluationParts& e, const datasets::Batch& bat
     const auto [output, loss] = answer(e, batch);
     row = {static_cast<double>(loss.samples), loss.weight, loss.sum, static_cast<double>(count_nan(output))};
     e.measures.add(output, only_target(batch.targets), statistics);
-    if (e.curves) curves.push_back(e.curves->of_batch(output, only_target(batch.targets), batch.samples(), begin));
+    if (e.curves) curves.push_back(e.curves->of_batch(output, only_target(batch.targets), begin));
   } else if (e.curves) {
     curves.emplace_back();
   }

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <utility>
+
+#include "datasets/histogram.h"
+#include "train/loss/loss.h"
 
 namespace ddp::train {
 namespace {
@@ -14,7 +17,7 @@ constexpr std::size_t kMostPoints = 512;
 constexpr std::size_t kMostRows = 2000;
 constexpr std::size_t kWorst = 10;
 constexpr std::int64_t kMostConfused = 200;
-constexpr std::size_t kResidualBins = 40;
+constexpr std::int64_t kMostTargets = 16;  // numbers of a sample
 constexpr std::size_t kCalibrationBins = 15;
 
 // The numbers of a record of classes or of one label.
@@ -92,19 +95,22 @@ Value calibration_of(const std::vector<std::pair<double, bool>>& scored) {
   return {{"mean_predicted", std::move(means)}, {"fraction", std::move(fractions)}, {"count", count}};
 }
 
-// numpy.histogram with equal bins.
+// The edges and counts of numpy.histogram.
 Value histogram_of(const std::vector<double>& values) {
-  const auto [least, most] = std::minmax_element(values.begin(), values.end());
-  const double low = *least == *most ? *least - 0.5 : *least, high = *least == *most ? *most + 0.5 : *most;
-  std::vector<double> bins;
-  for (std::size_t i = 0; i <= kResidualBins; ++i)
-    bins.push_back(low + (high - low) * static_cast<double>(i) / kResidualBins);
-  std::vector<std::int64_t> counts(kResidualBins);
-  for (const double value : values) {
-    const auto bin = static_cast<std::size_t>((value - low) / (high - low) * kResidualBins);
-    ++counts[std::min(bin, kResidualBins - 1)];
-  }
-  return {{"bins", std::move(bins)}, {"counts", std::move(counts)}};
+  datasets::Histogram histogram;
+  for (const double value : values) histogram.widen(value);
+  for (const double value : values) histogram.add(value);
+  const Value found = histogram.to_json();
+  const double low = found["least"], high = found["greatest"];
+  std::vector<double> edges;
+  const auto bins = static_cast<double>(found["bins"].size());
+  for (double i = 0; i <= bins; ++i) edges.push_back(low + (high - low) * i / bins);
+  return {{"bins", std::move(edges)}, {"counts", found["bins"]}};
+}
+
+// Tells whether each sample has one class, or few numbers, as its target.
+bool fits(const at::Tensor& target) {
+  return target.dim() == 1 || (target.dim() == 2 && target.size(1) <= kMostTargets && target.is_floating_point());
 }
 
 }  // namespace
@@ -112,8 +118,15 @@ Value histogram_of(const std::vector<double>& values) {
 EvaluationCurves::EvaluationCurves(const data::EvaluationSet& set, const Measures& measures)
     : set_(set), measures_(measures), every_((set.samples.size(0) + kMostTaken - 1) / kMostTaken) {}
 
-std::vector<double> EvaluationCurves::of_batch(const at::Tensor& output, const at::Tensor& target, std::int64_t samples,
-                                               std::int64_t begin) {
+bool EvaluationCurves::any() const {
+  const datasets::Batch first = set_.dataset->gather(set_.samples.narrow(0, 0, 1), /*epoch=*/0);
+  return first.samples() == 0 || fits(only_target(first.targets));  // 0: the image does not decode
+}
+
+std::vector<double> EvaluationCurves::of_batch(const at::Tensor& output, const at::Tensor& target, std::int64_t begin) {
+  const std::int64_t samples = std::min(set_.batch_size, set_.samples.size(0) - begin);
+  // Without the images that do not decode, no row of the batch knows its sample.
+  if (!fits(target) || output.dim() > 2 || output.size(0) != samples) return {};
   std::vector<double> records;
   std::int64_t row = 0;
   measures_.for_each_part(output, target, [&](const Scores& scores) {
@@ -121,7 +134,7 @@ std::vector<double> EvaluationCurves::of_batch(const at::Tensor& output, const a
     columns_ = scores.columns();
     const bool of_classes = meaning_ == OutputMeaning::classes;
     for (std::int64_t r = 0; r < scores.rows(); ++r, ++row) {
-      if (row >= samples || (begin + row) % every_ != 0) continue;
+      if ((begin + row) % every_ != 0) continue;
       records.push_back(static_cast<double>(begin + row));
       if (of_classes) {
         const std::int64_t right = scores.classes()[r];
@@ -140,7 +153,7 @@ std::vector<double> EvaluationCurves::of_batch(const at::Tensor& output, const a
     }
   });
   const bool several_labels = meaning_ == OutputMeaning::labels && columns_ > 1;
-  // Targets that do not count are missing: then no row knows its sample.
+  // The same without the targets that do not count.
   if (row != samples || several_labels || meaning_ == OutputMeaning::other) records.clear();
   if (meaning_ == OutputMeaning::numbers) width_ = 1 + 2 * static_cast<std::size_t>(columns_);
   if (meaning_ == OutputMeaning::classes || meaning_ == OutputMeaning::labels) width_ = kClassWidth;

@@ -9,19 +9,21 @@
 
 namespace ddp::train {
 
-// What evaluation.json says of one set of samples: the confusion matrix; for two classes the ROC, precision-recall and
-// calibration curves; for numbers the residuals; the samples with the largest errors. Its size is bounded: a curve has
-// at most 512 points, and of more than 2^22 samples it takes every n-th.
+// The curves and errors of one set of samples, for evaluation.json: the confusion matrix; for two classes the ROC,
+// precision-recall and calibration curves; for numbers the residuals; the samples with the largest errors. They are for
+// answers of one class, or of few numbers, for each sample: not for the tokens of a text or the pixels of an image.
+// Their size is bounded: a curve has at most 512 points, and of more than 2^22 samples every n-th is taken.
 class EvaluationCurves {
  public:
   // Both outlive it.
   EvaluationCurves(const data::EvaluationSet& set, const Measures& measures);
 
-  // Returns what a batch adds, for take(). `begin`: the place of its first sample in the set. Empty for outputs that
-  // are not one answer a sample, such as the tokens of a text.
-  std::vector<double> of_batch(const at::Tensor& output, const at::Tensor& target, std::int64_t samples,
-                               std::int64_t begin);
-  // Takes what the batches of all ranks added, in any order.
+  // Do the targets of the set allow any of them? Reads one sample.
+  bool any() const;
+  // Returns the records of a batch, for take(). `begin`: the place of its first sample in the set. Empty: the batch has
+  // none.
+  std::vector<double> of_batch(const at::Tensor& output, const at::Tensor& target, std::int64_t begin);
+  // Takes the records of all ranks' batches, in any order.
   void take(const std::vector<std::vector<double>>& batches);
 
   // Returns the set's part of evaluation.json. `confusion`: the matrix of the metric, if it was measured.

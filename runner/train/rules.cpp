@@ -19,13 +19,8 @@
 namespace ddp::train {
 namespace {
 
-// Returns a number for JSON; NaN and infinity, which JSON does not have, become null.
-config::Value number_or_null(double number) {
-  return std::isfinite(number) ? config::Value(number) : config::Value(nullptr);
-}
-
-// Reads a number written by number_or_null(); null becomes `otherwise`. Throws std::runtime_error if the member is
-// missing or has another type.
+// Reads a number written by config::number_or_null(); null becomes `otherwise`. Throws std::runtime_error if the member
+// is missing or has another type.
 double number_or(const config::Value& object, const std::string& name, double otherwise) {
   if (!object.contains(name)) throw std::runtime_error("\"" + name + "\" is missing");
   const config::Value& number = object.at(name);
@@ -62,7 +57,10 @@ void Patience::judge(double value) {
 }
 
 config::Value Patience::state() const {
-  return {{"metric", metric_.name}, {"min_delta", min_delta_}, {"best", number_or_null(best_)}, {"waited", waited_}};
+  return {{"metric", metric_.name},
+          {"min_delta", min_delta_},
+          {"best", config::number_or_null(best_)},
+          {"waited", waited_}};
 }
 
 void Patience::restore(const config::Value& state) {
@@ -107,8 +105,8 @@ double Plateau::lr(std::int64_t step) const {
 }
 
 config::Value Plateau::state() const {
-  return {{"metric", p_.metric.name},      {"base_lr", p_.lr},  {"lr", lr_},
-          {"best", number_or_null(best_)}, {"waited", waited_}, {"cooling", cooling_}};
+  return {{"metric", p_.metric.name}, {"base_lr", p_.lr},   {"lr", lr_}, {"best", config::number_or_null(best_)},
+          {"waited", waited_},        {"cooling", cooling_}};
 }
 
 void Plateau::restore(const config::Value& state) {

@@ -307,7 +307,11 @@ record::MetricValues Trainer::validate() {
 }
 
 void Trainer::measure_best() {
-  if (!p_.validation && !p_.test) return;
+  std::optional<EvaluationCurves> of_validation;
+  if (p_.validation) of_validation.emplace(*p_.validation, measures_);
+  // A validation without curves is not measured once more.
+  if (of_validation && !of_validation->any()) of_validation.reset();
+  if (!of_validation && !p_.test) return;
   // Ensures that rank 0 has written the last checkpoint.
   dist::barrier(p_.group);
   const checkpoint::Checkpoint best = p_.checkpointer.best();
@@ -315,10 +319,7 @@ void Trainer::measure_best() {
   p_.enter(Phase::validating);
   const std::int64_t epoch = best.state.epoch_of_step();
   config::Value found = config::Value::object();
-  if (p_.validation) {
-    EvaluationCurves curves(*p_.validation, measures_);
-    found["validation"] = measure_set(p_, measures_, *p_.validation, &curves).curves;
-  }
+  if (of_validation) found["validation"] = measure_set(p_, measures_, *p_.validation, &*of_validation).curves;
   if (p_.test) {
     EvaluationCurves curves(*p_.test, measures_);
     Measured measured = measure_set(p_, measures_, *p_.test, &curves);

@@ -87,8 +87,10 @@ TEST_CASE("going back to the end of a run keeps the line of the epoch that its l
   end.finished = true;
   go_back(run, end);
   CHECK(scratch.read("metrics.jsonl") == kStep1 + kStep2 + kEpoch0 + kSaved2);
+  scratch.write("evaluation.json", "{}");
   end.finished = false;
   go_back(run, end);
+  CHECK_FALSE(std::filesystem::exists(run.evaluation()));
   CHECK(scratch.read("metrics.jsonl") == kStep1 + kStep2 + kSaved2);
 }
 

@@ -235,7 +235,9 @@ seed = 5
 TEST_CASE("a sweep in the place of a trained run stands for its best trial") {
   const Workspace workspace("s.toml", kSweep);
   workspace.done(sweep_arguments({"--set", "epochs=1"}));
-  workspace.done({"export", "s/one", "w.safetensors"}, {"the best trial of the sweep: results/s/one/trials/000"});
+  const std::string said = "the best trial of the sweep: results/s/one/trials/000";
+  const Outcome exported = workspace.done({"export", "s/one", "w.safetensors"}, {said});
+  CHECK(count(exported.err, said) == 1);
 }
 
 }  // namespace ddp::system_test

@@ -125,7 +125,7 @@ TEST_CASE("patience keeps counting after a resume, and starts again if its metri
 
 namespace {
 
-constexpr float kInfinite = std::numeric_limits<float>::infinity();
+constexpr float kInfiniteGradient = std::numeric_limits<float>::infinity();
 
 }  // namespace
 
@@ -133,7 +133,7 @@ TEST_CASE("the scale halves after a gradient that is not finite, and doubles aft
   Scaler scaler;
   CHECK(scaler.scale() == 65536);
   CHECK(scaler.scaled(at::full({}, 0.5)).item<double>() == 32768);
-  CHECK_FALSE(scaler.unscale({at::full({2}, 1.0), at::full({2}, kInfinite)}));
+  CHECK_FALSE(scaler.unscale({at::full({2}, 1.0), at::full({2}, kInfiniteGradient)}));
   CHECK(scaler.scale() == 32768);
   const at::Tensor gradient = at::full({2}, 1.0);
   for (int step = 1; step < 2000; ++step) CHECK(scaler.unscale({gradient.clone()}));
@@ -145,7 +145,7 @@ TEST_CASE("the scale halves after a gradient that is not finite, and doubles aft
 
 TEST_CASE("a saved scale resumes, and a damaged one is refused") {
   Scaler scaler;
-  scaler.unscale({at::full({2}, kInfinite)});
+  scaler.unscale({at::full({2}, kInfiniteGradient)});
   scaler.unscale({at::full({2}, 1.0)});
   Scaler restored;
   restored.restore(config::Value::parse(scaler.state().dump()));

@@ -108,8 +108,8 @@ void print(const config::Value& values, const config::Value& preprocessing) {
 void eval(const EvalOptions& o) {
   const Trained t = open_trained(o.trained);
   const record::Position position = record::position_of(t.checkpoint);
-  const std::string epoch = position.inside_epoch() ? "in epoch " + std::to_string(position.epoch)
-                                                    : "after epoch " + std::to_string(position.epoch - 1);
+  const std::string epoch =
+      (position.inside_epoch() ? "in epoch " : "after epoch ") + std::to_string(position.epoch_of_step());
   log::info("the checkpoint of step " + std::to_string(position.step) + ", " + epoch + ": " +
             config::printable(t.checkpoint.string()));
   const bool whole = sets_dataset(o.trained.sets);
@@ -131,7 +131,7 @@ void add_eval(CLI::App& app, int&) {
       app.add_subcommand("eval", "measure a trained model on its validation and test data, or on other data");
   add_trained(*verb, o->trained, {"loss", "metrics", "validation", "test"});
   verb->add_flag("--json", o->json, "print JSON");
-  verb->callback([o] { while_saving(find_run(o->trained), [&] { eval(*o); }); });
+  verb->callback([o] { while_saving(choose_run(o->trained), [&] { eval(*o); }); });
 }
 
 const bool eval_registered = register_verb(45, add_eval) && register_schema<EvalOutput>("eval", "eval RUN --json");

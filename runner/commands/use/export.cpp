@@ -117,7 +117,7 @@ void add_export(CLI::App& app, int&) {
   verb->add_flag("--eval", o->evaluates, "for a .pt2 file: write the graph for evaluation, without dropout");
   verb->callback([o] {
     require_written_format(*o);
-    while_saving(find_run(o->trained), [&] { export_model(*o); });
+    while_saving(choose_run(o->trained), [&] { export_model(*o); });
   });
 }
 

@@ -136,7 +136,7 @@ void add_generate(CLI::App& app, int&) {
       throw usage_error("is not a number of at least 0", "--temperature", "0 takes the most likely token");
     }
     // A lost checkpoint is noticed before the first text is printed.
-    while_saving(find_run(o->trained), [&] { generate(*o); });
+    while_saving(choose_run(o->trained), [&] { generate(*o); });
   });
 }
 

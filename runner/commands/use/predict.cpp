@@ -118,11 +118,11 @@ void predict_rows(const PredictOptions& o, const std::string& form) {
   if (output) output->put_in_place();
 }
 
-void predict(const PredictOptions& o) {
+void predict(PredictOptions& o) {
   const std::string form = form_of(o.output);
   require_no_input(o.output, input_files(o.inputs).files);
   // A lost checkpoint is noticed before the first row is written (rank/collect).
-  while_saving(find_run(o.trained), [&] { predict_rows(o, form); });
+  while_saving(choose_run(o.trained), [&] { predict_rows(o, form); });
 }
 
 void add_predict(CLI::App& app, int&) {

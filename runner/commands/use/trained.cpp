@@ -58,14 +58,18 @@ void add_trained(CLI::App& verb, TrainedOptions& o, const std::vector<std::strin
 
 record::RunDirectory find_run(const TrainedOptions& o) {
   record::RunDirectory directory = record::RunDirectory::find(o.results, o.run);
-  if (directory.is_sweep()) {
-    const report::SweepView sweep = report::read_sweep(directory.path());
-    if (sweep.best() == nullptr) throw usage_error("no trial of this sweep has a result", directory.path().string());
-    directory = record::RunDirectory(sweep.best()->folder);
-    log::info("the best trial of the sweep: " + directory.path().string());
-  }
   directory.require_run();
   return directory;
+}
+
+record::RunDirectory choose_run(TrainedOptions& o) {
+  const record::RunDirectory directory = record::RunDirectory::find(o.results, o.run);
+  if (!directory.is_sweep()) return find_run(o);
+  const report::SweepView sweep = report::read_sweep(directory.path());
+  if (sweep.best() == nullptr) throw usage_error("no trial of this sweep has a result", directory.path().string());
+  o.run = sweep.best()->folder.string();
+  log::info("the best trial of the sweep: " + o.run);
+  return find_run(o);
 }
 
 namespace {

@@ -1,5 +1,6 @@
 #include "config/text/json_text.h"
 
+#include <cmath>
 #include <set>
 #include <stdexcept>
 #include <vector>
@@ -62,6 +63,8 @@ std::int64_t to_count(const Json& value, std::int64_t most, const std::string& n
 }  // namespace
 
 nlohmann::json parse_json(std::string_view text) { return parse<nlohmann::json>(text, SIZE_MAX); }
+
+Value number_or_null(double number) { return std::isfinite(number) ? Value(number) : Value(); }
 
 Value parse_value(std::string_view text) { return parse<Value>(text, kMostKeysInOrder); }
 

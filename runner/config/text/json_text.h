@@ -18,6 +18,9 @@ nlohmann::json parse_json(std::string_view text);
 // The same, in the file's order. No object has more than 1000 keys, because each lookup searches all of them.
 Value parse_value(std::string_view text);
 
+// Returns a number for JSON; NaN and infinity, which JSON does not have, become null.
+Value number_or_null(double number);
+
 // Returns the member of an object under a key, of the named type.
 const nlohmann::json& member(const nlohmann::json& object, const std::string& key);
 std::string text_member(const nlohmann::json& object, const std::string& key);

@@ -2,7 +2,6 @@
 
 #include <poll.h>
 #include <algorithm>
-#include <cmath>
 #include <csignal>
 #include <fstream>
 #include <map>
@@ -14,6 +13,7 @@
 #include "base/log.h"
 #include "base/own_command.h"
 #include "config/metric.h"
+#include "config/text/json_text.h"
 #include "launch/library/libtorch.h"
 #include "launch/library/plugin.h"
 #include "record/file/atomic_file.h"
@@ -161,12 +161,6 @@ std::string in_words(record::Failure failure, const record::RunDirectory& direct
   return text + "\n  the log of " + rank + ": " + failure.log;
 }
 
-namespace {
-
-config::Value or_null(double value) { return std::isfinite(value) ? config::Value(value) : config::Value(); }
-
-}  // namespace
-
 void add_progress(record::Summary& s, const record::RunProgress& run, const record::RunDirectory& directory,
                   const config::Experiment& e) {
   s.epochs = run.epochs_done;
@@ -179,7 +173,7 @@ void add_progress(record::Summary& s, const record::RunProgress& run, const reco
     s.frozen_parameters = run.frozen_parameters;
   }
   std::map<std::string, config::Value, record::MetricOrder> last;
-  for (const auto& [name, value] : run.metrics.values()) last[name] = or_null(value);
+  for (const auto& [name, value] : run.metrics.values()) last[name] = config::number_or_null(value);
   for (const auto& [name, value] : last) {
     const bool tested = name.starts_with(config::kTestPrefix);
     if (tested && !s.test) s.test = {.step = run.test_step, .epoch = run.test_epoch};

@@ -243,8 +243,7 @@ namespace {
 Measurement measured_in(const Event& event, const config::Metric& judged_by) {
   Measurement measured{.metric = judged_by.name, .step = event.step, .epoch = event.epoch};
   for (const auto& [name, value] : event.numbers) {
-    const config::Value or_null = std::isfinite(value) ? config::Value(value) : config::Value();
-    if (name.starts_with(config::kValidationPrefix)) measured.values[std::string(name)] = or_null;
+    if (name.starts_with(config::kValidationPrefix)) measured.values[std::string(name)] = config::number_or_null(value);
     if (name == judged_by.name && std::isfinite(value)) measured.value = value;
   }
   return measured;

@@ -94,8 +94,8 @@ struct Ranked {
 };
 
 // Returns the checkpoints that have a value of this metric, best first; among equals the older first, because only an
-// improvement replaces the best. Checkpoints that were saved because of
-// the time do not count: the time of a save must not change the result.
+// improvement replaces the best. Checkpoints that were saved because of the time do not count: the time of a save must
+// not change the result.
 std::vector<Ranked> by_metric(const std::vector<std::filesystem::path>& newest_first, const config::Metric& metric);
 
 // The same for the metric of the newest of these checkpoints.

@@ -140,6 +140,8 @@ void go_back(const RunDirectory& directory, const ReturnPoint& point) {
   if (!point.checkpoint.empty()) {
     link_atomically(directory.checkpoints() / "latest", point.checkpoint.filename().string());
   }
+  std::error_code none;
+  fs::remove(directory.evaluation(), none);
   rewind_metrics(directory.metrics(), point.position.step, point.position.epoch + (point.finished ? 1 : 0));
 }
 

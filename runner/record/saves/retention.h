@@ -42,7 +42,7 @@ struct ReturnPoint {
 };
 
 // Makes the point's checkpoint the latest one, also for a resume after a kill before the next save, and cuts
-// metrics.jsonl back to it.
+// metrics.jsonl back to it. Removes evaluation.json, which is of the end of a run.
 void go_back(const RunDirectory& directory, const ReturnPoint& point);
 
 }  // namespace ddp::record

@@ -137,6 +137,7 @@ std::vector<std::string> changed_keys(const Value& config) {
 struct RunOnPage {
   ReportedRun run = {};
   Value config = Value::object();
+  std::vector<std::string> changed = {};
   Value evaluation = {};
   Value layers = Value::array();
   History history = {};
@@ -146,7 +147,7 @@ struct RunOnPage {
   void members(config::Members& m) const {
     run.members(m);
     m({.name = "config", .type = "object"}, config);
-    m({"changed", "its keys whose value is not the default"}, changed_keys(config));
+    m({"changed", "its keys whose value is not the default"}, changed);
     m({"evaluation", "evaluation.json; null: none of the best checkpoint"}, evaluation, {{"type", {"object", "null"}}});
     m({.name = "layers", .doc = "names and shapes of the model's tensors", .type = "array"}, layers);
     history.members(m);
@@ -283,6 +284,7 @@ Value runs_data(const std::vector<fs::path>& folders, const std::string& program
     const record::RunDirectory directory(folder);
     RunOnPage run{.run = reported(problems, folder)};
     run.config = flat_config(problems, directory.config());
+    run.changed = changed_keys(run.config);
     run.evaluation = evaluation_of(problems, run.run.view);
     run.layers = layers_of(folder);
     run.history = history_of(problems, directory.metrics(), points_for(folders.size()));

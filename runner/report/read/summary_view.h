@@ -57,6 +57,9 @@ struct RunView : View {
   std::optional<record::Origin> origin;  // of a fork
   std::optional<record::Failure> error;
 
+  // Without validation, the last epoch stands in `best`.
+  bool validates() const { return best && !best->values.empty(); }
+
   // As commands print it: all but the matrices.
   void members(config::Members& m) const;
   // The members from stopped_by to restarts, and the error.
@@ -112,8 +115,8 @@ inline constexpr const char* kTrialStatuses = "completed|stopped|failed|interrup
 RunView read_run(const std::filesystem::path& folder);
 SweepView read_sweep(const std::filesystem::path& folder);
 
-// Returns what evaluation.json says of the best checkpoint; null: nothing, or of an earlier one. Throws ddp::Error if the
-// file is damaged.
+// Returns what evaluation.json says of the best checkpoint; null: nothing, or of an earlier one. Throws ddp::Error if
+// the file is damaged.
 config::Value read_evaluation(const RunView& run);
 
 // Adds the status that the sweep knows of a trial to the trial's run.

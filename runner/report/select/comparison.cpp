@@ -55,8 +55,9 @@ void add_metric(std::vector<ComparisonLine>& lines, const std::vector<Row>& runs
 std::vector<ComparisonLine> metric_lines(const std::vector<Row>& runs) {
   std::vector<ComparisonLine> lines;
   for (const std::string& name : metrics_of(runs)) add_metric(lines, runs, name);
-  lines.emplace_back("best epoch",
-                     of_each(runs, [](const RunView& run) { return run.best ? Value(run.best->epoch) : Value(); }));
+  lines.emplace_back("best epoch", of_each(runs, [](const RunView& run) {
+                       return run.validates() ? Value(run.best->epoch) : Value();
+                     }));
   lines.emplace_back("epochs", of_each(runs, [](const RunView& run) { return run.epochs; }));
   lines.emplace_back("steps", of_each(runs, [](const RunView& run) { return run.steps; }));
   lines.emplace_back("seconds", of_each(runs, [](const RunView& run) { return run.seconds; }));

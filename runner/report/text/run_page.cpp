@@ -273,7 +273,7 @@ std::vector<std::vector<std::int64_t>> confusion_of_best(const RunView& run) try
 }
 
 void add_metrics(Facts& facts, const RunView& run, const std::vector<Saved>& checkpoints) {
-  if (run.best) {
+  if (run.validates()) {
     facts.add("best", "by " + run.best->metric + ": epoch " + std::to_string(run.best->epoch) + ", step " +
                           std::to_string(run.best->step));
   }

@@ -1,4 +1,4 @@
-// What evaluation.json says of a run's model: how good it is on its validation and test sets.
+// The quality of a run's model on its validation and test sets, from evaluation.json.
 
 // The figures of a model: the test first, then the validation of the best checkpoint.
 function modelCards(run) {
