@@ -75,7 +75,7 @@ config::Value schema_of_metrics(const std::string& prefixes, bool with_matrices)
   return {{"type", "object"}, {"patternProperties", std::move(keys)}, {"additionalProperties", false}};
 }
 
-void Measurement::members(config::Members& m) const {
+void ValidationFigures::members(config::Members& m) const {
   m({"metric", "checkpoint.metric"}, metric);
   m({"value", "of that metric"}, value);
   m({"step"}, step);
@@ -83,7 +83,7 @@ void Measurement::members(config::Members& m) const {
   m({"values", "every metric of this validation"}, values, schema_of_metrics("val", false));
 }
 
-void TestResult::members(config::Members& m) const {
+void TestFigures::members(config::Members& m) const {
   m({"step", "of the weights"}, step);
   m({"epoch", "of the weights"}, epoch);
   m({"values"}, values, schema_of_metrics("test", true));
@@ -96,7 +96,7 @@ struct Nothing {
 };
 
 // {}: nothing was measured.
-std::variant<Measurement, Nothing> or_nothing(const std::optional<Measurement>& measured) {
+std::variant<ValidationFigures, Nothing> or_nothing(const std::optional<ValidationFigures>& measured) {
   if (measured) return *measured;
   return Nothing();
 }

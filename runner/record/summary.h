@@ -54,7 +54,7 @@ struct Origin {
 std::optional<Origin> read_origin(const config::Value& json);
 
 // The figures of one validation. `best` is of the checkpoint that commands use, `last` is the newest one.
-struct Measurement {
+struct ValidationFigures {
   std::string metric;                // checkpoint.metric
   std::optional<double> value = {};  // of that metric; nothing: not finite
   std::int64_t step = 0;
@@ -65,7 +65,7 @@ struct Measurement {
 };
 
 // The figures of the test.
-struct TestResult {
+struct TestFigures {
   std::int64_t step = 0;  // of the weights, as the epoch
   std::int64_t epoch = 0;
   config::Value values = config::Value::object();  // by name, with matrices
@@ -96,9 +96,9 @@ struct Summary {
   std::int64_t steps = 0;
   std::int64_t skipped_steps = 0;  // of these, left out because a loss or a gradient was not finite
   config::Value final_metrics = config::Value::object();  // by name
-  std::optional<Measurement> best;                        // nothing: nothing was measured
-  std::optional<Measurement> last;
-  std::optional<TestResult> test;  // nothing: no test
+  std::optional<ValidationFigures> best;                  // nothing: nothing was measured
+  std::optional<ValidationFigures> last;
+  std::optional<TestFigures> test;  // nothing: no test
   double seconds = 0;
   std::int64_t parameters = 0;  // number of the model's parameters; 0: not built yet
   std::int64_t frozen_parameters = 0;

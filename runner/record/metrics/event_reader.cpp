@@ -240,8 +240,8 @@ const Event* EventReader::unfinished() {
 
 namespace {
 
-Measurement measured_in(const Event& event, const config::Metric& judged_by) {
-  Measurement measured{.metric = judged_by.name, .step = event.step, .epoch = event.epoch};
+ValidationFigures measured_in(const Event& event, const config::Metric& judged_by) {
+  ValidationFigures measured{.metric = judged_by.name, .step = event.step, .epoch = event.epoch};
   for (const auto& [name, value] : event.numbers) {
     if (name.starts_with(config::kValidationPrefix)) measured.values[std::string(name)] = config::number_or_null(value);
     if (name == judged_by.name && std::isfinite(value)) measured.value = value;
@@ -263,7 +263,7 @@ EpochHistory epoch_history(const std::filesystem::path& metrics, const config::M
       for (const auto& [name, value] : event->numbers) {
         if (is_metric_name(name)) set_value(history.metrics, std::string(name), value);
       }
-      const Measurement measured = measured_in(*event, judged_by);
+      const ValidationFigures measured = measured_in(*event, judged_by);
       const bool validates = history.last && !history.last->values.empty();
       if (measured.values.empty() && (validates || judged_by.name.starts_with(config::kValidationPrefix))) continue;
       history.last = measured;

@@ -115,9 +115,9 @@ class EventReader {
 
 // The results of the epochs and validations of a run.
 struct EpochHistory {
-  MetricValues metrics;             // the last value of each metric
-  std::optional<Measurement> best;  // nothing: nothing was measured, or its line is missing
-  std::optional<Measurement> last;
+  MetricValues metrics;                   // the last value of each metric
+  std::optional<ValidationFigures> best;  // nothing: nothing was measured, or its line is missing
+  std::optional<ValidationFigures> last;
 };
 
 // Reads metrics.jsonl. `judged_by` is checkpoint.metric, and `best` the validation after `best_step`; without a step,

@@ -177,22 +177,22 @@ void read_matrices(const Value& metrics, RunView& run) {
   }
 }
 
-std::optional<record::Measurement> read_measured(const Value& json) {
+std::optional<record::ValidationFigures> read_measured(const Value& json) {
   if (!json.is_object() || !json.contains("metric")) return {};
-  record::Measurement measured{.metric = text(json, "metric"),
-                               .value = to_number(member(json, "value")),
-                               .step = count_of(json, "step"),
-                               .epoch = count_of(json, "epoch")};
+  record::ValidationFigures measured{.metric = text(json, "metric"),
+                                     .value = to_number(member(json, "value")),
+                                     .step = count_of(json, "step"),
+                                     .epoch = count_of(json, "epoch")};
   if (const Value& values = member(json, "values"); values.is_object()) measured.values = printable_numbers(values);
   return measured;
 }
 
 // Earlier versions wrote the metrics alone.
-std::optional<record::TestResult> read_test(const Value& json, RunView& run) {
+std::optional<record::TestFigures> read_test(const Value& json, RunView& run) {
   if (!json.is_object() || json.empty()) return {};
   const Value& values = member(json, "values").is_object() ? member(json, "values") : json;
   read_matrices(values, run);
-  return record::TestResult{
+  return record::TestFigures{
       .step = count_of(json, "step"), .epoch = count_of(json, "epoch"), .values = printable_numbers(values)};
 }
 

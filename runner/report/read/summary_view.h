@@ -42,9 +42,9 @@ struct RunView : View {
   // Per metric, such as val_confusion: the counts of samples, a row for each right class. Of the last validation and of
   // the test.
   std::map<std::string, std::vector<std::vector<std::int64_t>>> matrices;
-  std::optional<record::Measurement> best;
-  std::optional<record::Measurement> last;
-  std::optional<record::TestResult> test;
+  std::optional<record::ValidationFigures> best;
+  std::optional<record::ValidationFigures> last;
+  std::optional<record::TestFigures> test;
   std::int64_t parameters = 0;  // 0: unknown
   std::int64_t frozen_parameters = 0;
   std::int64_t world_size = 0;
