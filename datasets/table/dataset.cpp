@@ -14,6 +14,15 @@
 namespace ddp::datasets {
 namespace {
 
+// The name of the tensor with the missing cells of each column, among the tensors that a table holds.
+constexpr const char* kMissing = "missing";
+
+at::Tensor groups_of(const std::vector<std::filesystem::path>& files, const format::TableOptions& how,
+                     const std::string& column) {
+  const Table table = read_table(files, how, {{.name = column, .type = format::CellType::text}});
+  return numbers_of(table, 0, distinct_values(table, 0, at::arange(table.rows, at::kLong)));
+}
+
 // A table in memory: cells before the fit, tensors after it.
 class TableDataset : public MapDataset {
  public:
@@ -38,7 +47,11 @@ class TableDataset : public MapDataset {
   std::int64_t size() const override { return rows_; }
   bool in_memory() const override { return true; }
   Batch gather(const at::Tensor& indices, std::int64_t epoch) const override { return rows()->gather(indices, epoch); }
-  NamedTensors held() const override { return rows()->held(); }
+  NamedTensors held() const override {
+    NamedTensors all = rows()->held();
+    all.emplace_back(kMissing, missing_);
+    return all;
+  }
   config::Value preprocessing() const override { return rows() == nullptr ? nullptr : to_json(encoder_); }
 
   void fit(const at::Tensor& samples) override {
@@ -63,10 +76,7 @@ class TableDataset : public MapDataset {
     return number < 0 ? "(missing)" : "\"" + known.names().at(static_cast<std::size_t>(number)) + "\"";
   }
 
-  at::Tensor groups(const std::string& column) const override {
-    const Table table = read_table(files_, how_, {{.name = column, .type = format::CellType::text}});
-    return numbers_of(table, 0, distinct_values(table, 0, at::arange(table.rows, at::kLong)));
-  }
+  at::Tensor groups(const std::string& column) const override { return groups_of(files_, how_, column); }
 
   config::Value facts() const override {
     config::Value facts = {{"in_features", encoder_.width()}, {"out_features", encoder_.targets.size()}};
@@ -74,15 +84,15 @@ class TableDataset : public MapDataset {
     return facts;
   }
 
-  config::Value describe() const override { return describe_table(encoder_, rows_); }
+  config::Value describe() const override { return describe_table(encoder_, rows_, missing_); }
 
   std::vector<std::string> warnings() const override {
     std::vector<std::string> all = warnings_;
     const std::string file = files_.front().string() + (files_.size() > 1 ? " and the other files" : "");
     for (const std::string& line : in_words(unknown_names_)) all.push_back(file + ": " + line);
-    if (left_out_rows_ * 2 > rows_) {
+    if (left_out_rows_ > 0) {
       all.push_back(file + ": missing = \"drop\" leaves out " + std::to_string(left_out_rows_) + " of " +
-                    std::to_string(rows_) + " rows; dataset.drop leaves out columns with many missing cells instead");
+                    std::to_string(rows_) + " rows");
     }
     return all;
   }
@@ -93,6 +103,7 @@ class TableDataset : public MapDataset {
     usable_ = encoded.usable;
     left_out_rows_ = rows_ - usable_.sum().item<std::int64_t>();
     unknown_names_ = std::move(encoded.unknown_names);
+    missing_ = missing_cells(table_);
     tensors_.emplace(std::move(encoded.inputs), std::move(encoded.targets));
     table_.pieces.clear();  // its memory
   }
@@ -108,6 +119,7 @@ class TableDataset : public MapDataset {
   mutable ValueNames values_;  // values of the target, for a stratified split
   std::optional<InMemory> tensors_;
   at::Tensor usable_;
+  at::Tensor missing_;              // int64 [columns]
   std::int64_t left_out_rows_ = 0;  // by missing = "drop"
   std::vector<UnknownNames> unknown_names_;
   std::vector<std::string> warnings_;  // of the fit
@@ -117,21 +129,31 @@ class TableDataset : public MapDataset {
 class HeldTable final : public InMemory {
  public:
   HeldTable(TableSection options, format::TableOptions how, const Context& context)
-      : InMemory(context.held), options_(std::move(options)), how_(std::move(how)), fitted_(context.preprocessing) {}
+      : InMemory(context.held),
+        options_(std::move(options)),
+        how_(std::move(how)),
+        fitted_(context.preprocessing),
+        missing_(tensor_named(kMissing, context.held)) {}
 
-  config::Value describe() const override { return describe_table(encoder_from_json(fitted_), size()); }
+  at::Tensor groups(const std::string& column) const override { return groups_of(files(), how_, column); }
+
+  config::Value describe() const override { return describe_table(encoder_from_json(fitted_), size(), missing_); }
 
   config::Value preview(const at::Tensor& training, const Batch&) const override {
     Encoder encoder = encoder_from_json(fitted_);
     encoder.given_classes = given_classes(options_);
-    return preview_table(encoder, files_of(options_.path, "dataset.path", format::table_endings()), how_, *this,
-                         training);
+    return preview_table(encoder, files(), how_, *this, training);
   }
 
  private:
+  std::vector<std::filesystem::path> files() const {
+    return files_of(options_.path, "dataset.path", format::table_endings());
+  }
+
   const TableSection options_;
   const format::TableOptions how_;
   const config::Value fitted_;
+  const at::Tensor missing_;
 };
 
 template <class Section>

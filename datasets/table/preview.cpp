@@ -160,11 +160,25 @@ Value histograms(const Encoder& e, const std::vector<std::filesystem::path>& fil
 
 }  // namespace
 
-Value describe_table(const Encoder& e, std::int64_t rows) {
+at::Tensor missing_cells(const Table& table) {
+  std::vector<std::int64_t> missing(table.pieces.empty() ? 0 : table.pieces.front().chunk.columns.size());
+  for (const Table::Piece& piece : table.pieces) {
+    for (std::size_t c = 0; c < missing.size(); ++c) {
+      const format::ColumnCells& cells = piece.chunk.columns[c];
+      for (std::int64_t r = 0; cells.valid != nullptr && r < piece.chunk.rows; ++r) missing[c] += cells.is_missing(r);
+    }
+  }
+  return at::tensor(missing, at::kLong);
+}
+
+Value describe_table(const Encoder& e, std::int64_t rows, const at::Tensor& missing) {
   Value columns = Value::array();
+  const auto* cells = missing.const_data_ptr<std::int64_t>();
   for (const auto& feature : e.features) {
-    config::ColumnDescription column{
-        .name = feature.name, .role = "feature", .type = feature.is_category ? "category" : "number"};
+    config::ColumnDescription column{.name = feature.name,
+                                     .role = "feature",
+                                     .type = feature.is_category ? "category" : "number",
+                                     .missing = *cells++};
     if (feature.is_category) {
       column.values = first_of(feature.values.names(), kValuesListed);
       column.value_count = feature.values.size();
@@ -172,8 +186,8 @@ Value describe_table(const Encoder& e, std::int64_t rows) {
     columns.push_back(config::written(column));
   }
   for (const auto& name : e.targets) {
-    columns.push_back(
-        config::written(config::ColumnDescription{.name = name, .role = "target", .type = type_of_target(e.kind)}));
+    columns.push_back(config::written(config::ColumnDescription{
+        .name = name, .role = "target", .type = type_of_target(e.kind), .missing = *cells++}));
   }
   Value description = {{"rows", rows}, {"columns", std::move(columns)}};
   if (e.kind == TargetKind::classes) description["classes"] = e.classes.names();

@@ -14,12 +14,17 @@ namespace ddp::config {
 struct SetDescription {
   std::string set = {};
   std::optional<std::int64_t> samples = {};  // nothing: endless
+  std::optional<double> share = {};          // of the samples of the dataset that sets share
+  std::optional<std::int64_t> groups = {};   // with the option "by"
   std::optional<std::int64_t> tokens = {};   // of a text
   std::optional<std::vector<std::int64_t>> class_counts = {};
 
   void members(Members& m) const {
     m({.name = "set", .choices = "train|validation|test"}, set);
     m({"samples", "null: endless"}, samples);
+    m({.name = "share", .doc = "of the samples of [dataset] that are in a set; null: own data", .optional = true},
+      share);
+    m({.name = "groups", .doc = "number of values in the column `by`", .optional = true}, groups);
     m({.name = "tokens", .doc = "for a text: number of tokens of this part", .optional = true}, tokens);
     m({.name = "class_counts", .doc = "samples of each class, in the order of classes.names", .optional = true},
       class_counts);
@@ -43,6 +48,7 @@ struct ColumnDescription {
   std::string type = {};
   std::optional<std::vector<std::string>> values = {};
   std::optional<std::int64_t> value_count = {};
+  std::int64_t missing = 0;
 
   void members(Members& m) const {
     m({"name"}, name);
@@ -53,6 +59,7 @@ struct ColumnDescription {
       type);
     m({.name = "values", .doc = "for a category: the first 50 values of the training rows", .optional = true}, values);
     m({.name = "value_count", .optional = true}, value_count);
+    m({"missing", "number of missing cells in all rows"}, missing);
   }
 };
 
@@ -102,6 +109,7 @@ struct BatchDescription {
 
 struct DataDescription {
   Value of_dataset = Value::object();  // Dataset::describe
+  std::optional<std::int64_t> left_out = {};
   std::vector<SetDescription> sets = {};
   std::optional<ClassesDescription> classes = {};
   BatchDescription first_batch = {};
@@ -109,6 +117,8 @@ struct DataDescription {
   void members(Members& m) const {
     const auto own = [this](const char* key) { return of_dataset.value(key, Value()); };
     m.as<std::int64_t>({.name = "rows", .doc = "number of rows of the training files", .optional = true}, own("rows"));
+    m({.name = "left_out", .doc = "rows of the training files in no set: missing = \"drop\"", .optional = true},
+      left_out);
     m.as<std::vector<ColumnDescription>>(
         {.name = "columns", .doc = "of a table: the used columns, targets last", .optional = true}, own("columns"));
     m.as<std::vector<ArrayDescription>>({.name = "arrays", .doc = "as the files store them", .optional = true},

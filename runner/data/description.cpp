@@ -2,16 +2,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/_unique.h>
 #include <ATen/ops/aminmax.h>
 #include <ATen/ops/bincount.h>
 #include <ATen/ops/isfinite.h>
 #include <ATen/ops/nan_to_num.h>
 
+#include "base/error.h"
 #include "config/data_description.h"
 #include "config/value.h"
 #include "datasets/histogram.h"
@@ -222,6 +226,18 @@ std::vector<std::string> labels_of(const datasets::Batch& first, const std::vect
   return labels;
 }
 
+// Tells whether the file names other data than [dataset] for a set.
+bool has_own_data(const std::string& set, const config::Experiment& e) {
+  if (set == "validation") return !e.validation.dataset.name.empty();
+  return set == "test" && !e.test.dataset.name.empty();
+}
+
+// Returns the number of values of a column in the samples of a set; nothing without a column.
+std::optional<std::int64_t> groups_in(const Set& set, const datasets::MapDataset& dataset, const std::string& column) {
+  if (column.empty()) return {};
+  return std::get<0>(at::_unique(dataset.groups(column).index_select(0, set.samples))).numel();
+}
+
 bool holds_row(const Set& set, std::int64_t row) {
   return set.samples.defined() && set.samples.eq(row).any().item<bool>();
 }
@@ -232,7 +248,7 @@ void add_sets(const Sets& sets, Value& rows) {
   for (std::int64_t row = 0; row < std::ssize(rows["before"]); ++row) {
     std::string of;
     for (const auto& [name, set] : sets.by_name()) {
-      if ((set == &sets.train || set->of_training) && holds_row(*set, row)) of = name;
+      if (sets.shares(*set) && holds_row(*set, row)) of = name;
     }
     rows["set"].push_back(of);
   }
@@ -246,12 +262,45 @@ at::Tensor classes_of(const Set& set) {
   return all.defined() ? all.index_select(0, set.samples) : all;
 }
 
-Value describe(const Sets& sets, const datasets::Batch& first) {
+std::string sets_of_rows(const Sets& sets, const config::Experiment& experiment) {
+  const auto* dataset = sets.train.map();
+  bool has_rows = dataset != nullptr;
+  for (const auto& [name, set] : sets.by_name()) {
+    if (set->dataset && !has_own_data(name, experiment)) has_rows = has_rows && sets.shares(*set);
+  }
+  if (!has_rows) {
+    throw usage_error("draws its samples, or cuts them from a text: they are no rows of files",
+                      "dataset \"" + experiment.dataset.name + "\"", "--sets is for tables, arrays and images");
+  }
+  std::vector<const char*> set_of(static_cast<std::size_t>(dataset->size()), "dropped");
+  for (const auto& [name, set] : sets.by_name()) {
+    if (!sets.shares(*set)) continue;
+    const auto* samples = set->samples.const_data_ptr<std::int64_t>();
+    for (std::int64_t i = 0; i < set->size(); ++i) set_of[static_cast<std::size_t>(samples[i])] = name;
+  }
+  std::string text = "row,set\n";
+  for (std::size_t row = 0; row < set_of.size(); ++row) text += std::to_string(row) + "," + set_of[row] + "\n";
+  return text;
+}
+
+Value describe(const Sets& sets, const config::Experiment& experiment, const datasets::Batch& first) {
   config::DataDescription description{.of_dataset = sets.train.dataset->describe()};
+  const auto* map = sets.train.map();
+  if (map != nullptr && map->size() > samples_shared(sets)) description.left_out = map->size() - samples_shared(sets);
+  std::int64_t of_dataset = 0;
+  for (const auto& [name, set] : sets.by_name()) of_dataset += has_own_data(name, experiment) ? 0 : set->size();
+  const std::string& by_of_test = experiment.test.by;
+  const std::string& by = experiment.validation.by.empty() ? by_of_test : experiment.validation.by;
   for (const auto& [name, set] : sets.by_name()) {
     if (!set->dataset) continue;
     config::SetDescription one{.set = name};
     if (set->samples.defined()) one.samples = set->size();
+    if (set->samples.defined() && !has_own_data(name, experiment)) {
+      one.share = static_cast<double>(set->size()) / static_cast<double>(of_dataset);
+    }
+    if (map != nullptr && sets.shares(*set)) {
+      one.groups = groups_in(*set, *map, set == &sets.test ? by_of_test : by);
+    }
     const Value own = set->dataset->describe();
     if (own.contains("tokens")) one.tokens = own.at("tokens").get<std::int64_t>();
     description.sets.push_back(std::move(one));

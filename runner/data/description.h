@@ -2,16 +2,21 @@
 
 #include <string>
 
+#include "config/experiment.h"
 #include "config/value.h"
 #include "data/sets.h"
 #include "datasets/dataset.h"
 
 namespace ddp::data {
 
+// Returns a CSV with the columns "row" and "set": the set of each sample of the training dataset; "dropped": it is in
+// none. Throws ddp::Error (usage) if its samples are no rows of files.
+std::string sets_of_rows(const Sets& sets, const config::Experiment& experiment);
+
 // Describes the data of an experiment for people: config::DataDescription, with the result of Dataset::describe for the
 // training data.
 // `first`: the first batch of rank 0. Only this batch and the classes of arrays are read from files.
-config::Value describe(const Sets& sets, const datasets::Batch& first);
+config::Value describe(const Sets& sets, const config::Experiment& experiment, const datasets::Batch& first);
 
 // Returns the classes of a set's samples, int64 [n]; undefined unless each sample has one class.
 at::Tensor classes_of(const Set& set);

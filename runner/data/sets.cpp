@@ -1,7 +1,9 @@
 #include "data/sets.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <set>
 #include <utility>
 
 #include <ATen/ops/arange.h>
@@ -44,6 +46,8 @@ std::string name_of(Role role) {
   return role == Role::train ? "train" : role == Role::validation ? "validation" : "test";
 }
 
+std::string percent(double share) { return std::to_string(std::lround(100 * share)) + " %"; }
+
 class Builder {
  public:
   Builder(const config::Experiment& e, int rank, int world_size, const NamedTensors& held, Value preprocessing)
@@ -62,14 +66,15 @@ class Builder {
       Parts parts = parts_of(*map);
       require_training(parts);
       if (preprocessing_.is_null()) map->fit(parts.train);
-      parts = {.train = map->usable(parts.train),
-               .validation = map->usable(parts.validation),
-               .test = map->usable(parts.test)};
-      sets.train.samples = parts.train;
+      sets.train.samples = map->usable(parts.train);
       std::shared_ptr<const datasets::Dataset> measured = map->for_measuring();
       if (!measured) measured = train;
-      take(sets.validation, parts.validation, measured);
-      take(sets.test, parts.test, measured);
+      take(sets.validation, map->usable(parts.validation), measured);
+      take(sets.test, map->usable(parts.test), measured);
+      sets.warnings = std::move(parts.warnings);
+      warn_of(sets.validation, "validation", e_.validation, sets);
+      warn_of(sets.test, "test", e_.test, sets);
+      for (const std::string& column : std::set{e_.validation.by, e_.test.by}) warn_of_feature(column, *train, sets);
     }
     if (preprocessing_.is_null()) preprocessing_ = train->preprocessing();
     sets.preprocessing = preprocessing_;
@@ -133,6 +138,30 @@ class Builder {
   static void take(Set& set, const at::Tensor& samples, const std::shared_ptr<const datasets::Dataset>& dataset) {
     if (!samples.defined() || samples.numel() == 0) return;
     set = {.dataset = dataset, .samples = samples, .of_training = true};
+  }
+
+  // Warns of a held-out set that is more than a quarter larger or smaller than the file says.
+  static void warn_of(const Set& set, const std::string& section, const config::HeldOut& options, Sets& sets) {
+    if (!set.of_training) return;
+    const auto all = static_cast<double>(samples_shared(sets));
+    const double wanted = options.split * all;
+    const double difference = std::abs(static_cast<double>(set.size()) - wanted);
+    if (difference <= wanted / 4 || difference < 1) return;
+    sets.warnings.push_back(section + " has " + percent(static_cast<double>(set.size()) / all) + " of the samples, " +
+                            std::to_string(set.size()) + " of " + std::to_string(samples_shared(sets)) + "; " +
+                            section + ".split is " + percent(options.split));
+  }
+
+  // Warns of a column of `by` that is also a feature.
+  static void warn_of_feature(const std::string& by, const datasets::Dataset& dataset, Sets& sets) {
+    const Value described = dataset.describe();
+    for (const Value& column : described.value("columns", Value::array())) {
+      if (column.at("name") != by || column.at("role") != "feature") continue;
+      sets.warnings.push_back("column \"" + by +
+                              "\" is a feature, and `by` names it: training never sees the values of held-out "
+                              "samples; dataset.drop = [\"" +
+                              by + "\"] leaves it out");
+    }
   }
 
   // Adds a set with its own dataset; or the part for this role of a dataset that splits itself, from the data of
@@ -224,7 +253,7 @@ void add_sizes(Value& facts, const datasets::Batch& batch) {
 }
 
 std::vector<std::string> warnings_of(const Sets& sets) {
-  std::vector<std::string> all;
+  std::vector<std::string> all = sets.warnings;
   for (const auto& [name, set] : sets.by_name()) {
     if (!set->dataset || set->of_training) continue;
     const auto own = set->dataset->warnings();
@@ -236,6 +265,12 @@ std::vector<std::string> warnings_of(const Sets& sets) {
 constexpr std::int64_t kLooked = 2;  // number of samples for facts_of()
 
 }  // namespace
+
+std::int64_t samples_shared(const Sets& sets) {
+  std::int64_t all = 0;
+  for (const auto& [name, set] : sets.by_name()) all += sets.shares(*set) ? set->size() : 0;
+  return all;
+}
 
 datasets::Batch first_samples(const Set& set, std::int64_t most) {
   if (const auto* drawn = dynamic_cast<const datasets::DrawnDataset*>(set.dataset.get())) return drawn->draw(most, {});

@@ -3,7 +3,9 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "config/experiment.h"
 #include "datasets/dataset.h"
@@ -27,12 +29,15 @@ struct Sets {
   Set train;
   Set validation;
   Set test;
-  config::Value preprocessing = nullptr;  // the preprocessing fitted on the training samples; null: none
+  config::Value preprocessing = nullptr;   // the preprocessing fitted on the training samples; null: none
+  std::vector<std::string> warnings = {};  // about the split, a line each
 
   // The sets by their names; some may not exist.
   std::array<std::pair<const char*, const Set*>, 3> by_name() const {
     return {{{"train", &train}, {"validation", &validation}, {"test", &test}}};
   }
+  // Tells whether the samples of a set are samples of the training dataset.
+  bool shares(const Set& set) const { return &set == &train || set.of_training; }
 };
 
 // Builds the datasets of an experiment, splits them and fits the preprocessing. `rank`, `world_size`: the place of this
@@ -56,6 +61,9 @@ bool has_own_transforms(const config::Experiment& experiment, const config::Comp
 // Returns all that build_sets() needs to build the same sets without reading files: tensors of the datasets, samples,
 // and the preprocessing.
 NamedTensors hold(const Sets& sets);
+
+// Returns the number of samples of the training dataset that are in a set.
+std::int64_t samples_shared(const Sets& sets);
 
 // Returns at most the first `most` samples of a set. A dataset that generates samples generates `most` samples.
 datasets::Batch first_samples(const Set& set, std::int64_t most);

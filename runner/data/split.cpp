@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <ATen/CPUGeneratorImpl.h>
@@ -44,6 +45,8 @@ class Holder {
     }
     return left;
   }
+
+  std::vector<std::string> warnings = {};
 
  private:
   std::int64_t size() const { return order_.numel(); }
@@ -96,6 +99,11 @@ class Holder {
     const at::Tensor values = groups_of(column, section + ".by").contiguous();
     const std::int64_t* of = values.const_data_ptr<std::int64_t>();
     const Counts sizes = count(of, size());
+    if (const auto blank = sizes.find(-1); blank != sizes.end() && blank_column_ != column) {
+      blank_column_ = column;
+      warnings.push_back(section + ".by: " + std::to_string(blank->second) + " rows have no value in column \"" +
+                         column + "\"; they stay together, as one group");
+    }
     std::unordered_map<std::int64_t, bool> held_out;
     std::int64_t held = 0;
     const std::int64_t* order = order_.const_data_ptr<std::int64_t>();
@@ -110,6 +118,7 @@ class Holder {
   const datasets::MapDataset& dataset_;
   const at::Tensor order_;
   std::vector<bool> taken_;
+  std::string blank_column_;  // the last one that was warned of
 };
 
 }  // namespace
@@ -121,6 +130,7 @@ Parts split(const datasets::MapDataset& dataset, const config::Validation& valid
   parts.validation = at::tensor(holder.take(validation, "validation"), at::kLong);
   parts.test = at::tensor(holder.take(test, "test"), at::kLong);
   parts.train = at::tensor(holder.rest(), at::kLong);
+  parts.warnings = std::move(holder.warnings);
   return parts;
 }
 

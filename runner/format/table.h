@@ -100,9 +100,9 @@ std::unique_ptr<TableFile> open_table(const std::filesystem::path& file, const T
 // The writer of tables. It is in libddp_tables.so like the readers (table.h): never load it in a process that forks
 // ranks.
 
-enum class OutputType { text, integer, float32, float64, path };
+enum class OutputType { text, integer, float32, float64, label };
 
-// A column to write. Cells of a text column are int32 indices into `values`. Cells of a column of paths are
+// A column to write. Cells of a text column are int32 indices into `values`. Cells of a column of labels are
 // zero-terminated texts.
 struct OutputColumn {
   std::string name;
@@ -110,7 +110,7 @@ struct OutputColumn {
   std::vector<std::string> values = {};
 };
 
-// The bytes of a cell in memory; an estimate for a path.
+// The bytes of a cell in memory; an estimate for a label.
 inline std::size_t bytes_of_cell(OutputType type) {
   return type == OutputType::integer || type == OutputType::float64 ? 8 : 4;
 }

@@ -103,7 +103,7 @@ class ParquetSink final : public Sink {
     std::size_t place = sizeof rows;
     for (const format::OutputColumn& column : columns_) {
       cells.push_back(block.data() + place);
-      const std::size_t bytes = column.type == format::OutputType::path
+      const std::size_t bytes = column.type == format::OutputType::label
                                     ? bytes_of_texts(block, place, rows)
                                     : static_cast<std::size_t>(rows) * format::bytes_of_cell(column.type);
       place += (bytes + 7) / 8 * 8;

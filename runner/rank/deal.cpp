@@ -58,7 +58,8 @@ class Dealer {
 
   // Declares the layout of the next rows, which are in `file`. The first call sends the layout to the ranks. Throws
   // ddp::Error (usage) if a later layout differs.
-  void begin(const std::vector<DealtRows::Input>& inputs, const std::string& file, bool has_paths = false) {
+  void begin(const std::vector<DealtRows::Input>& inputs, const std::string& file,
+             const std::vector<std::string>& labels = {}) {
     if (!rows_.inputs.empty()) {
       if (inputs == rows_.inputs) return;
       throw usage_error(
@@ -76,7 +77,7 @@ class Dealer {
     const std::int64_t most = std::clamp<std::int64_t>(kBlockBytes / bytes, 1, kBlockRows);
     rows_ = {.file = file,
              .block_rows = std::max<std::int64_t>(1, most / r_.batch_size) * r_.batch_size,
-             .has_paths = has_paths,
+             .labels = labels,
              .inputs = inputs};
     partial_.resize(inputs.size());
     const std::string text = to_text(rows_);
@@ -85,8 +86,8 @@ class Dealer {
 
   std::int64_t block_rows() const { return rows_.block_rows; }
 
-  // Adds rows; each input is [n, …] and contiguous. `paths`: one for each row, if rows have paths.
-  void add(const NamedTensors& inputs, const std::vector<std::string>& paths = {}) {
+  // Adds rows; each input is [n, …] and contiguous. `labels`: those of each row, row by row.
+  void add(const NamedTensors& inputs, const std::vector<std::string>& labels = {}) {
     const std::int64_t count = inputs.front().second.size(0);
     for (std::int64_t row = 0; row < count;) {
       const std::int64_t taken = std::min(rows_.block_rows - partial_rows_, count - row);
@@ -101,10 +102,11 @@ class Dealer {
           partial_[i].append(from, bytes);
         }
       }
-      if (rows_.has_paths) {
-        for (std::int64_t i = row; i < row + taken; ++i) paths_ += paths[static_cast<std::size_t>(i)] + '\0';
-        if (whole) send_paths();
+      const auto width = std::ssize(rows_.labels);
+      for (std::int64_t i = row * width; i < (row + taken) * width; ++i) {
+        labels_ += labels[static_cast<std::size_t>(i)] + '\0';
       }
+      if (whole) send_labels();
       row += taken;
       partial_rows_ += whole ? 0 : taken;
       if (whole) ++turn_;
@@ -125,14 +127,15 @@ class Dealer {
       write_block(next_pipe(), block.data(), block.size());
       block.clear();
     }
-    if (rows_.has_paths) send_paths();
+    send_labels();
     partial_rows_ = 0;
     ++turn_;
   }
 
-  void send_paths() {
-    write_block(next_pipe(), paths_.data(), paths_.size());
-    paths_.clear();
+  void send_labels() {
+    if (rows_.labels.empty()) return;
+    write_block(next_pipe(), labels_.data(), labels_.size());
+    labels_.clear();
   }
 
   const DealRequest& r_;
@@ -140,20 +143,34 @@ class Dealer {
   std::vector<std::size_t> row_bytes_;  // of each input
   std::vector<std::string> partial_;    // for each input, the rows of the incomplete block
   std::int64_t partial_rows_ = 0;
-  std::string paths_;  // of the block's rows, each followed by a zero byte
+  std::string labels_;  // of the block's rows, each followed by a zero byte
   std::size_t turn_ = 0;
 };
+
+// Returns the cells of the columns from `first` on, row by row.
+std::vector<std::string> labels_in(const format::TableChunk& chunk, std::size_t first) {
+  std::vector<std::string> labels;
+  for (std::int64_t row = 0; row < chunk.rows; ++row) {
+    for (std::size_t i = first; i < chunk.columns.size(); ++i)
+      labels.emplace_back(chunk.columns[i].text_of(row).data(), chunk.columns[i].text_of(row).size());
+  }
+  return labels;
+}
 
 void deal_tables(const DealRequest& request, const Task& t, Dealer& dealer) {
   datasets::Encoder encoder = datasets::encoder_from_json(t.preprocessing);
   encoder.keeps_rows = true;
   encoder.trained_before = true;
-  dealer.begin({{.type = static_cast<std::int64_t>(at::kFloat), .shape = {encoder.width()}}}, request.inputs.front());
+  dealer.begin({{.type = static_cast<std::int64_t>(at::kFloat), .shape = {encoder.width()}}}, request.inputs.front(),
+               request.keep);
+  std::vector<format::WantedColumn> wanted = encoder.wanted(/*with_targets=*/false);
+  const std::size_t features = wanted.size();
+  for (const std::string& name : request.keep) wanted.push_back({.name = name, .type = format::CellType::text});
   std::vector<datasets::UnknownNames> unknown;
   for (const std::string& input : request.inputs) {
     const format::TableOptions options = datasets::table_options(t.experiment->dataset, input);
     const auto file = format::open_table(input, options);
-    file->read(encoder.wanted(/*with_targets=*/false));
+    file->read(wanted);
     datasets::Table table{.pieces = {}, .files = {{.path = input, .first_row = 0}}, .rows = 0, .how = options};
     std::int64_t first = 0;
     for (format::TableChunk chunk; file->next(chunk);) {
@@ -164,7 +181,7 @@ void deal_tables(const DealRequest& request, const Task& t, Dealer& dealer) {
       first += table.rows;
       const datasets::Encoded encoded = datasets::encode(encoder, table, /*with_targets=*/false);
       datasets::add(unknown, encoded.unknown_names);
-      dealer.add({{"input", encoded.inputs}});
+      dealer.add({{"input", encoded.inputs}}, labels_in(table.pieces.front().chunk, features));
       t.progress->rank(t.rank).note_activity();
     }
   }
@@ -226,7 +243,8 @@ std::int64_t deal_samples(const datasets::MapDataset& samples, const std::string
     return samples.gather(at::arange(begin, end, at::kLong), /*epoch=*/0);
   };
   const bool has_paths = !samples.sample_path(0).empty();
-  dealer.begin(layout_of(gather(0, 1).inputs), file, has_paths);
+  dealer.begin(layout_of(gather(0, 1).inputs), file,
+               has_paths ? std::vector<std::string>{"path"} : std::vector<std::string>());
   const std::int64_t size = samples.size();
   const std::int64_t rows = dealer.block_rows();
   const std::int64_t blocks = (size + rows - 1) / rows;
@@ -290,17 +308,17 @@ const bool deal_registered = verbs().add<DealRequest>(DealRequest::kVerb, "reads
 std::string to_text(const DealtRows& rows) {
   config::Value inputs = config::Value::array();
   for (const auto& input : rows.inputs) inputs.push_back({{"type", input.type}, {"shape", input.shape}});
-  const config::Value value = {{"file", rows.file},
-                               {"block_rows", rows.block_rows},
-                               {"has_paths", rows.has_paths},
-                               {"inputs", std::move(inputs)}};
+  const config::Value value = {
+      {"file", rows.file}, {"block_rows", rows.block_rows}, {"labels", rows.labels}, {"inputs", std::move(inputs)}};
   return json_line(value);
 }
 
 DealtRows dealt_rows_of(const std::string& text) {
   const config::Value value = config::Value::parse(text);
-  DealtRows rows{
-      .file = value.at("file"), .block_rows = value.at("block_rows"), .has_paths = value.at("has_paths"), .inputs = {}};
+  DealtRows rows{.file = value.at("file"),
+                 .block_rows = value.at("block_rows"),
+                 .labels = value.at("labels").get<std::vector<std::string>>(),
+                 .inputs = {}};
   for (const config::Value& one : value.at("inputs")) {
     rows.inputs.push_back({.type = one.at("type"), .shape = one.at("shape").get<std::vector<std::int64_t>>()});
   }

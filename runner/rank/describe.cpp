@@ -37,11 +37,15 @@ void describe_data(const DescribeRequest&, const Task& task, const TakeReply& re
   const auto batches = data::make_batches(*sets.train.dataset, sets.train.samples,
                                           {.world_size = task.world_size, .batch_size = *e.batch_size}, loader);
   batches->start_epoch(/*epoch=*/0, /*position=*/0, /*done=*/0, /*last=*/true);
-  reply(data::describe(sets, batches->next()));
+  reply(data::describe(sets, e, batches->next()));
 }
 
 void preview_data(const PreviewRequest&, const Task& task, const TakeReply& reply) {
   reply(data::preview(sets_of_run(task)));
+}
+
+void tell_sets(const SetsRequest&, const Task& task, const TakeReply& reply) {
+  reply(data::sets_of_rows(sets_of_run(task), *task.experiment));
 }
 
 void tell_draws(const DrawsRequest& request, const Task& task, const TakeReply& reply) {
@@ -66,6 +70,7 @@ const bool describe_registered =
 const bool preview_registered =
     verbs().add<PreviewRequest>(PreviewRequest::kVerb, "builds the report about the data", preview_data);
 
+const bool sets_registered = verbs().add<SetsRequest>(SetsRequest::kVerb, "tells the set of each row", tell_sets);
 const bool draws_registered = verbs().add<DrawsRequest>(DrawsRequest::kVerb, "lists the transforms' draws", tell_draws);
 
 void hold(const HoldRequest& request, const Task& task, const TakeReply& reply) {

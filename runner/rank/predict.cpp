@@ -69,14 +69,15 @@ class Answering {
   bool next() {
     if (!read_block(static_cast<int>(r_.from), blocks_.front())) return false;
     for (std::size_t i = 1; i < blocks_.size(); ++i) read_block(static_cast<int>(r_.from), blocks_[i]);
-    if (rows_.has_paths) read_block(static_cast<int>(r_.from), paths_);
+    if (!rows_.labels.empty()) read_block(static_cast<int>(r_.from), labels_);
     first_row_ = (r_.ranks * turn_++ + t_.rank) * rows_.block_rows;
     return true;
   }
 
-  bool has_paths() const { return rows_.has_paths; }
-  // The paths of the block's rows, each followed by a zero byte; "": rows have no paths.
-  const std::string& paths() const { return paths_; }
+  // The names of the columns of labels.
+  const std::vector<std::string>& label_names() const { return rows_.labels; }
+  // The labels of the block's rows, row by row, each followed by a zero byte.
+  const std::string& labels() const { return labels_; }
 
   // Returns the outputs for the rows of the block.
   at::Tensor outputs() {
@@ -134,7 +135,7 @@ class Answering {
   DealtRows rows_;
   std::vector<std::int64_t> row_shape_;  // of an output
   std::vector<std::string> blocks_;      // one for each input
-  std::string paths_;
+  std::string labels_;
   std::int64_t turn_ = 0;
   std::int64_t first_row_ = 0;  // first row of the block in the whole input
 };
@@ -144,7 +145,7 @@ void predict(const PredictRequest& request, const Task& t, const TakeReply&) {
   const at::NoGradGuard no_grad;
   Answering answering(request, t);
   const at::Tensor looked = answering.look();
-  const Predictions predictions(schema_of(t, answering.has_paths()), form_named(request.form), looked);
+  const Predictions predictions(schema_of(t, answering.label_names()), form_named(request.form), looked);
   const auto to = static_cast<int>(request.to);
   // The header waits for the first rows: input that is refused leaves no output.
   bool more = answering.next();
@@ -159,7 +160,7 @@ void predict(const PredictRequest& request, const Task& t, const TakeReply&) {
       const at::Tensor sound = outputs.flatten(1).isfinite().all(1);
       t.progress->rank(t.rank).not_finite_rows += outputs.size(0) - sound.sum().item<std::int64_t>();
     }
-    predictions.append(answers, outputs, answering.paths());
+    predictions.append(answers, outputs, answering.labels());
     write_block(to, answers.data(), answers.size());
     t.progress->rank(t.rank).note_activity();
   }

@@ -9,9 +9,9 @@
 // A prediction uses pipes, so neither the input nor the output has to fit into memory. One process reads rows and deals
 // blocks of rows to the ranks in turn. Each rank runs its blocks through the model. One process writes the results in
 // the order of the blocks. A pipe block is its size (8 bytes) and its content; size 0 is the end. A rank receives a
-// DealtRows first; then for each block of rows one pipe block for each input of the model, and one more with the paths
-// if rows have paths, each path followed by a zero byte. A rank sends one pipe block for each block of rows; rank 0
-// sends the header (predictions.h) first.
+// DealtRows first; then for each block of rows one pipe block for each input of the model, and one more with the labels
+// of the rows if they have any: row by row, each label followed by a zero byte. A rank sends one pipe block for each
+// block of rows; rank 0 sends the header (predictions.h) first.
 namespace ddp::rank {
 
 // Reads files and deals their rows, preprocessed as in training, to the ranks.
@@ -21,6 +21,7 @@ struct DealRequest {
   std::vector<std::string> inputs;
   std::vector<std::string> shown = {};  // the inputs as the user wrote them, for the paths of rows
   std::int64_t files_of_row = 1;        // this many consecutive inputs hold the same rows
+  std::vector<std::string> keep = {};   // columns of a table to copy into the output
   std::vector<std::int64_t> pipes;      // to the ranks
   std::int64_t batch_size = 0;
 
@@ -28,6 +29,7 @@ struct DealRequest {
     f({.name = "inputs"}, inputs);
     f({.name = "shown"}, shown);
     f({.name = "files_of_row"}, files_of_row);
+    f({.name = "keep"}, keep);
     f({.name = "pipes"}, pipes);
     f({.name = "batch_size"}, batch_size);
   }
@@ -44,8 +46,9 @@ struct DealtRows {
 
   std::string file;             // the first file, for messages
   std::int64_t block_rows = 0;  // a multiple of the batch size; the last block may be short
-  bool has_paths = false;       // each row is a file
-  std::vector<Input> inputs;    // in the order of the model's inputs
+  // The text columns in front of the results: the path of an image, or the columns to keep.
+  std::vector<std::string> labels = {};
+  std::vector<Input> inputs;  // in the order of the model's inputs
 };
 std::string to_text(const DealtRows& rows);
 DealtRows dealt_rows_of(const std::string& text);

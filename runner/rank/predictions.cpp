@@ -36,14 +36,14 @@ std::string target_name(const config::Value& option) {
 
 }  // namespace
 
-PredictionSchema schema_of(const Task& t, bool has_paths) {
+PredictionSchema schema_of(const Task& t, const std::vector<std::string>& labels) {
   const std::string& loss = t.experiment->loss.name;
   if (datasets::is_table(t.preprocessing)) {
     datasets::Encoder e = datasets::encoder_from_json(t.preprocessing);
     return {.kind = e.kind,
             .loss = loss,
             .of_table = true,
-            .has_paths = false,
+            .labels = labels,
             .targets = std::move(e.targets),
             .classes = e.classes.names(),
             .scales = datasets::target_scales(t.preprocessing)};
@@ -52,7 +52,7 @@ PredictionSchema schema_of(const Task& t, bool has_paths) {
   return {.kind = datasets::target_kind(loss),
           .loss = loss,
           .of_table = false,
-          .has_paths = has_paths,
+          .labels = labels,
           .targets = {target_name(options.value("targets", config::Value()))},
           .classes = t.preprocessing.is_object() ? t.preprocessing.value("classes", std::vector<std::string>())
                                                  : std::vector<std::string>(),
@@ -127,6 +127,10 @@ Predictions::Predictions(PredictionSchema schema, Form form, const at::Tensor& l
   row_shape_ = looked.sizes().slice(1).vec();
   if (row_shape_.size() == 1) width_ = row_shape_.front();
   if (form_ != Form::npy) name_columns();
+  for (auto label = columns_.begin(); label != columns_.begin() + std::ssize(schema_.labels); ++label) {
+    const bool taken = std::any_of(label + 1, columns_.end(), [&](const auto& one) { return one.name == label->name; });
+    if (taken) throw usage_error("column \"" + label->name + "\" has the name of a result", "--keep");
+  }
 }
 
 void Predictions::require_fit(const at::Tensor& looked) const {
@@ -155,7 +159,7 @@ std::vector<std::string> Predictions::target_names() const {
 }
 
 void Predictions::name_columns() {
-  if (schema_.has_paths) columns_.push_back({.name = "path", .type = OutputType::path});
+  for (const std::string& name : schema_.labels) columns_.push_back({.name = name, .type = OutputType::label});
   if (schema_.kind == TargetKind::classes) {
     // A model may have more outputs than the data have classes.
     for (std::int64_t i = 0; i < width_; ++i) {
@@ -207,15 +211,15 @@ at::Tensor Predictions::probabilities(const at::Tensor& output) const {
   return schema_.kind == TargetKind::binary ? at::sigmoid(output) : output;
 }
 
-void Predictions::append(std::string& block, const at::Tensor& output, const std::string& paths) const {
+void Predictions::append(std::string& block, const at::Tensor& output, const std::string& labels) const {
   const at::Tensor values = probabilities(output.detach().to(at::kCPU, at::kFloat)).contiguous();
   if (form_ == Form::npy) {
     undo_scales(values);
     block.append(static_cast<const char*>(values.const_data_ptr()), values.nbytes());
   } else if (form_ == Form::csv) {
-    append_lines(block, values, paths);
+    append_lines(block, values, labels);
   } else {
-    append_cells(block, values, paths);
+    append_cells(block, values, labels);
   }
 }
 
@@ -230,16 +234,16 @@ void Predictions::undo_scales(const at::Tensor& values) const {
   }
 }
 
-void Predictions::append_lines(std::string& block, const at::Tensor& values, const std::string& paths) const {
+void Predictions::append_lines(std::string& block, const at::Tensor& values, const std::string& labels) const {
   const bool classes = schema_.kind == TargetKind::classes;
   const at::Tensor best = classes ? values.argmax(1) : at::Tensor();
   const float* row = values.const_data_ptr<float>();
-  const char* path = paths.c_str();
+  const char* label = labels.c_str();
   for (std::int64_t r = 0; r < values.size(0); ++r, row += width_) {
-    if (schema_.has_paths) {
-      const std::string name = path;
-      block += csv_cell(name) + ",";
-      path += name.size() + 1;
+    for (std::size_t i = 0; i < schema_.labels.size(); ++i) {
+      const std::string text = label;
+      block += csv_cell(text) + ",";
+      label += text.size() + 1;
     }
     if (classes) {
       block += csv_cell(classes_[static_cast<std::size_t>(best.const_data_ptr<std::int64_t>()[r])]);
@@ -251,6 +255,23 @@ void Predictions::append_lines(std::string& block, const at::Tensor& values, con
       append_number(block, row[i], /*is_float=*/true);
     }
     block += '\n';
+  }
+}
+
+// Appends the labels column by column.
+void Predictions::append_labels(std::string& block, std::int64_t rows, const std::string& labels) const {
+  std::vector<std::string> columns(schema_.labels.size());
+  const char* label = labels.c_str();
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::string& column : columns) {
+      const std::size_t bytes = std::strlen(label) + 1;
+      column.append(label, bytes);
+      label += bytes;
+    }
+  }
+  for (const std::string& column : columns) {
+    block += column;
+    block.resize((block.size() + 7) / 8 * 8);
   }
 }
 
@@ -267,15 +288,12 @@ void Predictions::append_numbers(std::string& line, const float* row) const {
   }
 }
 
-void Predictions::append_cells(std::string& block, const at::Tensor& values, const std::string& paths) const {
+void Predictions::append_cells(std::string& block, const at::Tensor& values, const std::string& labels) const {
   const std::int64_t rows = values.size(0);
   const float* all = values.const_data_ptr<float>();
   const auto value = [&](std::int64_t row, std::int64_t i) { return all[row * width_ + i]; };
   block.append(reinterpret_cast<const char*>(&rows), sizeof rows);
-  if (schema_.has_paths) {
-    block += paths;
-    block.resize((block.size() + 7) / 8 * 8);
-  }
+  append_labels(block, rows, labels);
   if (schema_.kind == TargetKind::classes) {
     const at::Tensor best = values.argmax(1);
     const auto* place = best.const_data_ptr<std::int64_t>();

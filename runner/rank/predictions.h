@@ -16,7 +16,7 @@ struct PredictionSchema {
   datasets::TargetKind kind = datasets::TargetKind::numbers;
   std::string loss;
   bool of_table = false;
-  bool has_paths = false;               // each row is a file; its path is the first column
+  std::vector<std::string> labels;      // text columns in front of the results
   std::vector<std::string> targets;     // column names; one name for arrays
   std::vector<std::string> classes;     // names of classes; a class without a name is shown by its number
   std::vector<datasets::Scale> scales;  // of numeric targets; empty: no target was scaled
@@ -24,7 +24,7 @@ struct PredictionSchema {
 
 // Derives the schema from the preprocessing for tables; for other data from the loss, the option "targets", and the
 // class names in the preprocessing.
-PredictionSchema schema_of(const Task& task, bool has_paths = false);
+PredictionSchema schema_of(const Task& task, const std::vector<std::string>& labels = {});
 
 // The file formats of predictions.
 enum class Form { csv, npy, parquet };
@@ -41,9 +41,8 @@ class Predictions {
 
   std::string head() const;
   // Appends the rows of a block; `output`: [n, …]. For Parquet, appends n (8 bytes), then the n cells of each column;
-  // each column begins at a multiple of 8 bytes. `paths`: the rows' paths, each followed by a zero byte; "": rows have
-  // no paths.
-  void append(std::string& block, const at::Tensor& output, const std::string& paths = "") const;
+  // each column begins at a multiple of 8 bytes. `labels`: the rows' labels, row by row, each followed by a zero byte.
+  void append(std::string& block, const at::Tensor& output, const std::string& labels = "") const;
 
  private:
   void require_fit(const at::Tensor& looked) const;
@@ -51,8 +50,9 @@ class Predictions {
   std::vector<std::string> target_names() const;
   at::Tensor probabilities(const at::Tensor& output) const;
   void undo_scales(const at::Tensor& values) const;
-  void append_lines(std::string& block, const at::Tensor& values, const std::string& paths) const;
-  void append_cells(std::string& block, const at::Tensor& values, const std::string& paths) const;
+  void append_lines(std::string& block, const at::Tensor& values, const std::string& labels) const;
+  void append_cells(std::string& block, const at::Tensor& values, const std::string& labels) const;
+  void append_labels(std::string& block, std::int64_t rows, const std::string& labels) const;
   void append_numbers(std::string& line, const float* row) const;
 
   const PredictionSchema schema_;

@@ -141,6 +141,13 @@ struct PreviewRequest {
   void fields(config::Fields&) {}
 };
 
+// Tells the set of each sample of the training files. The reply is the result of data::sets_of_rows.
+struct SetsRequest {
+  static constexpr const char* kVerb = "sets";
+
+  void fields(config::Fields&) {}
+};
+
 // Returns the random draws for the first training samples in the first epoch. The reply is a config::DrawnSamples.
 struct DrawsRequest {
   static constexpr const char* kVerb = "draws";

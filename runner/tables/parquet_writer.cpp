@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/file_descriptor.h"
 #include "config/text/source.h"
+#include "tables/source.h"
 
 namespace ddp::tables {
 namespace {
@@ -32,7 +33,7 @@ constexpr std::int64_t kMostGroupRows = 1 << 20;
 std::shared_ptr<arrow::DataType> type_of_output(OutputType type) {
   switch (type) {
     case OutputType::text:
-    case OutputType::path:
+    case OutputType::label:
       return arrow::utf8();
     case OutputType::integer:
       return arrow::int64();
@@ -81,12 +82,12 @@ arrow::Result<std::shared_ptr<arrow::Array>> array_over(const OutputColumn& colu
     const auto* places = static_cast<const std::int32_t*>(cells);
     return text_array(rows, [&](std::int64_t row) { return column.values.at(static_cast<std::size_t>(places[row])); });
   }
-  if (column.type == OutputType::path) {
+  if (column.type == OutputType::label) {
     const char* next = static_cast<const char*>(cells);
     return text_array(rows, [&](std::int64_t) {
-      const std::string path = next;
-      next += path.size() + 1;
-      return config::printable(path);  // file names may not be UTF-8, but a Parquet text must be
+      const std::string label = next;
+      next += label.size() + 1;
+      return is_utf8(label) ? label : config::printable(label);  // file names may not be UTF-8, but Parquet texts are
     });
   }
   const auto bytes = rows * static_cast<std::int64_t>(format::bytes_of_cell(column.type));

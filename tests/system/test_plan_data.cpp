@@ -1,4 +1,7 @@
 #include <cmath>
+#include <map>
+#include <set>
+#include <sstream>
 
 #include "array_files.h"
 #include "catch.h"
@@ -49,9 +52,10 @@ TEST_CASE("plan shows the rows, columns and classes of a table, and the first ba
   const Json data = data_of_plan(w, "shapes.toml", {"test.split=0.1"});
   CHECK(data.at("rows") == 203);
   CHECK(data.at("columns").dump() ==
-        R"([{"name":"width","role":"feature","type":"number"},{"name":"height","role":"feature","type":"number"},)"
-        R"({"name":"colour","role":"feature","type":"category","value_count":3,"values":["blue","green","red"]},)"
-        R"({"name":"kind","role":"target","type":"class"}])");
+        R"([{"missing":0,"name":"width","role":"feature","type":"number"},)"
+        R"({"missing":0,"name":"height","role":"feature","type":"number"},)"
+        R"({"missing":0,"name":"colour","role":"feature","type":"category","value_count":3,)"
+        R"("values":["blue","green","red"]},{"missing":0,"name":"kind","role":"target","type":"class"}])");
   CHECK(data.at("classes").at("names") == Json{"flat", "round, \"very\"", "tall"});
   REQUIRE(data.at("sets").size() == 3);
   CHECK(data.at("sets")[0].at("samples") == 143);
@@ -68,6 +72,63 @@ TEST_CASE("plan shows the rows, columns and classes of a table, and the first ba
   for (const char* words : {"model        mlp, in_features 5, out_features 3", "validation       40", "category",
                             "3: blue, green, red", "round, \"very\"", "[8, 5]"}) {
     CHECK(contains(text.out, words));
+  }
+}
+
+TEST_CASE("plan tells the set of each row, the groups, the missing cells, and warns of a split that is not as asked") {
+  require_tables();
+  const Workspace w;
+  // Half of the rows are of one person; every tenth has no person, and every seventh no x.
+  std::string csv = "person,x,y\n";
+  for (int i = 0; i < 210; ++i) {
+    csv += i % 10 == 0 ? "," : i % 2 == 0 ? "anna," : "p" + std::to_string(i % 6) + ",";
+    csv += (i % 7 == 0 ? "" : std::to_string(i)) + "," + std::to_string(i % 3) + "\n";
+  }
+  w.write("people.csv", csv);
+  w.write("people.toml",
+          "dataset = { name = \"csv\", path = \"people.csv\", target = \"y\", categories = [\"person\"], missing = "
+          "\"drop\" }\nmodel = { name = \"mlp\", hidden = [4] }\nloss = \"cross_entropy\"\n"
+          "validation = { split = 0.2, by = \"person\" }\n" +
+              kRest);
+  const Outcome plan = w.done({"plan", "people.toml", "--json", "--sets", "sets.csv"});
+  const Json data = Json::parse(plan.out).at("data");
+  std::map<std::string, std::set<std::string>> people;
+  std::map<std::string, std::int64_t> rows;
+  std::istringstream lines(csv), sets(text_of(w.folder() / "sets.csv"));
+  std::string line, of;
+  std::getline(lines, line);
+  std::getline(sets, of);
+  CHECK(of == "row,set");
+  for (int i = 0; std::getline(lines, line); ++i) {
+    REQUIRE(std::getline(sets, of));
+    const std::string set = of.substr(of.find(',') + 1);
+    INFO(of);
+    CHECK(of == std::to_string(i) + "," + set);
+    CHECK((set == "dropped") == (line.starts_with(",") || line.find(",,") != std::string::npos));
+    ++rows[set];
+    if (set != "dropped") people[set].insert(line.substr(0, line.find(',')));
+  }
+  CHECK(!std::getline(sets, of));
+  CHECK(data.at("left_out") == rows["dropped"]);
+  const auto used = static_cast<double>(rows["train"] + rows["validation"]);
+  for (const Json& set : data.at("sets")) {
+    const std::string name = set.at("set");
+    CHECK(set.at("samples") == rows[name]);
+    CHECK(set.at("groups") == std::ssize(people[name]));
+    CHECK(set.at("share") == static_cast<double>(rows[name]) / used);
+  }
+  for (const std::string& person : people["validation"]) CHECK(!people["train"].contains(person));
+  CHECK(data.at("columns")[0].at("missing") == 21);
+  CHECK(data.at("columns")[1].at("missing") == 30);
+  const std::int64_t held = rows["validation"];
+  REQUIRE(std::abs(static_cast<double>(held) - 0.2 * used) > 0.05 * used);
+  const std::string shares = "validation has " + std::to_string(std::lround(100 * static_cast<double>(held) / used)) +
+                             " % of the samples, " + std::to_string(held) + " of ";
+  for (const std::string& said : {std::string("missing = \"drop\" leaves out 48 of 210 rows"),
+                                  std::string("21 rows have no value in column \"person\""),
+                                  std::string("column \"person\" is a feature, and `by` names it"), shares}) {
+    INFO(said);
+    CHECK(contains(plan.err, said));
   }
 }
 
@@ -114,9 +175,10 @@ TEST_CASE("plan shows the tokens of each part of a text, and of token files with
   CHECK(text.at("tokenizer") == "char");
   CHECK(text.at("vocab_size") == 3);
   CHECK(text.at("block_size") == 8);
-  CHECK(text.at("sets")[0] == Json{{"set", "train"}, {"samples", 49}, {"tokens", 400}});
-  CHECK(text.at("sets")[1] == Json{{"set", "validation"}, {"samples", 12}, {"tokens", 100}});
+  CHECK(text.at("sets")[0] == Json{{"set", "train"}, {"samples", 49}, {"share", 49.0 / 61}, {"tokens", 400}});
+  CHECK(text.at("sets")[1] == Json{{"set", "validation"}, {"samples", 12}, {"share", 12.0 / 61}, {"tokens", 100}});
   CHECK_FALSE(text.contains("classes"));
+  w.refused({"plan", "text.toml", "--sets", "sets.csv"}, {"--sets"});
   CHECK(contains(w.run({"plan", "text.toml"}).out, "tokenizer \"char\" with 3 tokens"));
 
   w.write("a.bin",
@@ -127,8 +189,8 @@ TEST_CASE("plan shows the tokens of each part of a text, and of token files with
   CHECK_FALSE(drawn.contains("vocab_size"));
   const std::string blocks = R"(dataset={name="tokens", path="a.bin", block_size=4})";
   const Json parts = data_of_plan(w, "text.toml", {blocks, "epochs=1", "validation.split=0.5", "batch_size=1"});
-  CHECK(parts.at("sets")[0] == Json{{"set", "train"}, {"samples", 1}, {"tokens", 8}});
-  CHECK(parts.at("sets")[1] == Json{{"set", "validation"}, {"samples", 2}, {"tokens", 9}});
+  CHECK(parts.at("sets")[0] == Json{{"set", "train"}, {"samples", 1}, {"share", 1.0 / 3}, {"tokens", 8}});
+  CHECK(parts.at("sets")[1] == Json{{"set", "validation"}, {"samples", 2}, {"share", 2.0 / 3}, {"tokens", 9}});
   CHECK(drawn.at("first_batch").at("inputs")[0].at("shape") == Json{2, 8});
 }
 

@@ -41,6 +41,31 @@ TEST_CASE("predict writes one row per input in order, the same on any number of 
   }
 }
 
+TEST_CASE("predict --keep copies columns in front of the results, cell by cell, on any number of ranks") {
+  const Trained t;
+  const std::string rows = "width,height,colour,id\n1,2,red,007\n3,1,,\"a, \"\"b\"\"\nc\"\n2,2,blue,\n";
+  t.write("rows.csv", rows);
+  std::string shapes = shapes_csv(9000, 4);  // more than one block
+  t.write("many.csv", shapes);
+  for (const std::string& pool : kPools) {
+    const std::string plain = t.predicted({"rows.csv", "--set", pool});
+    const auto results = lines_of(plain);
+    CHECK(t.predicted({"rows.csv", "--keep", "id,colour", "--set", pool}) ==
+          "id,colour," + results[0] + "\n007,red," + results[1] + "\n\"a, \"\"b\"\"\nc\",," + results[2] + "\n,blue," +
+              results[3] + "\n");
+    const auto many = lines_of(t.predicted({"many.csv", "--keep", "width", "--set", pool}));
+    const auto given = lines_of(shapes);
+    REQUIRE(many.size() == given.size());
+    for (std::size_t i = 0; i < many.size(); ++i) {
+      const std::size_t end = many[i].find(',');
+      if (many[i].substr(0, end) != given[i].substr(0, given[i].find(','))) FAIL(i << ": " << many[i]);
+    }
+  }
+  t.check_fails(2, {"rows.csv", "--keep", "id", "-o", "out.npy"}, {"--keep", ".npy"});
+  t.check_fails(2, {"rows.csv", "--keep", "idd"}, {"has no column \"idd\"", "did you mean \"id\"?"});
+  t.check_fails(2, {"rows.csv", "--keep", "id,id"}, {"--keep", "twice"});
+}
+
 TEST_CASE("predict ignores a target column, takes columns by their names, and joins files") {
   const Trained t;
   const auto with_target = lines_of(t.predicted({"shapes.csv"}));

@@ -14,6 +14,7 @@
 #include "commands/options.h"
 #include "commands/sweep/sweep.h"
 #include "commands/train/prepare.h"
+#include "commands/use/unnamed_output.h"
 #include "config/data_description.h"
 #include "config/output.h"
 #include "launch/cluster/launcher.h"
@@ -33,6 +34,7 @@ void add_plan(CLI::App& app, int&) {
     std::optional<int> jobs;  // for a sweep
     std::string results = "results";
     std::string preview;
+    std::string rows;  // the file of --sets
     std::optional<std::int64_t> draws;
     bool json = false;
   };
@@ -47,16 +49,20 @@ void add_plan(CLI::App& app, int&) {
   verb->add_option("--preview", o->preview,
                    "also write an HTML page that shows the data before and after preprocessing")
       ->type_name("FILE.html");
+  verb->add_option("--sets", o->rows, "also write the set of each row: train, validation, test or dropped")
+      ->type_name("FILE.csv");
   CLI::Option* draws = verb->add_option("--draws", o->draws,
                                         "print only the transforms' draws for the first N samples in epoch 0, as JSON");
   draws->check(CLI::PositiveNumber)->type_name("N");
   verb->get_option("--preview")->excludes(draws);
+  verb->get_option("--sets")->excludes(draws);
   verb->add_flag("--json", o->json, "print JSON");
   verb->callback([o] {
     if (!o->preview.empty()) require_page_name(o->preview, "--preview");
+    if (!o->rows.empty()) refuse_folder(o->rows, "sets.csv");
     if (config::has_sweep(o->file, o->sets)) {
-      if (!o->preview.empty() || o->draws) {
-        const std::string option = o->draws ? "--draws" : "--preview";
+      if (!o->preview.empty() || o->draws || !o->rows.empty()) {
+        const std::string option = o->draws ? "--draws" : o->rows.empty() ? "--preview" : "--sets";
         throw usage_error("is a sweep, but " + option + " shows the data of one experiment", o->file,
                           "leave " + option + " out, or plan the experiment that the sweep extends");
       }
@@ -75,8 +81,10 @@ void add_plan(CLI::App& app, int&) {
     }
     const config::Value data = launch::describe_data(*prepared.library, prepared.plan, prepared.data);
     if (!o->preview.empty()) write_preview(o->preview, prepared, data);
+    if (!o->rows.empty()) write_sets(o->rows, prepared);
     show_plan(prepared, data, o->results, o->json);
     if (!o->preview.empty() && !o->json) std::cout << "preview      " << o->preview << "\n";
+    if (!o->rows.empty() && !o->json) std::cout << "sets         " << o->rows << "\n";
   });
 }
 

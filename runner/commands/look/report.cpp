@@ -58,6 +58,10 @@ void write_preview(const fs::path& page, const Prepared& prepared, const config:
   write(page, report::page(data), "--preview FILE.html");
 }
 
+void write_sets(const fs::path& file, const Prepared& prepared) {
+  write(file, launch::sets_of_rows(*prepared.library, prepared.plan, prepared.data), "--sets FILE.csv");
+}
+
 namespace {
 
 constexpr const char* kPage = "report.html";

@@ -17,4 +17,7 @@ void require_page_name(const std::filesystem::path& page, const std::string& opt
 // the page cannot be written.
 void write_preview(const std::filesystem::path& page, const Prepared& prepared, const config::Value& description);
 
+// Writes the set of each row as a CSV (data::sets_of_rows). Throws ddp::Error (usage) if the file cannot be written.
+void write_sets(const std::filesystem::path& file, const Prepared& prepared);
+
 }  // namespace ddp::commands

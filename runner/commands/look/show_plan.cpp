@@ -58,12 +58,21 @@ void print_labelled(const std::string& label, const report::Table& table, std::s
 }
 
 void print_sets(const Value& data) {
-  report::Table table({{.header = "set"}, {.header = "samples", .right = true}, {.header = "tokens", .right = true}});
+  report::Table table({{.header = "set"},
+                       {.header = "samples", .right = true},
+                       {.header = "share", .right = true},
+                       {.header = "groups", .right = true},
+                       {.header = "tokens", .right = true}});
   for (const Value& set : data.at("sets")) {
     table.row({set.at("set").get<std::string>(), set.at("samples").is_null() ? "endless" : set.at("samples").dump(),
+               set.contains("share") ? report::in_words(100 * set.at("share").get<double>()) + " %" : "",
+               set.contains("groups") ? set.at("groups").dump() : "",
                set.contains("tokens") ? set.at("tokens").dump() : ""});
   }
   print_labelled("data", table);
+  if (data.contains("left_out"))
+    row("",
+        data.at("left_out").dump() + " of " + data.at("rows").dump() + " rows are dropped, because cells are missing");
 }
 
 void print_classes(const Value& data) {
@@ -97,12 +106,17 @@ std::string values_of(const Value& column) {
 // Targets follow the features; they are shown even if the list of features is cut.
 void print_columns(const Value& data) {
   if (!data.contains("columns")) return;
-  report::Table table({{.header = "column"}, {.header = "role"}, {.header = "type"}, {.header = "values"}});
+  report::Table table({{.header = "column"},
+                       {.header = "role"},
+                       {.header = "type"},
+                       {.header = "missing", .right = true},
+                       {.header = "values"}});
   std::size_t listed = 0;
   for (const char* role : {"target", "feature"}) {
     for (const Value& column : data.at("columns")) {
       if (column.at("role") != role || listed >= kLinesListed) continue;
-      table.row({shown_text(column.at("name")), role, column.at("type").get<std::string>(), values_of(column)});
+      table.row({shown_text(column.at("name")), role, column.at("type").get<std::string>(),
+                 column.at("missing") == 0 ? "" : column.at("missing").dump(), values_of(column)});
       ++listed;
     }
   }

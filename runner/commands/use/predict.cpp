@@ -1,6 +1,7 @@
 #include <unistd.h>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include <CLI/CLI.hpp>
 
@@ -20,6 +21,7 @@ namespace {
 struct PredictOptions {
   TrainedOptions trained;
   std::vector<std::string> inputs;
+  std::vector<std::string> keep;
   std::string output;
 };
 
@@ -58,13 +60,18 @@ Inputs input_files(const std::vector<std::string>& inputs) {
   return found;
 }
 
+bool is_table(const Trained& t) {
+  const auto components = t.plan.experiment.components();
+  const config::Spec* spec = components.find("dataset", t.plan.experiment.dataset.name);
+  return spec != nullptr && spec->traits.value("library", "") == "tables";
+}
+
 // An option that is not a path lists one file for each input of the model.
 Inputs inputs_for(const Trained& t, const std::vector<std::string>& given) {
   const config::Component& dataset = t.plan.experiment.dataset;
   const auto components = t.plan.experiment.components();
   const config::Spec* spec = components.find("dataset", dataset.name);
-  const bool table = spec != nullptr && spec->traits.value("library", "") == "tables";
-  const std::string option = table ? "path" : spec == nullptr ? "" : spec->traits.value("predicts_from", "");
+  const std::string option = is_table(t) ? "path" : spec == nullptr ? "" : spec->traits.value("predicts_from", "");
   if (option.empty()) {
     throw usage_error("was trained on \"" + dataset.name + "\"", t.directory.path().string(),
                       "predict reads tables, arrays, images and digits; generate and eval use a text");
@@ -95,10 +102,25 @@ void require_no_input(const std::string& output, const std::vector<std::string>&
   }
 }
 
+// Checks the columns to copy, before anything is read.
+void require_kept(const PredictOptions& o, const std::string& form, const Trained& t) {
+  if (o.keep.empty()) return;
+  if (form == "npy") {
+    throw usage_error("copies columns, and a .npy file has none", "--keep", "use .csv or .parquet: -o");
+  }
+  if (!is_table(t)) {
+    throw usage_error(
+        "copies columns of a table, and the run was trained on \"" + t.plan.experiment.dataset.name + "\"", "--keep");
+  }
+  const std::set<std::string> distinct(o.keep.begin(), o.keep.end());
+  if (distinct.size() < o.keep.size()) throw usage_error("names a column twice", "--keep");
+}
+
 void predict_rows(const PredictOptions& o, const std::string& form) {
   std::optional<UnnamedOutput> output;
   if (!o.output.empty()) output.emplace(o.output);
   Trained t = open_trained(o.trained, /*tables=*/form == "parquet");
+  require_kept(o, form, t);
   const Inputs inputs = inputs_for(t, o.inputs);
   const config::Experiment& e = t.plan.experiment;
   const std::int64_t batch_size = e.validation.batch_size.value_or(*e.batch_size);
@@ -110,6 +132,7 @@ void predict_rows(const PredictOptions& o, const std::string& form) {
       .deal = {.inputs = inputs.files,
                .shown = inputs.shown,
                .files_of_row = inputs.files_of_row,
+               .keep = o.keep,
                .pipes = {},
                .batch_size = batch_size},
       .predict = {.batch_size = batch_size, .form = form, .raw = o.trained.raw},
@@ -130,6 +153,9 @@ void add_predict(CLI::App& app, int&) {
   CLI::App* verb = app.add_subcommand("predict", "predict the rows of files with a trained model");
   add_trained(*verb, o->trained, {"validation"});
   verb->add_option("INPUT", o->inputs, "files with samples like the training data: rows, images or arrays")->required();
+  verb->add_option("--keep", o->keep, "columns of a table to copy in front of the results")
+      ->delimiter(',')
+      ->type_name("COLUMN,…");
   verb->add_option("-o,--output", o->output, "a .csv, .parquet or .npy file; default: CSV on stdout");
   verb->callback([o] { predict(*o); });
 }

@@ -214,6 +214,10 @@ config::Value preview_data(const RankLibrary& library, const Plan& plan, const H
   return ask_about_data<rank::PreviewRequest>(library, plan, data);
 }
 
+std::string sets_of_rows(const RankLibrary& library, const Plan& plan, const HeldData& data) {
+  return ask_about_data<rank::SetsRequest>(library, plan, data).get<std::string>();
+}
+
 config::Value draws_of_data(const RankLibrary& library, const Plan& plan, const HeldData& data, std::int64_t samples) {
   return ask_about_data(library, plan, data, rank::DrawsRequest{.samples = samples});
 }

@@ -101,6 +101,9 @@ config::Value describe_data(const RankLibrary& library, const Plan& plan, const 
 // Asks a throw-away child for the parts of a report about the data (data::preview). Tables are read again.
 config::Value preview_data(const RankLibrary& library, const Plan& plan, const HeldData& data);
 
+// Asks a throw-away child for the set of each row (data::sets_of_rows).
+std::string sets_of_rows(const RankLibrary& library, const Plan& plan, const HeldData& data);
+
 // Asks a throw-away child for the random draws of the first training samples in epoch 0: {"epoch", "samples"}. Throws
 // ddp::Error (usage) if the dataset draws nothing for a sample.
 config::Value draws_of_data(const RankLibrary& library, const Plan& plan, const HeldData& data, std::int64_t samples);
