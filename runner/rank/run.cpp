@@ -127,8 +127,13 @@ std::string label(const Task& t) {
 }
 
 // Writes the position at the start into the shared progress.
-void show_start(record::RunProgress& run, const config::Length& length, const checkpoint::State& state) {
+void show_start(record::RunProgress& run, const config::Experiment& e, const config::Length& length,
+                const checkpoint::State& state) {
   run.steps_in_all = length.steps;
+  const config::Period every = e.validation.period();
+  if (e.validation.exists()) {
+    run.steps_per_validation = every.steps > 0 ? every.steps : every.epochs * length.steps_per_epoch;
+  }
   run.step = state.step;
   run.skipped_steps = state.skipped_steps;
   run.epochs_done = state.epoch;
@@ -250,7 +255,7 @@ void train(Parts& p) {
   const config::Length length =
       config::length_of(e, p.data.batches->per_epoch(), {.epoch = s.epoch, .step = s.step, .left = begun});
   if (p.recorder) {
-    show_start(t.progress->run(), length, p.state);
+    show_start(t.progress->run(), e, length, p.state);
     show_model(t.progress->run(), p.model->parameters());
     if (p.request.resumed) {
       p.recorder->resumed({.epoch = p.state.epoch,

@@ -120,8 +120,13 @@ struct alignas(64) RunProgress {
   std::atomic<double> loss{0};
   std::atomic<std::int64_t> samples{0};  // of this process's steps, on all ranks
   std::atomic<double> seconds{0};
-  MetricTable metrics;                      // the newest value of each
-  std::atomic<std::int64_t> test_epoch{0};  // of the weights that the test measured, as the step
+  std::atomic<double> paused{0};                      // of these, seconds of this process's validations and saves
+  std::atomic<double> validation_seconds{0};          // of the last validation; 0: none yet
+  std::atomic<std::int64_t> steps_per_validation{0};  // 0: the run has no validation
+  std::atomic<std::int64_t> batches_measured{0};      // of the validation or test that runs, on all ranks
+  std::atomic<std::int64_t> batches_to_measure{0};    // 0: none runs
+  MetricTable metrics;                                // the newest value of each
+  std::atomic<std::int64_t> test_epoch{0};            // of the weights that the test measured, as the step
   std::atomic<std::int64_t> test_step{0};
 
   // `rule`: the rule that ended the run; empty: none.

@@ -114,7 +114,8 @@ void Summary::members(config::Members& m) const {
   m({.name = "ended", .pattern = kTimestampPattern}, config::unless_empty(ended));
   m({"epochs", "finished epochs"}, epochs);
   m({"steps", "optimizer steps done"}, steps);
-  m({"skipped_steps", "of these, left out because a loss or a gradient was not finite"}, skipped_steps);
+  m({"total_steps", "when all are done; 0: not known yet"}, total_steps);
+  m({"skipped_steps", "of `steps`, left out because a loss or a gradient was not finite"}, skipped_steps);
   m({"final", "the last measured values"}, final_metrics, schema_of_metrics("train|val|test", true));
   m({"best", "of the best checkpoint, which commands use; {}: nothing was measured"}, or_nothing(best));
   m({"last", "of the newest validation; {}: nothing was measured"}, or_nothing(last));

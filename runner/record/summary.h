@@ -94,7 +94,8 @@ struct Summary {
   std::string ended;    // write_summary() sets it; empty: the run is running
   std::int64_t epochs = 0;
   std::int64_t steps = 0;
-  std::int64_t skipped_steps = 0;  // of these, left out because a loss or a gradient was not finite
+  std::int64_t total_steps = 0;    // when all are done; 0: not known yet
+  std::int64_t skipped_steps = 0;  // of `steps`, left out because a loss or a gradient was not finite
   config::Value final_metrics = config::Value::object();  // by name
   std::optional<ValidationFigures> best;                  // nothing: nothing was measured
   std::optional<ValidationFigures> last;

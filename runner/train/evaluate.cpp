@@ -228,15 +228,27 @@ Measured evaluate(const EvaluationParts& e) {
 
 Measured measure_set(const TrainerParts& p, const Measures& measures, const data::EvaluationSet& set,
                      EvaluationCurves* curves) {
-  return evaluate({.model = p.model,
-                   .group = p.group,
-                   .loss = p.loss,
-                   .measures = measures,
-                   .set = set,
-                   .device = p.device,
-                   .batch_done = [&p] { p.progress().note_activity(); },
-                   .numerics = model::Numerics::of(p.experiment),
-                   .curves = curves});
+  const record::AsideTimer time(p.recorder, record::Aside::validating);
+  record::RunProgress& run = p.shared.run();
+  if (p.recorder) {
+    run.batches_measured = 0;
+    run.batches_to_measure = set.batches();
+  }
+  Measured measured = evaluate({.model = p.model,
+                                .group = p.group,
+                                .loss = p.loss,
+                                .measures = measures,
+                                .set = set,
+                                .device = p.device,
+                                .batch_done =
+                                    [&] {
+                                      p.progress().note_activity();
+                                      if (p.recorder) run.batches_measured += set.world_size;
+                                    },
+                                .numerics = model::Numerics::of(p.experiment),
+                                .curves = curves});
+  if (p.recorder) run.batches_to_measure = 0;
+  return measured;
 }
 
 record::MetricValues recorded(const TrainerParts& p, Measured measured, const std::string& prefix, std::int64_t step) {

@@ -46,7 +46,7 @@ Stepper::Stepper(const TrainerParts& parts, StepExchange& exchange, Scaler* scal
       exchange_(exchange),
       scaler_(scaler),
       batch_loaded_(std::move(batch_loaded)),
-      batches_(p_.batches, p_.loss, p_.group),
+      batches_(p_.batches, p_.loss, p_.group, p_.recorder),
       numerics_(model::Numerics::of(p_.experiment)),
       clip_(p_.experiment.clip) {
   // GradScaler looks at the gradients itself.
@@ -141,7 +141,7 @@ void StepBatches::count_targets() {
   own_count_ = 0;
   loaded_.clear();
   for (std::int64_t i = 0; i < micro_batches_; ++i) {
-    loaded_.push_back(batches_.next());
+    loaded_.push_back(load());
     own_count_ += loss_.count(only_target(loaded_.back().targets));
   }
   const auto of_ranks = dist::all_gather(group_, at::scalar_tensor(own_count_, at::kDouble));
@@ -150,8 +150,13 @@ void StepBatches::count_targets() {
   for (const at::Tensor& count : of_ranks) all_count_ += count.item<double>();
 }
 
+datasets::Batch StepBatches::load() {
+  const record::AsideTimer time(recorder_, record::Aside::waiting_for_data);
+  return batches_.next();
+}
+
 datasets::Batch StepBatches::next() {
-  if (loaded_.empty()) return batches_.next();
+  if (loaded_.empty()) return load();
   datasets::Batch batch = std::move(loaded_.front());
   loaded_.pop_front();
   return batch;

@@ -20,9 +20,9 @@ namespace ddp::train {
 // all micro-batches on all ranks.
 class StepBatches {
  public:
-  // The arguments outlive this object. `group` is null if the world size is 1.
-  StepBatches(data::Batches& batches, const Loss& loss, const dist::Group& group)
-      : batches_(batches), loss_(loss), group_(group) {}
+  // The arguments outlive this object. `group` is null if the world size is 1, and `recorder` on other ranks than 0.
+  StepBatches(data::Batches& batches, const Loss& loss, const dist::Group& group, record::RunRecorder* recorder)
+      : batches_(batches), loss_(loss), group_(group), recorder_(recorder) {}
 
   // Begins a step; `step`: number of steps done before it. Collective if the loss divides by the weight of the targets.
   void start(std::int64_t step, std::int64_t micro_batches);
@@ -37,12 +37,14 @@ class StepBatches {
   LossSum read_losses();
 
  private:
+  datasets::Batch load();
   // Loads the step's micro-batches and sums the weights of the targets of all ranks.
   void count_targets();
 
   data::Batches& batches_;
   const Loss& loss_;
   const dist::Group& group_;
+  record::RunRecorder* const recorder_;
   std::int64_t micro_batches_ = 0;  // of the step
   std::deque<datasets::Batch> loaded_;
   double own_count_ = 0;  // weight of this rank's targets

@@ -338,6 +338,7 @@ void Trainer::save(SaveReason reason) {
   state_.rules = rules_.state();
   state_.ended_by = ended_by();
   if (p_.recorder) saved_at_ = state_.seconds = p_.recorder->seconds();
+  const record::AsideTimer time(p_.recorder, record::Aside::saving);
   require_finite(p_.checkpointer.save(state_));
 }
 

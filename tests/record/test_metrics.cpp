@@ -9,6 +9,7 @@
 #include "record/metrics/event_lines.h"
 #include "record/metrics/event_reader.h"
 #include "record/metrics/metrics_log.h"
+#include "record/metrics/run_recorder.h"
 #include "record/saves/retention.h"
 #include "scratch_folder.h"
 
@@ -98,6 +99,35 @@ TEST_CASE("rewinding a missing file leaves none") {
   const ScratchFolder scratch;
   rewind_metrics(scratch.folder() / "metrics.jsonl", 1, 0);
   CHECK_FALSE(std::filesystem::exists(scratch.folder() / "metrics.jsonl"));
+}
+
+TEST_CASE("speeds are of the training alone, and an epoch tells what else rank 0 did") {
+  const ScratchFolder scratch;
+  SharedProgress shared(1);
+  RunRecorder recorder(scratch.folder() / "metrics.jsonl", shared, Console(-1), 1, 100, nullptr);
+  const double began = recorder.seconds();
+  // Hours that did not pass: no time is left for the training.
+  recorder.spent(Aside::validating, 3600);
+  recorder.spent(Aside::saving, 1800);
+  recorder.spent(Aside::waiting_for_data, 7);
+  recorder.step({.epoch = 0, .step = 1, .loss = 1, .lr = 0, .samples = 5400});
+  recorder.step({.epoch = 0, .step = 2, .loss = 1, .lr = 0, .samples = 8});
+  recorder.epoch({.epoch = 0, .step = 2, .samples = 5408, .metrics = {}});
+  recorder.epoch({.epoch = 1, .step = 2, .samples = 0, .metrics = {}});
+  const double ended = recorder.seconds();
+  recorder.flush();
+  EventReader lines(scratch.folder() / "metrics.jsonl");
+  CHECK(lines.next()->number("samples_per_second") == 0);
+  CHECK(lines.next()->number("samples_per_second") > 0);
+  const Event* epoch = lines.next();
+  CHECK(epoch->number("seconds_validating") == 3600);
+  CHECK(epoch->number("seconds_waiting_for_data") == 7);
+  CHECK(epoch->number("seconds_training") <= ended - began - 5400);
+  epoch = lines.next();
+  CHECK(epoch->number("seconds_validating") == 0);
+  CHECK(epoch->number("seconds_training") <= ended - began);
+  CHECK(shared.run().paused == 5400);
+  CHECK(shared.run().validation_seconds == 3600);
 }
 
 TEST_CASE("appended lines are in the file when flush returns and when the log ends") {

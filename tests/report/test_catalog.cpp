@@ -97,6 +97,26 @@ TEST_CASE("a run is shown as running while a process holds its lock and no longe
   CHECK(read_run(scratch.folder() / "a/2").started > 0);
 }
 
+TEST_CASE("a run that trains has its newest loss and the time left, and one that was killed does not") {
+  const ScratchFolder scratch;
+  begin(scratch, "a/1", R"({"status":"running", "total_steps":40})");
+  scratch.write("a/1/metrics.jsonl", R"({"event":"step","epoch":0,"step":9,"loss":0.5,"seconds":2}
+{"event":"step","epoch":0,"step":10,"loss":0.25,"seconds":2.5}
+{"event":"step","epoch":1,"st)");
+  const fs::path folder = scratch.folder() / "a/1";
+  FileDescriptor lock = record::RunDirectory(folder).lock();
+  RunView run = read_run(folder);
+  CHECK(run.steps == 10);
+  CHECK(run.total_steps == 40);
+  CHECK(run.loss == 0.25);
+  CHECK(run.seconds_left == 7.5);
+  lock.close();
+  run = read_run(folder);
+  CHECK(run.steps == 10);
+  CHECK_FALSE(run.loss);
+  CHECK_FALSE(run.seconds_left);
+}
+
 TEST_CASE("trials that were killed with their sweep are not shown as running") {
   const ScratchFolder scratch;
   scratch.write("s/1/sweep.toml", "");

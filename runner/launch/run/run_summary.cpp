@@ -165,6 +165,7 @@ void add_progress(record::Summary& s, const record::RunProgress& run, const reco
                   const config::Experiment& e) {
   s.epochs = run.epochs_done;
   s.steps = run.step;
+  s.total_steps = run.steps_in_all;
   s.skipped_steps = run.skipped_steps;
   s.seconds = run.seconds;
   if (run.ended) s.stopped_by = run.stopped_by;

@@ -46,6 +46,8 @@ class ForkedRun {
   bool prepare_restart(Outcome& outcome, const record::RunProgress& progress);
   void require_same_data() const;
   void note_restart(const record::Failure& failure);
+  // Writes the number of the run's steps for other terminals, once the ranks know it.
+  void note_length(const record::RunProgress& progress);
 
   Run& run_;
   Nodes& nodes_;
@@ -105,12 +107,20 @@ bool ForkedRun::run_group(record::SharedProgress& shared, Outcome& outcome) {
   Supervisor supervisor(shared, run_.plan.experiment, work.saves);
   start_ranks(work, meeting_, nodes_.all().empty(), supervisor, shared);
   NodeWatch others(nodes_, supervisor, shared, work);
+  supervisor.watch_over([&] { note_length(shared.run()); });
   if (run_.watch) supervisor.watch_over([&] { run_.watch(shared.run()); });
   if (!git_ && !run_.git) git_.emplace(run_.experiment_folder);
   if (git_) supervisor.watch_also(git_->output(), [this] { return git_->read(); });
   outcome = supervisor.watch();
   name_node(outcome);
   return wants_restart(outcome, shared) && others.regroup(outcome);
+}
+
+void ForkedRun::note_length(const record::RunProgress& progress) try {
+  if (progress.steps_in_all == summary_.total_steps) return;
+  summary_.total_steps = progress.steps_in_all;
+  record::write_summary(open_.directory, summary_);
+} catch (const Error&) {  // a full disk: the end of the run tells
 }
 
 // A rank's output goes to its log.

@@ -2,6 +2,7 @@
 
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -22,6 +23,8 @@ std::string duration(double seconds) {
   }
   return text;
 }
+
+double seconds_trained(const record::RunProgress& run) { return run.seconds - run.paused; }
 
 }  // namespace
 
@@ -44,30 +47,50 @@ std::string LiveLine::text() const {
   const std::int64_t step = run.step;
   const std::int64_t steps = run.steps_in_all;
   char text[200];
-  std::snprintf(text, sizeof text, "epoch %lld | step %lld/%lld | loss %.5g | %.0f samples/s",
-                static_cast<long long>(run.epoch), static_cast<long long>(step), static_cast<long long>(steps),
-                run.loss.load(), rate_);
+  std::snprintf(text, sizeof text, "epoch %lld | step %lld/%lld | loss %.5g | ", static_cast<long long>(run.epoch),
+                static_cast<long long>(step), static_cast<long long>(steps), run.loss.load());
   std::string line = text;
-  if (first_seconds_ >= 0 && step > first_step_) {
-    const double per_step = (run.seconds - first_seconds_) / static_cast<double>(step - first_step_);
-    line += " | " + duration(per_step * static_cast<double>(steps - step)) + " left";
+  if (const std::int64_t batches = run.batches_to_measure; batches > 0) {
+    line += "validating " + std::to_string(std::min<std::int64_t>(run.batches_measured, batches)) + " of " +
+            std::to_string(batches);
+  } else {
+    std::snprintf(text, sizeof text, "%.0f samples/s", rate_);
+    line += text;
   }
+  if (const auto left = seconds_left()) line += " | " + duration(*left) + " left";
   return line;
+}
+
+std::optional<double> LiveLine::seconds_left() const {
+  const auto& run = shared_.run();
+  const std::int64_t step = run.step, steps = run.steps_in_all;
+  if (first_seconds_ < 0 || step <= first_step_) return {};
+  const double per_step = (seconds_trained(run) - first_seconds_) / static_cast<double>(step - first_step_);
+  double left = per_step * static_cast<double>(steps - step);
+  if (const std::int64_t every = run.steps_per_validation; every > 0) {
+    // The last step is always measured. The validation that runs counts as begun, and partly as done.
+    double validations = static_cast<double>((steps + every - 1) / every - step / every);
+    if (run.batches_to_measure > 0) {
+      validations += 1 - static_cast<double>(run.batches_measured) / static_cast<double>(run.batches_to_measure);
+    }
+    left += std::max(0.0, validations) * run.validation_seconds;
+  }
+  return left;
 }
 
 void LiveLine::update_rate() {
   const auto& run = shared_.run();
-  const double elapsed = run.seconds - rate_seconds_;
+  const double elapsed = seconds_trained(run) - rate_seconds_;
   if (elapsed < (rate_ == 0 ? 0.1 : 1.0)) return;
   rate_ = static_cast<double>(run.samples - rate_samples_) / elapsed;
-  rate_seconds_ = run.seconds;
+  rate_seconds_ = seconds_trained(run);
   rate_samples_ = run.samples;
 }
 
 void LiveLine::refresh() {
   if (!terminal_ || shared_.run().step == 0) return;
   if (first_seconds_ < 0) {
-    first_seconds_ = shared_.run().seconds;
+    first_seconds_ = seconds_trained(shared_.run());
     first_step_ = shared_.run().step;
     rate_seconds_ = first_seconds_;
     rate_samples_ = shared_.run().samples;

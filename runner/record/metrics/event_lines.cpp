@@ -66,6 +66,7 @@ using config::Value;
 struct Pace {
   double samples_per_second = 0;
   double seconds = 0;
+  EpochPace epoch = {};
 };
 
 constexpr config::Member kSeconds{"seconds", "training time of the run, carried over resumes"};
@@ -84,7 +85,9 @@ void list(Line& m, const StepRecord& r, const Pace& pace) {
   m({.name = "loss", .doc = "mean over samples and ranks", .may_be_null = true}, r.loss);
   m({.name = "lr", .doc = "learning rate of this step", .may_be_null = true}, r.lr);
   m({"samples", "samples of this step, all ranks"}, r.samples);
-  m({.name = "samples_per_second", .doc = "all ranks, since the previous line", .may_be_null = true},
+  m({.name = "samples_per_second",
+     .doc = "all ranks, since the previous line, without validations and saves",
+     .may_be_null = true},
     pace.samples_per_second);
   m(kSeconds, pace.seconds);
   m({.name = "grad_norm", .doc = "before clipping; only with clip.norm", .optional = true, .may_be_null = true},
@@ -99,6 +102,9 @@ void list(Line& m, const EpochRecord& r, const Pace& pace) {
   m.numbers("^val_", "if the epoch ended with a validation", r.metrics, "train_loss");
   m({"samples"}, r.samples);
   m({.name = "samples_per_second", .may_be_null = true}, pace.samples_per_second);
+  m({"seconds_training", "of this epoch on rank 0, without validations and saves"}, pace.epoch.training);
+  m({"seconds_validating"}, pace.epoch.validating);
+  m({"seconds_waiting_for_data", "a part of seconds_training"}, pace.epoch.waiting_for_data);
   m(kSeconds, pace.seconds);
   m.not_finite();
 }
@@ -173,8 +179,8 @@ std::string to_line(const StepRecord& r, double samples_per_second, double secon
   return line_of(r, {samples_per_second, seconds});
 }
 
-std::string to_line(const EpochRecord& r, double samples_per_second, double seconds) {
-  return line_of(r, {samples_per_second, seconds});
+std::string to_line(const EpochRecord& r, double samples_per_second, const EpochPace& pace, double seconds) {
+  return line_of(r, {samples_per_second, seconds, pace});
 }
 
 std::string to_line(const ValidationRecord& r, double seconds) { return line_of(r, {.seconds = seconds}); }

@@ -128,10 +128,17 @@ class JsonLine {
   bool finite_ = true;
 };
 
+// Seconds of rank 0 in an epoch, as far as this process trained it.
+struct EpochPace {
+  double training = 0;  // without validations and saves
+  double validating = 0;
+  double waiting_for_data = 0;  // a part of the training
+};
+
 // The only writer of metrics.jsonl. Each function returns one event as a line with its newline. `seconds`: training
 // time of the run. event_reader.h reads the lines.
 std::string to_line(const StepRecord& record, double samples_per_second, double seconds);
-std::string to_line(const EpochRecord& record, double samples_per_second, double seconds);
+std::string to_line(const EpochRecord& record, double samples_per_second, const EpochPace& pace, double seconds);
 std::string to_line(const ValidationRecord& record, double seconds);
 std::string to_line(const TestRecord& record, double seconds);
 std::string to_line(const SaveRecord& record, double seconds);

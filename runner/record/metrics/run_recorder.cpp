@@ -1,7 +1,9 @@
 #include "record/metrics/run_recorder.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 #include <utility>
 
 #include "record/file/atomic_file.h"
@@ -39,6 +41,16 @@ double RunRecorder::seconds() const {
   return seconds_before_ + std::chrono::duration<double>(Clock::now() - started_).count();
 }
 
+void RunRecorder::spent(Aside what, double seconds) {
+  epoch_aside_[static_cast<int>(what)] += seconds;
+  if (what == Aside::waiting_for_data) return;
+  auto& run = shared_.run();
+  paused_since_ += seconds;
+  run.paused = run.paused + seconds;
+  if (what == Aside::validating) run.validation_seconds = seconds;
+  run.seconds = this->seconds();
+}
+
 void RunRecorder::step(const StepRecord& r) {
   const double now = seconds();
   samples_since_ += r.samples;
@@ -54,24 +66,29 @@ void RunRecorder::step(const StepRecord& r) {
                   " is not finite; further skipped steps are only listed in metrics.jsonl");
   }
   if (!writes(r.step)) return;
-  const double per_second = rate(samples_since_, now - last_line_);
+  const double per_second = rate(samples_since_, now - last_line_ - paused_since_);
   log_.append(to_line(r, per_second, now));
   if (follower_ != nullptr) follower_->step(r, per_second, now);
   last_line_ = now;
   samples_since_ = 0;
+  paused_since_ = 0;
 }
 
 void RunRecorder::epoch(const EpochRecord& r) {
   const double now = seconds();
-  const double per_second = rate(epoch_samples_, now - epoch_started_);
+  const auto& [validating, saving, waiting] = epoch_aside_;
+  const EpochPace pace{
+      .training = now - epoch_started_ - validating - saving, .validating = validating, .waiting_for_data = waiting};
+  const double per_second = rate(epoch_samples_, pace.training);
   const std::string text = "Epoch " + std::to_string(r.epoch) + " done" + note(r.metrics, r.step);
-  log_.append(to_line(r, per_second, now));
+  log_.append(to_line(r, per_second, pace, now));
   if (follower_ != nullptr) follower_->epoch(r, now);
   char tail[48];
   std::snprintf(tail, sizeof tail, " | %.0f samples/s", per_second);
   console_.line(text + tail);
   epoch_started_ = now;
   epoch_samples_ = 0;
+  std::fill(std::begin(epoch_aside_), std::end(epoch_aside_), 0);
 }
 
 void RunRecorder::validation(const ValidationRecord& r) {

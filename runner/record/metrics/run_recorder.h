@@ -28,6 +28,9 @@ class MetricsFollower {
   virtual void flush() = 0;
 };
 
+// What rank 0 does besides the arithmetic of its steps.
+enum class Aside : std::int32_t { validating, saving, waiting_for_data };
+
 // Rank 0's recorder: writes metrics.jsonl, the run's part of the shared progress, and lines for the terminal.
 class RunRecorder {
  public:
@@ -40,6 +43,8 @@ class RunRecorder {
   // time that one of these metrics has no value.
   void follow(std::map<std::string, std::string> metrics) { followed_ = std::move(metrics); }
 
+  // Notes that rank 0 spent this time so. Speeds and times left are of the training without validations and saves.
+  void spent(Aside what, double seconds);
   void step(const StepRecord& record);
   // Does step() write a line for this step?
   bool writes(std::int64_t step) const { return step % every_ == 0; }
@@ -78,10 +83,29 @@ class RunRecorder {
   const Clock::time_point started_ = Clock::now();
   double last_line_;                // seconds() at the last line
   std::int64_t samples_since_ = 0;  // samples of all ranks since the last line
+  double paused_since_ = 0;         // seconds of validations and saves since the last line
   double epoch_started_;
   std::int64_t epoch_samples_ = 0;
+  double epoch_aside_[3] = {};                   // seconds of each Aside in this epoch
   bool warned_ = false;                          // about a loss that is not finite
   std::map<std::string, std::string> followed_;  // each until its warning
+};
+
+// Tells rank 0's recorder the time of a scope. A null recorder: of another rank.
+class AsideTimer {
+ public:
+  AsideTimer(RunRecorder* recorder, Aside what)
+      : recorder_(recorder), what_(what), began_(recorder == nullptr ? 0 : recorder->seconds()) {}
+  AsideTimer(const AsideTimer&) = delete;
+  AsideTimer& operator=(const AsideTimer&) = delete;
+  ~AsideTimer() {
+    if (recorder_ != nullptr) recorder_->spent(what_, recorder_->seconds() - began_);
+  }
+
+ private:
+  RunRecorder* const recorder_;
+  const Aside what_;
+  const double began_;
 };
 
 }  // namespace ddp::record

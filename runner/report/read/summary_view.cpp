@@ -249,6 +249,9 @@ void RunView::list_facts(config::Members& m) const {
     config::unless_empty(stopped_by));
   m({"epochs"}, epochs);
   m({"steps"}, steps);
+  m({"total_steps", "when all are done; 0: unknown"}, total_steps);
+  m({"loss", "of the newest step, while the run trains"}, loss);
+  m({"seconds_left", "an estimate, while the run trains"}, seconds_left);
   m({"final", "the last measured values"}, Value(final_metrics), record::schema_of_metrics("train|val|test", false));
   m({"best", "of the best checkpoint, which commands use"}, best);
   m({"last", "of the newest validation"}, last);
@@ -325,6 +328,17 @@ std::string status_in_words(const RunView& run) {
   return run.status == "completed" && !run.stopped_by.empty() ? run.status + " (" + run.stopped_by + ")" : run.status;
 }
 
+namespace {
+
+// Keeps and adds what only a run that trains has.
+void add_pace(RunView& run) {
+  if (run.status != "running" || !run.loss || !std::isfinite(*run.loss)) run.loss = {};
+  if (run.status != "running" || run.steps == 0 || run.total_steps < run.steps) return;
+  run.seconds_left = run.seconds / static_cast<double>(run.steps) * static_cast<double>(run.total_steps - run.steps);
+}
+
+}  // namespace
+
 RunView read_run(const fs::path& folder) {
   RunView run;
   const Value json = summary_of(record::RunDirectory(folder).summary());
@@ -332,6 +346,7 @@ RunView read_run(const fs::path& folder) {
   run.stopped_by = text(json, "stopped_by");
   run.epochs = count_of(json, "epochs");
   run.steps = count_of(json, "steps");
+  run.total_steps = count_of(json, "total_steps");
   add_numbers(run.final_metrics, printable_numbers(member(json, "final")));
   read_matrices(member(json, "final"), run);
   run.best = read_measured(member(json, "best"));
@@ -359,6 +374,7 @@ RunView read_run(const fs::path& folder) {
                  .log = text(error, "log")};
   }
   if (!has_ended(json)) add_progress(run);
+  add_pace(run);
   if (!run.last) add_history(run);
   add_figures(run);
   return run;
@@ -403,6 +419,7 @@ void take(RunView& run, const record::Event& event) {
   run.steps = event.step;
   if (is_step) {
     run.seconds = event.seconds;
+    run.loss = event.number("loss");
     return;
   }
   for (const auto& [name, value] : event.numbers) {

@@ -35,6 +35,10 @@ struct RunView : View {
   std::string stopped_by;  // the rule that ended the run before its last step: patience, max_time; empty: none did
   std::int64_t epochs = 0;
   std::int64_t steps = 0;
+  std::int64_t total_steps = 0;  // when all are done; 0: unknown
+  // Of a run that trains: the loss of the newest step, and an estimate from the pace so far.
+  std::optional<double> loss;
+  std::optional<double> seconds_left;
   // The figures of the model that commands use: of the best checkpoint's validation and of the test. A loss of the
   // training is the last one.
   Metrics figures;

@@ -226,10 +226,17 @@ std::vector<fs::path> logs_of(const record::RunDirectory& directory) {
   return logs;
 }
 
+// "120 of 400"; "" unless the run trains.
+std::string steps_of_all(const RunView& run) {
+  return run.seconds_left ? std::to_string(run.steps) + " of " + std::to_string(run.total_steps) : "";
+}
+
 std::string trained(const RunView& run) {
-  std::string text = counted(run.epochs, "epoch") + ", " + counted(run.steps, "step") + " in " + duration(run.seconds);
+  const std::string steps = run.seconds_left ? steps_of_all(run) + " steps" : counted(run.steps, "step");
+  std::string text = counted(run.epochs, "epoch") + ", " + steps + " in " + duration(run.seconds);
   const double rate = run.seconds > 0 ? static_cast<double>(run.steps) / run.seconds : 0;
-  return rate > 0 ? text + ", " + in_words(rate) + " steps/s" : text;
+  if (rate > 0) text += ", " + in_words(rate) + " steps/s";
+  return run.seconds_left ? text + ", " + duration(*run.seconds_left) + " left" : text;
 }
 
 std::string ranks(const RunView& run) {
@@ -334,7 +341,9 @@ void print_run(const std::string& name, const RunView& run, std::ostream& out, c
   }
   facts.add("started", since(run) + (run.ended ? "; ended " + local_time(*run.ended) : ""));
   facts.add("trained", trained(run));
-  if (terminal.utf8) facts.add("loss", curve_of(run.folder, kWideCurve));
+  const std::string loss = in_words(run.loss);
+  facts.add("loss", loss + (loss.empty() || !terminal.utf8 ? "" : "  ") +
+                        (terminal.utf8 ? curve_of(run.folder, kWideCurve) : ""));
   const std::vector<Saved> checkpoints = checkpoints_of(directory);
   add_metrics(facts, run, checkpoints);
   if (run.parameters > 0) facts.add("weights", parameters(run));
@@ -448,7 +457,14 @@ void print_list(const std::vector<Row>& rows, std::ostream& out, const Terminal&
        [&](auto& row) { return sweep.empty() ? row.run : sweep + row.run.substr(row.run.rfind('/')); }},
       {{.header = "status", .colour = colour_of_status},
        [](auto& row) { return row.as_run() ? status_in_words(*row.as_run()) : row.view().status; }},
-      {{.header = "epochs", .right = true}, progress_of}};
+      {{.header = "epochs", .right = true}, progress_of},
+      {{.header = "steps", .right = true}, [](auto& row) { return row.as_run() ? steps_of_all(*row.as_run()) : ""; }},
+      {{.header = "left", .right = true},
+       [](auto& row) {
+         return row.as_run() && row.as_run()->seconds_left ? duration(*row.as_run()->seconds_left) : "";
+       }},
+      {{.header = "step loss", .right = true},
+       [](auto& row) { return row.as_run() ? in_words(row.as_run()->loss) : ""; }}};
   for (const std::string& name : metrics_of(rows)) {
     const int spare = name == "val_loss" ? 0 : name == "train_loss" ? 1 : 3;
     fields.push_back({{.header = name, .right = true, .spare = spare},
