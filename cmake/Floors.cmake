@@ -8,8 +8,7 @@
 # Compilation spends most of its time on reading headers. Therefore:
 #   - The files of a floor are compiled together, as one file or as GROUPS files. A file's group depends on its name
 #     alone: a new file changes one group.
-#   - A floor marked TORCH_NN uses the precompiled header of torch::nn (torch_nn_headers). GCC accepts it at one
-#     optimisation level only, so a floor of ddp_optimise cannot use it.
+#   - A floor marked TORCH_NN uses the precompiled header of torch::nn (torch_nn_headers).
 # Names in anonymous namespaces must therefore differ within a floor. With DDP_UNITY=OFF each file is compiled alone and
 # without the precompiled header, so a missing include is an error (scripts/soak includes).
 option(DDP_UNITY "compile the files of a folder together, with precompiled headers" ON)
@@ -50,17 +49,17 @@ function(ddp_compile_together target groups)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()
 
-# ddp_optimise(TARGETS...): loops over large memory, which gain from the highest optimisation level.
-function(ddp_optimise)
-  foreach(target ${ARGN})
+# ddp_optimise(TARGET): loops over large memory, which gain from the highest optimisation level. A floor with the
+# precompiled header gets it by a pragma, because GCC accepts the header at its own level only.
+function(ddp_optimise target)
+  get_target_property(precompiled ${target} PRECOMPILE_HEADERS_REUSE_FROM)
+  if(precompiled AND CMAKE_BUILD_TYPE STREQUAL "Release")
+    set_target_properties(${target} PROPERTIES
+      UNITY_BUILD_CODE_BEFORE_INCLUDE "#pragma GCC push_options\n#pragma GCC optimize(\"O3\")"
+      UNITY_BUILD_CODE_AFTER_INCLUDE "#pragma GCC pop_options")
+  else()
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O3>)
-  endforeach()
-endfunction()
-
-# ddp_optimise_file(SOURCE): the same for one file of a floor that otherwise has the usual level.
-function(ddp_optimise_file source)
-  set_source_files_properties("${source}" PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>"
-                              SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
+  endif()
 endfunction()
 
 # ddp_optional_library(NAME WANTED LIBRARIES...): libddp_NAME.so, from the floor runner/NAME, if WANTED is set. It sees

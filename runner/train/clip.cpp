@@ -19,6 +19,9 @@
 
 #include "model/numerics.h"
 
+#pragma GCC push_options
+#pragma GCC optimize("O3")
+
 namespace ddp::train {
 namespace {
 
@@ -157,3 +160,5 @@ at::Tensor norms_of(const std::vector<at::Tensor>& tensors) {
 }
 
 }  // namespace ddp::train
+
+#pragma GCC pop_options

@@ -7,6 +7,9 @@
 #include <c10/util/Exception.h>
 #include <c10/util/Half.h>
 
+#pragma GCC push_options
+#pragma GCC optimize("O3")
+
 namespace ddp::dist {
 namespace {
 
@@ -160,3 +163,5 @@ Reduction find_reduction(ReduceOp::RedOpType op, c10::ScalarType type) {
 }
 
 }  // namespace ddp::dist
+
+#pragma GCC pop_options

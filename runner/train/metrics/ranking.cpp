@@ -5,6 +5,9 @@
 #include <bit>
 #include <utility>
 
+#pragma GCC push_options
+#pragma GCC optimize("O3")
+
 namespace ddp::train {
 namespace {
 
@@ -85,3 +88,5 @@ void Statistics::add_score(std::size_t at, std::size_t classes, double score, bo
 }
 
 }  // namespace ddp::train
+
+#pragma GCC pop_options

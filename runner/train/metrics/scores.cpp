@@ -14,6 +14,9 @@
 
 #include "train/loss/classes.h"
 
+#pragma GCC push_options
+#pragma GCC optimize("O3")
+
 namespace ddp::train {
 namespace {
 
@@ -251,3 +254,5 @@ void for_each_part(const at::Tensor& output, const at::Tensor& target, OutputKin
 }
 
 }  // namespace ddp::train
+
+#pragma GCC pop_options
