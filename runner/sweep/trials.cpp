@@ -68,23 +68,10 @@ int Trials::count(Status status) const {
       std::count_if(all_.begin(), all_.end(), [&](const Trial& trial) { return trial.status == status; }));
 }
 
-bool Trials::ranks_at_end(const Trial& trial) const {
-  if (trial.status != Status::completed || !trial.metric || trial.stopped_by.empty()) {
-    return trial.status == Status::completed;
-  }
-  return std::none_of(all_.begin(), all_.end(), [&](const Trial& other) {
-    return other.status == Status::paused && other.metric && other.epochs >= trial.epochs && cost(other) < cost(trial);
-  });
-}
-
 std::vector<const Trial*> Trials::ranking() const {
   std::vector<const Trial*> ranked;
   for (const Trial& trial : all_) ranked.push_back(&trial);
-  const auto place = [&](const Trial* t) {
-    const double metric = t->metric ? cost(*t) : 0;
-    const bool at_end = ranks_at_end(*t);
-    return std::tuple(!t->metric, !at_end, at_end ? 0 : -t->epochs, metric, t->number);
-  };
+  const auto place = [&](const Trial* t) { return std::tuple(!t->metric, t->metric ? cost(*t) : 0, t->number); };
   std::sort(ranked.begin(), ranked.end(), [&](const Trial* a, const Trial* b) { return place(a) < place(b); });
   return ranked;
 }

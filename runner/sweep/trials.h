@@ -55,9 +55,7 @@ class Trials {
   // The same; {} if results of other trials will still decide them.
   config::Value decided_parameters(int trial) const;
 
-  // Returns the trials, best first: completed trials, then stopped ones, the longest first; trials without a metric
-  // last. A trial that a rule of [stop] ended ranks with the stopped ones if a better paused trial has trained at least
-  // as long.
+  // Returns the trials by the metric of their best checkpoints, best first; trials without a metric last.
   std::vector<const Trial*> ranking() const;
   // Returns the best trial that has a metric; null if none has.
   const Trial* best() const;
@@ -66,7 +64,6 @@ class Trials {
   void check_number(const Event& event) const;
   void check_parameters(const Event& event) const;
   double cost(const Trial& trial) const { return sweep_.metric.cost(*trial.metric); }
-  bool ranks_at_end(const Trial& trial) const;
 
   const config::Sweep& sweep_;
   search::Search& search_;

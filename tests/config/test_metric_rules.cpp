@@ -68,6 +68,11 @@ TEST_CASE("the remedy for a metric that is not measured lists the metrics that f
       contains(told_of_metrics(kNumbers + kHeldOut + "checkpoint.metric = \"val_mae\"\n"), "give metrics = [\"mae\"]"));
   CHECK(contains(told_of_metrics(kClasses + kHeldOut + "checkpoint.metric = \"val_f1_macro\"\n"),
                  "give metrics = [\"accuracy\", \"f1_macro\"]"));
+  // One list for all keys that follow a metric, each name once.
+  const std::string both =
+      told_of_metrics(kNumbers + kHeldOut + "checkpoint.metric = \"val_r2\"\n" +
+                      "stop = { metric = \"val_mae\", patience = 2 }\nmetrics = [\"mse\", \"mse\"]\n");
+  CHECK(count(both, "give metrics = [\"mse\", \"r2\", \"mae\"]") == 2);
   CHECK(contains(told_of_sweep_metric(kNumbers + kHeldOut +
                                       "[sweep]\nmetric = \"val_mae\"\n[sweep.parameters]\nbatch_size = [1]\n"),
                  "give metrics = [\"mae\"]"));

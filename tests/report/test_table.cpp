@@ -44,6 +44,9 @@ TEST_CASE("a text is cut between characters and is at most as wide as requested"
   CHECK(clipped("中文字", 5, "~") == "中文~");
   CHECK(clipped("abc", 0, "…").empty());
   CHECK(clipped("abc", 1, "...").empty());
+  CHECK(clipped("sweep/007", 9, "…", /*keeps_end=*/true) == "sweep/007");
+  CHECK(clipped("sweep/007", 5, "…", /*keeps_end=*/true) == "…/007");
+  CHECK(clipped("中文/7", 4, "~", /*keeps_end=*/true) == "~/7");
 }
 
 TEST_CASE("columns are aligned and empty ones are left out") {

@@ -389,12 +389,23 @@ void check_measured(const std::string& name, const SourceRange& place, const Nod
     return mistakes.add(place, in_quotes(name) + " cannot be measured with this loss",
                         "measurable metrics: " + kValidationPrefix + "loss" + (others.empty() ? "" : ", " + others));
   }
-  std::string list;
-  for (const std::string& other : measured_names(root, kind, components)) {
-    if (other == measure) return;
-    list += in_quotes(other) + ", ";
+  std::vector<std::string> list = measured_names(root, kind, components);
+  if (std::find(list.begin(), list.end(), measure) != list.end()) return;
+  // The remedy serves every key that follows a metric.
+  for (const char* path : {"checkpoint.metric", "stop.metric", "scheduler.metric"}) {
+    const Node* other = root.at_path(path);
+    const std::string followed = other ? other->text().value_or("") : "";
+    if (!followed.starts_with(kValidationPrefix)) continue;
+    const std::string metric = followed.substr(kValidationPrefix.size());
+    const Spec* of_other = find_metric(metric, components);
+    if (of_other && !has_matrix(*of_other) && measures(*of_other, kind)) list.push_back(metric);
   }
-  mistakes.add(place, in_quotes(name) + " is not measured", "give metrics = [" + list + in_quotes(measure) + "]");
+  list.push_back(measure);
+  std::string quoted;
+  for (auto one = list.begin(); one != list.end(); ++one) {
+    if (std::find(list.begin(), one, *one) == one) quoted += (quoted.empty() ? "" : ", ") + in_quotes(*one);
+  }
+  mistakes.add(place, in_quotes(name) + " is not measured", "give metrics = [" + quoted + "]");
 }
 
 void check_device_pool(const Node& pool, Mistakes& mistakes) {

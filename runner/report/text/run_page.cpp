@@ -133,7 +133,8 @@ void print_ranking(const std::string& name, const SweepView& sweep, std::ostream
   const bool with_curves = terminal.utf8 && sweep.ranking.size() <= kRowsWithCurve;
   std::vector<Field<TrialView>> fields = {
       {{.header = "place", .right = true}, [](auto& trial) { return trial.place ? std::to_string(*trial.place) : ""; }},
-      {{.header = "trial"}, [&](auto& trial) { return name + "/" + trial.folder.filename().string(); }},
+      {{.header = "trial", .keeps_end = true},
+       [&](auto& trial) { return name + "/" + trial.folder.filename().string(); }},
       {{.header = sweep.metric.empty() ? "metric" : sweep.metric, .right = true},
        [](auto& trial) { return in_words(trial.metric); }}};
   for (const std::string& parameter : sweep.parameters) {
@@ -453,7 +454,7 @@ void print_list(const std::vector<Row>& rows, std::ostream& out, const Terminal&
   const bool with_curves = terminal.utf8 && rows.size() <= kRowsWithCurve;
   const std::time_t now = std::time(nullptr);
   std::vector<Field<Row>> fields = {
-      {{.header = sweep.empty() ? "run" : "trial"},
+      {{.header = sweep.empty() ? "run" : "trial", .keeps_end = !sweep.empty()},
        [&](auto& row) { return sweep.empty() ? row.run : sweep + row.run.substr(row.run.rfind('/')); }},
       {{.header = "status", .colour = colour_of_status},
        [](auto& row) { return row.as_run() ? status_in_words(*row.as_run()) : row.view().status; }},

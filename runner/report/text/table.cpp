@@ -103,18 +103,20 @@ std::size_t text_width(std::string_view text) {
   return width;
 }
 
-std::string clipped(std::string_view text, std::size_t width, std::string_view mark) {
-  if (text_width(text) <= width) return std::string(text);
+std::string clipped(std::string_view text, std::size_t width, std::string_view mark, bool keeps_end) {
+  const std::size_t whole = text_width(text);
+  if (whole <= width) return std::string(text);
   const std::size_t room = width - std::min(width, text_width(mark));
+  const std::string shown_mark(width >= text_width(mark) ? mark : "");
   const Utf8Locale locale;
-  std::size_t end = 0;
-  for (std::size_t used = 0; end < text.size();) {
-    const Character next = first_of(text.substr(end));
-    if (used + next.columns > room) break;
+  std::size_t cut = 0;
+  for (std::size_t used = 0; cut < text.size();) {
+    const Character next = first_of(text.substr(cut));
+    if (keeps_end ? whole - used <= room : used + next.columns > room) break;
     used += next.columns;
-    end += next.bytes;
+    cut += next.bytes;
   }
-  return std::string(text.substr(0, end)) + (width >= text_width(mark) ? std::string(mark) : "");
+  return keeps_end ? shown_mark + std::string(text.substr(cut)) : std::string(text.substr(0, cut)) + shown_mark;
 }
 
 namespace {
@@ -181,7 +183,8 @@ void Table::print_row(std::ostream& out, const std::vector<std::string>& cells, 
   for (std::size_t i = 0; i < widths.size(); ++i) {
     if (widths[i] == 0) continue;
     const std::string full = i < cells.size() ? cells[i] : "";
-    const std::string cell = terminal.cuts ? clipped(full, widths[i], terminal.utf8 ? "…" : "~") : full;
+    const std::string cell =
+        terminal.cuts ? clipped(full, widths[i], terminal.utf8 ? "…" : "~", columns_[i].keeps_end) : full;
     const std::size_t rest = widths[i] - std::min(widths[i], text_width(cell));
     spaces += (first ? 0 : kGap) + (columns_[i].right ? rest : 0);
     first = false;

@@ -22,12 +22,13 @@ Terminal terminal_of_stderr();
 // Returns the columns that a UTF-8 text takes in a terminal: two for a wide character, none for a combining one.
 std::size_t text_width(std::string_view text);
 
-// Returns the text, cut to this number of columns; `mark` ends a text that was cut.
-std::string clipped(std::string_view text, std::size_t width, std::string_view mark);
+// Returns the text, cut to this number of columns; `mark` stands for what was cut: the end, or the beginning.
+std::string clipped(std::string_view text, std::size_t width, std::string_view mark, bool keeps_end = false);
 
 struct Column {
   std::string header = {};
-  bool right = false;  // aligned to the right, for numbers
+  bool right = false;      // aligned to the right, for numbers
+  bool keeps_end = false;  // a cell that is too wide loses its beginning: "…-w4fg/007"
   // If the terminal is too narrow, columns with the greatest number are dropped first; columns with 0 stay.
   int spare = 0;
   // The SGR code of a cell's colour, or "".
