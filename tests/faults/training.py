@@ -154,7 +154,7 @@ class Training:
 
 def without_times(event):
     """An event without the members that differ from run to run."""
-    return {key: value for key, value in event.items() if key not in ("seconds", "time", "samples_per_second")}
+    return {k: v for k, v in event.items() if not k.startswith("seconds") and k not in ("time", "samples_per_second")}
 
 
 def is_timed(path):

@@ -151,6 +151,11 @@ class Chart {
     const best = curve.step.indexOf(curve.bestStep);
     if (best >= 0 && ys[best] !== null)
       group.append(svg("circle", {class: "best-mark", cx: xs[best], cy: ys[best], r: 6}, svg("title", {}, "best")));
+    const last = curve.step.indexOf(curve.lastStep);
+    if (last >= 0 && ys[last] !== null) {
+      group.append(svg("rect", {class: "best-mark", x: xs[last] - 5, y: ys[last] - 5, width: 10, height: 10},
+        svg("title", {}, "last validation")));
+    }
     const bottom = this.height - MARGIN.bottom;
     for (const i of curve.notFinite.keys()) {
       group.append(svg("path", {class: "not-finite", d: `M${xs[i] - 3.5} ${bottom - 10}l7 7m0 -7l-7 7`},

@@ -32,6 +32,7 @@ function curveOf({
   smooth = false,
   calm = 0,
   bestStep = null,
+  lastStep = null,
   factors = null
 }) {
   const data = table.columns[column];
@@ -51,6 +52,7 @@ function curveOf({
     min: data.min ? at(data.min) : null,
     max: data.max ? at(data.max) : null,
     bestStep,
+    lastStep,
     notFinite: new Map(data.not_finite),
     step: table.step,
   };

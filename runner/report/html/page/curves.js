@@ -13,7 +13,8 @@ function runCurves(runs, table, column, options = {}) {
     label: runs.length > 1 ? run.label : metricName(column),
     colour: runs.length > 1 ? runColour(i) : "c0",
     dash: i >= 8,
-    bestStep: run.best?.metric === column ? run.best.step : null,
+    bestStep: column === run.best?.metric || column.startsWith("val_") ? run.best?.step : null,
+    lastStep: column.startsWith("val_") ? run.last?.step : null,
     ...options,
   }));
 }
@@ -63,11 +64,27 @@ function ranksBefore(resume) {
   return Array.isArray(before) && Array.isArray(after) && after.length === resume.world_size ? before.length : 0;
 }
 
+// What rank 0 did in an epoch, with the colour of its curve.
+const TIMES = {
+  seconds_training: ["training", "c0"],
+  seconds_waiting_for_data: ["of it, waiting for data", "c2"],
+  seconds_validating: ["validating", "c1"]
+};
+
+function timesChart(runs, marks) {
+  if (runs.length > 1 || runs[0].per_epoch.rows < 2 || !runs[0].per_epoch.columns.seconds_training) return null;
+  const curves = () => Object.entries(TIMES).flatMap(
+    ([column, [label, colour]]) => runCurves(runs, "per_epoch", column, {label, colour, bestStep: null}));
+  return new Chart({
+    title: "Seconds of an epoch", curves, marks, fromZero: true, key: Object.values(TIMES).map(([text, kind]) => [kind, text])
+  });
+}
+
 // A single epoch makes no curve: its values are elsewhere on the page.
 function epochColumns(runs) {
   if (!runs.some((run) => run.per_epoch.rows > 1)) return [];
   return inMetricOrder(runs.flatMap((run) => Object.keys(run.per_epoch.columns))).filter(
-    (c) => c !== "samples_per_second");
+    (c) => c !== "samples_per_second" && !TIMES[c]);
 }
 
 // Training and validation loss in one picture: readers look for the gap.
@@ -162,6 +179,7 @@ function curvesSection(runs) {
       marks,
       fromZero: true
     }),
+    timesChart(runs, marks),
     throughputChart(runs, marks),
   ].filter(Boolean);
   return section("Curves", curveControls(runs), chartGrid(charts), markKey(runs, marks));
@@ -183,10 +201,11 @@ function markKey(runs, marks) {
   const some = (kind) => marks.some((mark) => mark.event === kind);
   const entry = (kind, d, text) => el("span", {class: "key"},
     svg("svg", {class: `shape ${kind}`, viewBox: "0 0 10 10"}, svg("path", {d})), text);
-  const bestKnown = runs.some((run) => run.best && run.per_epoch.rows > 1);
+  const known = (what) => runs.some((run) => run[what] && run.per_epoch.rows > 1);
   return el("p", {class: "note marks"},
     some("restart") ? entry("mark restart", "M1 1h8l-4 7z", "ranks failed and were restarted") : null,
     some("resume") ? entry("mark resume", "M2 1v8l7 -4z", "resumed") : null,
     some("other") ? entry("mark other", "M5 1l4 4l-4 4l-4 -4z", "another event") : null,
-    bestKnown ? entry("ring", "M1.5 5a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0", "best value") : null);
+    known("best") ? entry("ring", "M1.5 5a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0", "best checkpoint") : null,
+    known("last") ? entry("ring", "M1.5 1.5h7v7h-7z", "last validation") : null);
 }

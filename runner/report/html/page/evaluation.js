@@ -52,7 +52,7 @@ function calibrationPlot(of) {
     const {mean_predicted, fraction, count: counts} = one.data.calibration;
     const kept = counts.map((n, k) => k).filter((k) => counts[k] > 0);
     const at = (list) => kept.map((k) => list[k]);
-    return planeCurve(one, at(mean_predicted), at(fraction), {dots: true, texts: at(counts).map((n) => plural(n, "sample"))});
+    return planeCurve(one, at(mean_predicted), at(fraction), {dots: true, counts: at(counts), texts: at(counts).map((n) => plural(n, "sample"))});
   });
   return plane({title: "Calibration", x: "predicted probability", y: "share of the second class", curves, ends: [0, 1],
     diagonal: true});
@@ -132,6 +132,10 @@ function drawPlaneCurve(curve, h, v, tip, {x, y, many}) {
     el("div", {class: "row"}, el("span", {class: "label"}, y), el("b", {}, number(curve.points[k][1]))),
     many && curve.texts ? el("div", {class: "soft"}, curve.texts[k]) : null].filter(Boolean);
   shownPoints.forEach(([cx, cy], k) => {
+    if (curve.counts && !many) {
+      const above = cy > 24 ? cy - 7 : cy + 15;
+      group.append(svg("text", {class: "tick", x: cx.toFixed(1), y: above.toFixed(1), "text-anchor": "middle"}, count(curve.counts[k])));
+    }
     const kind = curve.cloud ? "cloud" : curve.dots ? "dot" : "touch-point";
     group.append(svg("circle", {
       class: kind, cx: cx.toFixed(1), cy: cy.toFixed(1), r: curve.cloud ? 2.2 : curve.dots ? 3.2 : 6,
