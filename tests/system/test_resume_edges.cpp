@@ -161,6 +161,35 @@ TEST_CASE("a finished run without its final summary is completed by a resume tha
   f.check_unchanged();
 }
 
+TEST_CASE("a run that was killed between its last save and its measurements has both after a resume") {
+  std::string file = kSmall + "[validation]\nsplit = 0.2\n[test]\nsplit = 0.2\n";
+  const std::string epochs_given = "epochs      = 4";
+  file.replace(file.find(epochs_given), epochs_given.size(), "steps = 9");  // the last one cuts an epoch short
+  const FinishedRun f(file);
+  const auto epochs = [&] {
+    Json lines = f.run.events("epoch");
+    for (Json& line : lines) {
+      for (const char* key :
+           {"seconds", "seconds_training", "seconds_validating", "seconds_waiting_for_data", "samples_per_second"}) {
+        line.erase(key);
+      }
+    }
+    return lines;
+  };
+  const Json lines = epochs();
+  REQUIRE(lines.size() == 3);
+  Json summary = json_of(f.run.path() / "summary.json");
+  const Json test = summary.at("test");
+  summary["status"] = "running";
+  f.workspace.write(fs::relative(f.run.path() / "summary.json", f.workspace.folder()).string(), summary.dump());
+  fs::remove(f.run.path() / "evaluation.json");
+  f.resume({"small"});
+  CHECK(epochs() == lines);
+  CHECK(json_of(f.run.path() / "summary.json").at("test") == test);
+  CHECK(fs::exists(f.run.path() / "evaluation.json"));
+  f.check_unchanged();
+}
+
 TEST_CASE("the first save after a return to a step removes all later checkpoints and no earlier one") {
   const FinishedRun f(kTwo);
   for (int step = 1; step <= 6; ++step) REQUIRE(fs::exists(f.run.checkpoint(step)));

@@ -147,7 +147,8 @@ int resume_run(const Resumption& r, const launch::Launch& launch, launch::Nodes*
       record::keep_settings(r.directory, experiment_before(r.directory.config(), point.prepared.plan.experiment));
     }
     if (point.begun()) record::accept_data(point.checkpoint, point.prepared.data.files());
-    record::go_back(r.directory, {.checkpoint = point.checkpoint, .position = point.position});
+    record::go_back(r.directory,
+                    {.checkpoint = point.checkpoint, .position = point.position, .finished = point.nothing_to_do()});
     point.tell_changes();
     return launch::OpenRun{.directory = r.directory,
                            .lock = std::move(lock),
