@@ -109,6 +109,9 @@ TEST_CASE("plan tells the set of each row, the groups, the missing cells, and wa
     if (set != "dropped") people[set].insert(line.substr(0, line.find(',')));
   }
   CHECK(!std::getline(sets, of));
+  for (const char* input : {"people.csv", "people.toml"}) {
+    w.refused({"plan", "people.toml", "--sets", input}, {input, "is an input"});
+  }
   CHECK(data.at("left_out") == rows["dropped"]);
   const auto used = static_cast<double>(rows["train"] + rows["validation"]);
   for (const Json& set : data.at("sets")) {

@@ -21,6 +21,7 @@
 #include "launch/library/plugin.h"
 #include "launch/plan/plan.h"
 #include "launch/start/held_data.h"
+#include "record/saves/data_files.h"
 
 namespace ddp::commands {
 
@@ -60,6 +61,7 @@ void add_plan(CLI::App& app, int&) {
   verb->callback([o] {
     if (!o->preview.empty()) require_page_name(o->preview, "--preview");
     if (!o->rows.empty()) refuse_folder(o->rows, "sets.csv");
+    refuse_input(o->rows, {o->file});
     if (config::has_sweep(o->file, o->sets)) {
       if (!o->preview.empty() || o->draws || !o->rows.empty()) {
         const std::string option = o->draws ? "--draws" : o->rows.empty() ? "--preview" : "--sets";
@@ -79,6 +81,7 @@ void add_plan(CLI::App& app, int&) {
       std::cout << launch::draws_of_data(*prepared.library, prepared.plan, prepared.data, *o->draws).dump(2) << "\n";
       return;
     }
+    for (const record::DataFile& file : prepared.data.files()) refuse_input(o->rows, {file.path});
     const config::Value data = launch::describe_data(*prepared.library, prepared.plan, prepared.data);
     if (!o->preview.empty()) write_preview(o->preview, prepared, data);
     if (!o->rows.empty()) write_sets(o->rows, prepared);

@@ -94,14 +94,6 @@ Inputs inputs_for(const Trained& t, const std::vector<std::string>& given) {
   return inputs;
 }
 
-// A slip of tab completion must not overwrite the data.
-void require_no_input(const std::string& output, const std::vector<std::string>& inputs) {
-  for (const std::string& input : inputs) {
-    std::error_code none;
-    if (fs::equivalent(input, output, none)) throw usage_error("is an input", output, "use another name: -o");
-  }
-}
-
 // Checks the columns to copy, before anything is read.
 void require_kept(const PredictOptions& o, const std::string& form, const Trained& t) {
   if (o.keep.empty()) return;
@@ -143,7 +135,7 @@ void predict_rows(const PredictOptions& o, const std::string& form) {
 
 void predict(PredictOptions& o) {
   const std::string form = form_of(o.output);
-  require_no_input(o.output, input_files(o.inputs).files);
+  refuse_input(o.output, input_files(o.inputs).files);
   // A lost checkpoint is noticed before the first row is written (rank/collect).
   while_saving(choose_run(o.trained), [&] { predict_rows(o, form); });
 }

@@ -58,4 +58,11 @@ void refuse_folder(const fs::path& output, const std::string& file) {
   throw usage_error("is a folder", output.string(), "give a file in it: " + path_word(output / file));
 }
 
+void refuse_input(const fs::path& output, const std::vector<std::string>& inputs) {
+  for (const std::string& input : inputs) {
+    std::error_code none;
+    if (fs::equivalent(input, output, none)) throw usage_error("is an input", output.string(), "use another name");
+  }
+}
+
 }  // namespace ddp::commands

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "base/file_descriptor.h"
 
@@ -34,5 +36,8 @@ void require_folder_of(const std::filesystem::path& output);
 
 // Throws ddp::Error (usage) if the name of an output is the name of a folder. `file`: a name for the error's remedy.
 void refuse_folder(const std::filesystem::path& output, const std::string& file);
+
+// Throws ddp::Error (usage) if an output is one of the inputs: a slip of tab completion must not overwrite the data.
+void refuse_input(const std::filesystem::path& output, const std::vector<std::string>& inputs);
 
 }  // namespace ddp::commands
