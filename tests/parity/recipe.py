@@ -105,6 +105,8 @@ OPTIMIZERS = {
     "adamw": torch.optim.AdamW,
     "rmsprop": torch.optim.RMSprop,
     "adagrad": torch.optim.Adagrad,
+    "nadam": torch.optim.NAdam,
+    "radam": torch.optim.RAdam,
     "lion": Lion,
 }
 
@@ -115,11 +117,12 @@ def make_optimizer(section, parameters):
         options.setdefault("lr", 1e-3)
     if "betas" in options:
         options["betas"] = tuple(options["betas"])
-    if options["name"] == "rmsprop":
-        options.update(fused=False)  # torch has no kernel for it
+    without_kernel = options["name"] in ("rmsprop", "nadam", "radam")
+    if without_kernel:
+        options.update(fused=False)
     if not options["fused"]:
         options["foreach"] = False  # the plain loop over parameters
-    if options["name"] == "rmsprop":
+    if without_kernel:
         del options["fused"]
     return named(OPTIMIZERS, options, params=parameters)
 

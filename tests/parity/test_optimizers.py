@@ -32,6 +32,12 @@ LOOPS = [
     {"name": "rmsprop", "lr": 0.005, "centered": True, "momentum": 0.8},
     {"name": "lion"},
     {"name": "lion", "lr": 0.001, "betas": [0.8, 0.95], "weight_decay": 0.1},
+    {"name": "nadam"},
+    {"name": "nadam", "lr": 0.01, "betas": [0.8, 0.95], "momentum_decay": 0.1, "weight_decay": 0.1},
+    {"name": "nadam", "lr": 0.01, "weight_decay": 0.1, "decoupled_weight_decay": True},
+    {"name": "radam"},
+    {"name": "radam", "lr": 0.01, "betas": [0.8, 0.95], "weight_decay": 0.1},
+    {"name": "radam", "lr": 0.01, "weight_decay": 0.1, "decoupled_weight_decay": True},
 ]
 
 SCHEDULERS = [
@@ -56,6 +62,8 @@ CASES = [
     *(case(f"{described(o)}", optimizer=o, epochs=4, first={"epochs": 2}) for o in LOOPS),
     *(case(f"adagrad resumed, fused = {fused}", optimizer={"name": "adagrad", "fused": fused}, first={"epochs": 1})
       for fused in (True, False)),
+    case("nadam, 400 steps", optimizer={"name": "nadam"}, steps=400),
+    case("radam, 400 steps", optimizer={"name": "radam", "lr": 0.01}, steps=400),
     case("adagrad, the defaults", optimizer={"name": "adagrad"}),
     case("the defaults", optimizer={"name": "sgd"}),
     case("adam, 400 steps in a loop", optimizer={"name": "adam", "lr": 0.01, "fused": False}, steps=400),

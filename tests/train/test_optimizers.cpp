@@ -54,7 +54,7 @@ const Json kAdam = {{"name", "adam"}, {"lr", 0.1}, {"fused", true}};
 
 TEST_CASE("each optimizer, fused and as a loop, gives PyTorch's parameters and state, bit for bit") {
   const Json cases = kept_values("train", "optimizers");
-  REQUIRE(cases.size() == 39);
+  REQUIRE(cases.size() == 43);
   for (const auto& [title, kept] : cases.items()) {
     INFO(title);
     Trained trained(kept.at("options"));

@@ -22,11 +22,7 @@ struct AdamOptions {
   bool fused = true;
   void fields(config::Fields& f) {
     f(lr_option(), lr);
-    f({.name = "betas",
-       .doc = "decay of the averages of gradient and squared gradient",
-       .range = config::from_below(0, 1),
-       .length = 2},
-      betas);
+    f(betas_option(), betas);
     f({.name = "eps", .doc = "added to the denominator", .range = config::at_least(0)}, eps);
     f({.name = "weight_decay", .doc = "weight decay", .aliases = {"wd"}, .range = config::at_least(0)}, weight_decay);
     f({.name = "amsgrad", .doc = "use the AMSGrad variant"}, amsgrad);

@@ -12,7 +12,7 @@ namespace ddp::train {
 namespace {
 
 bool fits(const at::Tensor& tensor, const std::string& what, const at::Tensor& parameter) {
-  if (what == "step") return tensor.dim() == 0 && tensor.scalar_type() == at::kFloat;
+  if (is_one_number(what)) return tensor.dim() == 0 && tensor.scalar_type() == at::kFloat;
   return tensor.sizes() == parameter.sizes() && tensor.scalar_type() == parameter.scalar_type();
 }
 
@@ -37,6 +37,15 @@ config::Option lr_option() {
           .aliases = {"learning_rate", "base_lr", "init_lr"},
           .range = config::at_least(0)};
 }
+
+config::Option betas_option() {
+  return {.name = "betas",
+          .doc = "decay of the averages of gradient and squared gradient",
+          .range = config::from_below(0, 1),
+          .length = 2};
+}
+
+bool is_one_number(const std::string& what) { return what == "step" || what == "mu_product"; }
 
 Optimizer::Optimizer(const NamedTensors& named, double lr) : lr_(lr) {
   for (const auto& [name, tensor] : named) {
@@ -82,7 +91,8 @@ NamedTensors Optimizer::state() const {
 
 int Optimizer::copies() const {
   const auto names = kept();
-  return static_cast<int>(std::count_if(names.begin(), names.end(), [](const auto& name) { return name != "step"; }));
+  return static_cast<int>(
+      std::count_if(names.begin(), names.end(), [](const auto& name) { return !is_one_number(name); }));
 }
 
 c10::Device Optimizer::device_of(const std::string&, const Slot& slot) const { return slot.parameter.device(); }
@@ -90,7 +100,7 @@ c10::Device Optimizer::device_of(const std::string&, const Slot& slot) const { r
 // State tensors get the memory layout of the parameter, because optimizer kernels process memory linearly.
 at::Tensor Optimizer::placed(const at::Tensor& saved, const std::string& what, const Slot& slot) const {
   const c10::Device device = device_of(what, slot);
-  if (what == "step") return saved.to(device, /*non_blocking=*/false, /*copy=*/true);
+  if (is_one_number(what)) return saved.to(device, /*non_blocking=*/false, /*copy=*/true);
   return at::empty_like(slot.parameter, slot.parameter.options().device(device).requires_grad(false)).copy_(saved);
 }
 

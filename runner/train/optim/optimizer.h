@@ -43,8 +43,8 @@ class Optimizer {
   void load(const NamedTensors& state);
 
  protected:
-  // The names of the state tensors of a parameter that had a gradient. "step" is a count; the others have the
-  // parameter's shape.
+  // The names of the state tensors of a parameter that had a gradient. They have the parameter's shape, unless
+  // is_one_number().
   virtual std::vector<std::string> kept() const = 0;
   // The device of a state tensor.
   virtual c10::Device device_of(const std::string& what, const Slot& slot) const;
@@ -70,7 +70,11 @@ class Optimizer {
 using OptimizerRegistry = config::Registry<std::unique_ptr<Optimizer>, const NamedTensors&>;
 OptimizerRegistry& optimizers();
 
-// The option `lr`.
+// The option `lr`, and `betas` of Adam and its kin.
 config::Option lr_option();
+config::Option betas_option();
+
+// Tells whether a state tensor is one number for its parameter: its count of steps, or nadam's product of momenta.
+bool is_one_number(const std::string& what);
 
 }  // namespace ddp::train
