@@ -105,6 +105,7 @@ OPTIMIZERS = {
     "adamw": torch.optim.AdamW,
     "rmsprop": torch.optim.RMSprop,
     "adagrad": torch.optim.Adagrad,
+    "adafactor": torch.optim.Adafactor,
     "nadam": torch.optim.NAdam,
     "radam": torch.optim.RAdam,
     "lion": Lion,
@@ -115,9 +116,11 @@ def make_optimizer(section, parameters):
     options = {"name": "sgd", "fused": True} | section
     if options["name"] in ("sgd", "adam", "adamw"):
         options.setdefault("lr", 1e-3)
+    if options["name"] == "adafactor":
+        options["eps"] = tuple(options.get("eps", (None, 1e-3)))
     if "betas" in options:
         options["betas"] = tuple(options["betas"])
-    without_kernel = options["name"] in ("rmsprop", "nadam", "radam")
+    without_kernel = options["name"] in ("rmsprop", "adafactor", "nadam", "radam")
     if without_kernel:
         options.update(fused=False)
     if not options["fused"]:

@@ -32,6 +32,8 @@ LOOPS = [
     {"name": "rmsprop", "lr": 0.005, "centered": True, "momentum": 0.8},
     {"name": "lion"},
     {"name": "lion", "lr": 0.001, "betas": [0.8, 0.95], "weight_decay": 0.1},
+    {"name": "adafactor"},
+    {"name": "adafactor", "lr": 0.05, "beta2_decay": -0.5, "d": 1.5, "eps": [1e-5, 1e-2], "weight_decay": 0.1},
     {"name": "nadam"},
     {"name": "nadam", "lr": 0.01, "betas": [0.8, 0.95], "momentum_decay": 0.1, "weight_decay": 0.1},
     {"name": "nadam", "lr": 0.01, "weight_decay": 0.1, "decoupled_weight_decay": True},

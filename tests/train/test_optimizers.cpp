@@ -54,7 +54,7 @@ const Json kAdam = {{"name", "adam"}, {"lr", 0.1}, {"fused", true}};
 
 TEST_CASE("each optimizer, fused and as a loop, gives PyTorch's parameters and state, bit for bit") {
   const Json cases = kept_values("train", "optimizers");
-  REQUIRE(cases.size() == 43);
+  REQUIRE(cases.size() == 45);
   for (const auto& [title, kept] : cases.items()) {
     INFO(title);
     Trained trained(kept.at("options"));
@@ -92,15 +92,18 @@ TEST_CASE("a parameter that is frozen or never had a gradient stays unchanged an
   CHECK(optimizer->state().empty());
 }
 
-TEST_CASE("an optimizer reports how many tensors of a parameter's size it keeps") {
-  const auto copies = [](Json options, const Json& more) {
+TEST_CASE("an optimizer reports the bytes of its state") {
+  const auto bytes = [](Json options, const Json& more) {
     options.update(more);
-    return Trained(options).optimizer->copies();
+    return Trained(options).optimizer->bytes();
   };
-  CHECK(copies(kMomentum, {{"momentum", 0.0}}) == 0);
-  CHECK(copies(kMomentum, Json::object()) == 1);
-  CHECK(copies(kAdam, Json::object()) == 2);
-  CHECK(copies(kAdam, {{"amsgrad", true}}) == 3);
+  constexpr std::int64_t kParameters = (19 + 3 + 4) * sizeof(float);
+  CHECK(bytes(kMomentum, {{"momentum", 0.0}}) == 0);
+  CHECK(bytes(kMomentum, Json::object()) == kParameters);
+  CHECK(bytes(kAdam, Json::object()) == 2 * kParameters);
+  CHECK(bytes(kAdam, {{"amsgrad", true}}) == 3 * kParameters);
+  // A row and a column of the 2 x 2 parameter, which together have as many numbers here.
+  CHECK(bytes({{"name", "adafactor"}}, Json::object()) == kParameters);
 }
 
 TEST_CASE("state that does not fit the optimizer or its parameters is refused with the remedy") {
@@ -126,7 +129,7 @@ TEST_CASE("adagrad has state from the beginning and replaces it by a checkpoint'
   Trained trained({{"name", "adagrad"}, {"initial_accumulator_value", 0.5}});
   REQUIRE(trained.optimizer->state().size() == 6);
   CHECK(trained.optimizer->lr() == 0.01);
-  CHECK(trained.optimizer->copies() == 1);
+  CHECK(trained.optimizer->bytes() == (19 + 3 + 4) * sizeof(float));
   trained.optimizer->load({{"state.bias.step", at::full({}, 7.0F)}, {"state.bias.sum", ramp({3})}});
   for (const auto& [name, tensor] : trained.optimizer->state()) {
     if (name == "state.bias.sum") CHECK(same_bits(tensor, ramp({3})));

@@ -40,7 +40,7 @@ class Adagrad : public Optimizer {
   }
 
  private:
-  std::vector<std::string> kept() const override { return {"step", "sum"}; }
+  std::vector<std::string> kept(const Slot&) const override { return {"step", "sum"}; }
 
   // Torch has a fused kernel only for the CPU. On other devices the loop runs, which keeps the step count on the CPU.
   c10::Device device_of(const std::string& what, const Slot& slot) const override {

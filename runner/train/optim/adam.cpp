@@ -42,7 +42,7 @@ class Adam : public Optimizer {
       : Optimizer(named, o.lr), o_(o), decoupled_(decoupled) {}
 
  private:
-  std::vector<std::string> kept() const override {
+  std::vector<std::string> kept(const Slot&) const override {
     std::vector<std::string> names{"step", "exp_avg", "exp_avg_sq"};
     if (o_.amsgrad) names.push_back("max_exp_avg_sq");
     return names;

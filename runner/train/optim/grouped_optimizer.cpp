@@ -101,9 +101,7 @@ void GroupedOptimizer::step(double lr) {
 
 std::int64_t GroupedOptimizer::bytes() const {
   std::int64_t sum = 0;
-  for (const Group& group : groups_) {
-    sum += group.optimizer->copies() * model::bytes_of(trained_of(group.parameters));
-  }
+  for (const Group& group : groups_) sum += group.optimizer->bytes();
   return sum;
 }
 

@@ -27,7 +27,7 @@ class Lion : public Optimizer {
   Lion(const LionOptions& o, const NamedTensors& named) : Optimizer(named, o.lr), o_(o) {}
 
  private:
-  std::vector<std::string> kept() const override { return {"exp_avg"}; }
+  std::vector<std::string> kept(const Slot&) const override { return {"exp_avg"}; }
 
   void update(const std::vector<Slot*>& slots, double lr) override {
     for (Slot* slot : slots) {

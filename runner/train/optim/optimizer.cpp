@@ -4,17 +4,13 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty_like.h>
+#include <c10/util/accumulate.h>
 
 #include "base/error.h"
 
 namespace ddp::train {
 
 namespace {
-
-bool fits(const at::Tensor& tensor, const std::string& what, const at::Tensor& parameter) {
-  if (is_one_number(what)) return tensor.dim() == 0 && tensor.scalar_type() == at::kFloat;
-  return tensor.sizes() == parameter.sizes() && tensor.scalar_type() == parameter.scalar_type();
-}
 
 template <class TensorOf>
 std::vector<at::Tensor> of_each(const std::vector<Optimizer::Slot*>& slots, const TensorOf& tensor_of) {
@@ -89,24 +85,41 @@ NamedTensors Optimizer::state() const {
   return list;
 }
 
-int Optimizer::copies() const {
-  const auto names = kept();
-  return static_cast<int>(
-      std::count_if(names.begin(), names.end(), [](const auto& name) { return !is_one_number(name); }));
+std::int64_t Optimizer::bytes() const {
+  std::int64_t bytes = 0;
+  for (const Slot& slot : slots_) {
+    for (const std::string& what : kept(slot)) {
+      if (is_one_number(what)) continue;
+      const auto sizes = sizes_of(what, slot);
+      bytes += c10::multiply_integers(sizes) * static_cast<std::int64_t>(slot.parameter.element_size());
+    }
+  }
+  return bytes;
 }
 
 c10::Device Optimizer::device_of(const std::string&, const Slot& slot) const { return slot.parameter.device(); }
 
+std::vector<std::int64_t> Optimizer::sizes_of(const std::string& what, const Slot& slot) const {
+  return is_one_number(what) ? std::vector<std::int64_t>() : slot.parameter.sizes().vec();
+}
+
+bool Optimizer::fits(const at::Tensor& saved, const std::string& what, const Slot& slot) const {
+  const auto names = kept(slot);
+  if (std::find(names.begin(), names.end(), what) == names.end()) return false;
+  const at::ScalarType type = is_one_number(what) ? at::kFloat : slot.parameter.scalar_type();
+  return saved.sizes() == sizes_of(what, slot) && saved.scalar_type() == type;
+}
+
 // State tensors get the memory layout of the parameter, because optimizer kernels process memory linearly.
 at::Tensor Optimizer::placed(const at::Tensor& saved, const std::string& what, const Slot& slot) const {
   const c10::Device device = device_of(what, slot);
-  if (is_one_number(what)) return saved.to(device, /*non_blocking=*/false, /*copy=*/true);
+  if (saved.sizes() != slot.parameter.sizes() || is_one_number(what))
+    return saved.to(device, /*non_blocking=*/false, /*copy=*/true);
   return at::empty_like(slot.parameter, slot.parameter.options().device(device).requires_grad(false)).copy_(saved);
 }
 
 void Optimizer::load(const NamedTensors& state) {
   constexpr const char* kWhere = "the checkpoint's optimizer.safetensors";
-  const auto names = kept();
   for (const auto& [key, tensor] : state) {
     const std::size_t dot = key.rfind('.');
     const std::string owner = key.substr(0, dot);
@@ -114,15 +127,14 @@ void Optimizer::load(const NamedTensors& state) {
     const std::string what = dot == std::string::npos ? "" : key.substr(dot + 1);
     const auto slot =
         std::find_if(slots_.begin(), slots_.end(), [&](const Slot& s) { return "state." + s.name == owner; });
-    const bool known = slot != slots_.end() && std::find(names.begin(), names.end(), what) != names.end();
-    if (!known || !fits(tensor, what, slot->parameter)) {
+    if (slot == slots_.end() || !fits(tensor, what, *slot)) {
       throw training_error("has \"" + key + "\", which this optimizer does not keep for this model", kWhere,
                            "use the optimizer and model that it was saved with");
     }
     slot->state[what] = placed(tensor, what, *slot);
   }
   for (const auto& slot : slots_) {
-    if (slot.state.empty() || slot.state.size() == names.size()) continue;
+    if (slot.state.empty() || slot.state.size() == kept(slot).size()) continue;
     throw training_error("lacks some of this optimizer's state of \"" + slot.name + "\"", kWhere,
                          "use the optimizer that it was saved with");
   }

@@ -33,8 +33,8 @@ class Optimizer {
   // The base learning rate of schedulers.
   double lr() const { return lr_; }
 
-  // Returns the number of state tensors of a parameter's size for each parameter.
-  int copies() const;
+  // Returns the bytes of the state tensors, once every parameter has had a gradient; single numbers do not count.
+  std::int64_t bytes() const;
 
   // Returns the state for a checkpoint, as "state.<parameter>.<what>", the keys of PyTorch's distributed checkpoints.
   NamedTensors state() const;
@@ -43,9 +43,10 @@ class Optimizer {
   void load(const NamedTensors& state);
 
  protected:
-  // The names of the state tensors of a parameter that had a gradient. They have the parameter's shape, unless
-  // is_one_number().
-  virtual std::vector<std::string> kept() const = 0;
+  // The names of the state tensors of a parameter that had a gradient.
+  virtual std::vector<std::string> kept(const Slot& slot) const = 0;
+  // The shape of one of them: the parameter's, unless is_one_number().
+  virtual std::vector<std::int64_t> sizes_of(const std::string& what, const Slot& slot) const;
   // The device of a state tensor.
   virtual c10::Device device_of(const std::string& what, const Slot& slot) const;
   // Updates slots that have gradients and share one device and dtype.
@@ -59,6 +60,7 @@ class Optimizer {
   static std::vector<at::Tensor> states(const std::vector<Slot*>& slots, const std::string& what);
 
  private:
+  bool fits(const at::Tensor& saved, const std::string& what, const Slot& slot) const;
   at::Tensor placed(const at::Tensor& saved, const std::string& what, const Slot& slot) const;
 
   std::vector<Slot> slots_;

@@ -31,7 +31,7 @@ class Radam : public Optimizer {
   Radam(const RadamOptions& o, const NamedTensors& named) : Optimizer(named, o.lr), o_(o) {}
 
  private:
-  std::vector<std::string> kept() const override { return {"step", "exp_avg", "exp_avg_sq"}; }
+  std::vector<std::string> kept(const Slot&) const override { return {"step", "exp_avg", "exp_avg_sq"}; }
 
   c10::Device device_of(const std::string& what, const Slot& slot) const override {
     return is_one_number(what) ? c10::Device(c10::kCPU) : slot.parameter.device();

@@ -29,7 +29,7 @@ class Rmsprop : public Optimizer {
   Rmsprop(const RmspropOptions& o, const NamedTensors& named) : Optimizer(named, o.lr), o_(o) {}
 
  private:
-  std::vector<std::string> kept() const override {
+  std::vector<std::string> kept(const Slot&) const override {
     std::vector<std::string> names{"step", "square_avg"};
     if (o_.momentum > 0) names.push_back("momentum_buffer");
     if (o_.centered) names.push_back("grad_avg");
@@ -50,7 +50,7 @@ class Rmsprop : public Optimizer {
 
   void start(Slot& slot) const {
     if (!slot.state.empty()) return;
-    for (const std::string& what : kept()) {
+    for (const std::string& what : kept(slot)) {
       slot.state[what] = what == "step" ? at::zeros({}, at::kFloat) : at::zeros_like(slot.parameter);
     }
   }

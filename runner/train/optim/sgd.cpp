@@ -37,7 +37,7 @@ class Sgd : public Optimizer {
   }
 
  private:
-  std::vector<std::string> kept() const override {
+  std::vector<std::string> kept(const Slot&) const override {
     return o_.momentum != 0 ? std::vector<std::string>{kMomentum} : std::vector<std::string>{};
   }
 

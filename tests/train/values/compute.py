@@ -36,6 +36,8 @@ LOOPS = {
     "rmsprop centered weight_decay": {"name": "rmsprop", "lr": 0.01, "centered": True, "weight_decay": 0.1},
     "rmsprop centered momentum": {"name": "rmsprop", "lr": 0.01, "centered": True, "momentum": 0.5},
     "lion": {"name": "lion", "lr": 0.01},
+    "adafactor": {"name": "adafactor", "lr": 0.01},
+    "adafactor d weight_decay": {"name": "adafactor", "lr": 0.1, "d": 1.5, "beta2_decay": -0.5, "weight_decay": 0.1},
     "nadam": {"name": "nadam", "lr": 0.01},
     "nadam momentum_decay": {"name": "nadam", "lr": 0.01, "betas": [0.8, 0.95], "momentum_decay": 0.1, "weight_decay": 0.1},
     "radam": {"name": "radam", "lr": 0.01, "betas": [0.8, 0.9]},
