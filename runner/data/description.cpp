@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
+#include <map>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -232,12 +232,6 @@ bool has_own_data(const std::string& set, const config::Experiment& e) {
   return set == "test" && !e.test.dataset.name.empty();
 }
 
-// Returns the number of values of a column in the samples of a set; nothing without a column.
-std::optional<std::int64_t> groups_in(const Set& set, const datasets::MapDataset& dataset, const std::string& column) {
-  if (column.empty()) return {};
-  return std::get<0>(at::_unique(dataset.groups(column).index_select(0, set.samples))).numel();
-}
-
 bool holds_row(const Set& set, std::int64_t row) {
   return set.samples.defined() && set.samples.eq(row).any().item<bool>();
 }
@@ -291,6 +285,10 @@ Value describe(const Sets& sets, const config::Experiment& experiment, const dat
   for (const auto& [name, set] : sets.by_name()) of_dataset += has_own_data(name, experiment) ? 0 : set->size();
   const std::string& by_of_test = experiment.test.by;
   const std::string& by = experiment.validation.by.empty() ? by_of_test : experiment.validation.by;
+  std::map<std::string, at::Tensor> groups;  // each column is read once
+  for (const std::string& column : {by, by_of_test}) {
+    if (map != nullptr && !column.empty() && !groups.contains(column)) groups[column] = map->groups(column);
+  }
   for (const auto& [name, set] : sets.by_name()) {
     if (!set->dataset) continue;
     config::SetDescription one{.set = name};
@@ -298,8 +296,9 @@ Value describe(const Sets& sets, const config::Experiment& experiment, const dat
     if (set->samples.defined() && !has_own_data(name, experiment)) {
       one.share = static_cast<double>(set->size()) / static_cast<double>(of_dataset);
     }
-    if (map != nullptr && sets.shares(*set)) {
-      one.groups = groups_in(*set, *map, set == &sets.test ? by_of_test : by);
+    const auto of_set = groups.find(set == &sets.test ? by_of_test : by);
+    if (of_set != groups.end() && sets.shares(*set)) {
+      one.groups = std::get<0>(at::_unique(of_set->second.index_select(0, set->samples))).numel();
     }
     const Value own = set->dataset->describe();
     if (own.contains("tokens")) one.tokens = own.at("tokens").get<std::int64_t>();

@@ -154,6 +154,7 @@ class Builder {
 
   // Warns of a column of `by` that is also a feature.
   static void warn_of_feature(const std::string& by, const datasets::Dataset& dataset, Sets& sets) {
+    if (by.empty()) return;
     const Value described = dataset.describe();
     for (const Value& column : described.value("columns", Value::array())) {
       if (column.at("name") != by || column.at("role") != "feature") continue;

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/file_descriptor.h"
 #include "base/log.h"
+#include "config/text/source.h"
 #include "data/batches.h"
 #include "data/sets.h"
 #include "datasets/dataset.h"
@@ -147,12 +148,18 @@ class Dealer {
   std::size_t turn_ = 0;
 };
 
-// Returns the cells of the columns from `first` on, row by row.
-std::vector<std::string> labels_in(const format::TableChunk& chunk, std::size_t first) {
+// Returns the cells of the columns to keep, which are the last ones, row by row. Throws ddp::Error (usage) if a cell
+// holds a zero byte, which ends a label.
+std::vector<std::string> labels_in(const datasets::Table& table, const std::vector<std::string>& keep) {
+  const format::TableChunk& chunk = table.pieces.front().chunk;
   std::vector<std::string> labels;
   for (std::int64_t row = 0; row < chunk.rows; ++row) {
-    for (std::size_t i = first; i < chunk.columns.size(); ++i)
-      labels.emplace_back(chunk.columns[i].text_of(row).data(), chunk.columns[i].text_of(row).size());
+    for (std::size_t i = 0; i < keep.size(); ++i) {
+      labels.emplace_back(chunk.columns[chunk.columns.size() - keep.size() + i].text_of(row));
+      if (labels.back().find('\0') == std::string::npos) continue;
+      throw usage_error("column " + config::in_quotes(keep[i]) + " holds a zero byte, which cannot be kept",
+                        table.places_of({row}).at(row));
+    }
   }
   return labels;
 }
@@ -164,7 +171,6 @@ void deal_tables(const DealRequest& request, const Task& t, Dealer& dealer) {
   dealer.begin({{.type = static_cast<std::int64_t>(at::kFloat), .shape = {encoder.width()}}}, request.inputs.front(),
                request.keep);
   std::vector<format::WantedColumn> wanted = encoder.wanted(/*with_targets=*/false);
-  const std::size_t features = wanted.size();
   for (const std::string& name : request.keep) wanted.push_back({.name = name, .type = format::CellType::text});
   std::vector<datasets::UnknownNames> unknown;
   for (const std::string& input : request.inputs) {
@@ -181,7 +187,7 @@ void deal_tables(const DealRequest& request, const Task& t, Dealer& dealer) {
       first += table.rows;
       const datasets::Encoded encoded = datasets::encode(encoder, table, /*with_targets=*/false);
       datasets::add(unknown, encoded.unknown_names);
-      dealer.add({{"input", encoded.inputs}}, labels_in(table.pieces.front().chunk, features));
+      dealer.add({{"input", encoded.inputs}}, labels_in(table, request.keep));
       t.progress->rank(t.rank).note_activity();
     }
   }

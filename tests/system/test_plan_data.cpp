@@ -109,8 +109,11 @@ TEST_CASE("plan tells the set of each row, the groups, the missing cells, and wa
     if (set != "dropped") people[set].insert(line.substr(0, line.find(',')));
   }
   CHECK(!std::getline(sets, of));
-  for (const char* input : {"people.csv", "people.toml"}) {
-    w.refused({"plan", "people.toml", "--sets", input}, {input, "is an input"});
+  w.refused({"plan", "people.toml", "--sets", "people.csv"}, {"people.csv", "is an input"});
+  w.refused({"plan", "people.toml", "--sets", "nowhere/sets.csv"}, {"nowhere"});
+  // A name without the ending could be the experiment, or a device.
+  for (const char* other : {"people.toml", "/dev/stdout", "-"}) {
+    w.refused({"plan", "people.toml", "--sets", other}, {other, "must end in .csv"});
   }
   CHECK(data.at("left_out") == rows["dropped"]);
   const auto used = static_cast<double>(rows["train"] + rows["validation"]);

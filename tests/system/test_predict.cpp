@@ -61,6 +61,8 @@ TEST_CASE("predict --keep copies columns in front of the results, cell by cell, 
       if (many[i].substr(0, end) != given[i].substr(0, given[i].find(','))) FAIL(i << ": " << many[i]);
     }
   }
+  t.write("zero.csv", std::string("width,height,colour,id\n1,2,red,a\n1,2,red,a\0b\n", 43));
+  t.check_fails(2, {"zero.csv", "--keep", "id"}, {"zero.csv:3", "column \"id\"", "zero byte"});
   t.check_fails(2, {"rows.csv", "--keep", "id", "-o", "out.npy"}, {"--keep", ".npy"});
   t.check_fails(2, {"rows.csv", "--keep", "idd"}, {"has no column \"idd\"", "did you mean \"id\"?"});
   t.check_fails(2, {"rows.csv", "--keep", "id,id"}, {"--keep", "twice"});

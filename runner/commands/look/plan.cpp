@@ -59,9 +59,8 @@ void add_plan(CLI::App& app, int&) {
   verb->get_option("--sets")->excludes(draws);
   verb->add_flag("--json", o->json, "print JSON");
   verb->callback([o] {
-    if (!o->preview.empty()) require_page_name(o->preview, "--preview");
-    if (!o->rows.empty()) refuse_folder(o->rows, "sets.csv");
-    refuse_input(o->rows, {o->file});
+    if (!o->preview.empty()) require_name(o->preview, "--preview", ".html");
+    if (!o->rows.empty()) require_name(o->rows, "--sets", ".csv");
     if (config::has_sweep(o->file, o->sets)) {
       if (!o->preview.empty() || o->draws || !o->rows.empty()) {
         const std::string option = o->draws ? "--draws" : o->rows.empty() ? "--preview" : "--sets";

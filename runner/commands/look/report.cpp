@@ -36,12 +36,12 @@ void write(const fs::path& file, const std::string& page, const std::string& opt
 
 }  // namespace
 
-void require_page_name(const fs::path& page, const std::string& option) {
-  refuse_folder(page, "page.html");
-  require_folder_of(page);
-  if (page.extension() == ".html") return;
-  throw usage_error("cannot be the name of a page: it must end in .html", page.string(),
-                    "for example " + option + " " + path_word(fs::path(page).replace_extension(".html")));
+void require_name(const fs::path& file, const std::string& option, const std::string& ending) {
+  refuse_folder(file, "page" + ending);
+  require_folder_of(file);
+  if (file.extension() == ending) return;
+  throw usage_error("is no name for this file: it must end in " + ending, file.string(),
+                    "for example " + option + " " + path_word(fs::path(file).replace_extension(ending)));
 }
 
 void write_preview(const fs::path& page, const Prepared& prepared, const config::Value& description) {
@@ -87,7 +87,7 @@ config::Value gather(const ReportOptions& options, fs::path& home) {
 }
 
 void report(const ReportOptions& options) {
-  if (!options.output.empty()) require_page_name(options.output, "--output");
+  if (!options.output.empty()) require_name(options.output, "--output", ".html");
   fs::path home;
   config::Value data = gather(options, home);
   for (const auto& problem : data["problems"]) log::warn(problem.get<std::string>());

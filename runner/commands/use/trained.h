@@ -67,9 +67,9 @@ struct Trained {
 // its checkpoint does not exist. Called inside `while_saving`, with the use of the model.
 Trained open_trained(const TrainedOptions& options, bool tables = false);
 
-// Calls `use`, which uses a checkpoint of the run. A run that trains replaces its
-// checkpoints: if `use` fails because one is gone meanwhile, calls it again, a few times, so that it takes the next
-// one. Throws the error of `use`, or ddp::Error (usage) if each attempt lost its checkpoint.
+// Calls `use`, which uses a checkpoint of the run. A run that trains replaces its checkpoints: if `use` fails because
+// one is gone meanwhile, calls it again, a few times, so that it takes the next one. Throws the error of `use`, or
+// ddp::Error (usage) if each attempt lost its checkpoint.
 void while_saving(const record::RunDirectory& run, const std::function<void()>& use);
 
 }  // namespace ddp::commands

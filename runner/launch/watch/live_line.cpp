@@ -69,7 +69,7 @@ std::optional<double> LiveLine::seconds_left() const {
   double left = per_step * static_cast<double>(steps - step);
   if (const std::int64_t every = run.steps_per_validation; every > 0) {
     // The last step is always measured. The validation that runs counts as begun, and partly as done.
-    double validations = static_cast<double>((steps + every - 1) / every - step / every);
+    double validations = step == steps ? 0 : static_cast<double>((steps + every - 1) / every - step / every);
     if (run.batches_to_measure > 0) {
       validations += 1 - static_cast<double>(run.batches_measured) / static_cast<double>(run.batches_to_measure);
     }

@@ -28,7 +28,7 @@ class MetricsFollower {
   virtual void flush() = 0;
 };
 
-// What rank 0 does besides the arithmetic of its steps.
+// An activity of rank 0 besides the arithmetic of its steps.
 enum class Aside : std::int32_t { validating, saving, waiting_for_data };
 
 // Rank 0's recorder: writes metrics.jsonl, the run's part of the shared progress, and lines for the terminal.

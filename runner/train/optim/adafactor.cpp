@@ -5,8 +5,6 @@
 #include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/mean.h>
-#include <ATen/ops/zeros.h>
-#include <ATen/ops/zeros_like.h>
 
 #include "train/optim/optimizer.h"
 
@@ -36,9 +34,9 @@ struct AdafactorOptions {
 };
 
 // torch/optim/_adafactor.py: _single_tensor_adafactor. Torch has no fused kernel for it.
-class Adafactor : public Optimizer {
+class Adafactor : public LoopOptimizer {
  public:
-  Adafactor(const AdafactorOptions& o, const NamedTensors& named) : Optimizer(named, o.lr), o_(o) {}
+  Adafactor(const AdafactorOptions& o, const NamedTensors& named) : LoopOptimizer(named, o.lr), o_(o) {}
 
  private:
   std::vector<std::string> kept(const Slot& slot) const override {
@@ -53,32 +51,12 @@ class Adafactor : public Optimizer {
     return sizes;
   }
 
-  c10::Device device_of(const std::string& what, const Slot& slot) const override {
-    return is_one_number(what) ? c10::Device(c10::kCPU) : slot.parameter.device();
-  }
-
-  void update(const std::vector<Slot*>& slots, double lr) override {
-    for (Slot* slot : slots) {
-      start(*slot);
-      update_one(*slot, lr);
-    }
-  }
-
-  void start(Slot& slot) const {
-    if (!slot.state.empty()) return;
-    for (const std::string& what : kept(slot)) {
-      slot.state[what] = is_one_number(what)  ? at::zeros({}, at::kFloat)
-                         : what == "variance" ? at::zeros_like(slot.parameter)
-                                              : at::zeros(sizes_of(what, slot), slot.parameter.options());
-    }
-  }
-
   static double root_mean_square(const at::Tensor& tensor) {
     return at::linalg_vector_norm(tensor, 2).item<double>() / root_of_size(tensor);
   }
   static double root_of_size(const at::Tensor& tensor) { return std::pow(static_cast<double>(tensor.numel()), 0.5); }
 
-  void update_one(Slot& slot, double lr) const {
+  void update_one(Slot& slot, double lr) const override {
     at::Tensor& parameter = slot.parameter;
     slot.state["step"] += 1;
     const double step = slot.state["step"].item<double>();
@@ -113,8 +91,7 @@ class Adafactor : public Optimizer {
 };
 
 const bool adafactor = optimizers().add<AdafactorOptions>(
-    "adafactor", "adaptive steps with factored second moments (Shazeer and Stern 2018)",
-    [](const AdafactorOptions& o, const NamedTensors& named) { return std::make_unique<Adafactor>(o, named); });
+    "adafactor", "adaptive steps with factored second moments (Shazeer and Stern 2018)", config::made<Adafactor>);
 
 }  // namespace
 }  // namespace ddp::train

@@ -13,18 +13,56 @@
 namespace ddp::train {
 namespace {
 
-struct AdamOptions {
+// The options that Adam and its kin share.
+struct MomentOptions {
   double lr = 1e-3;
   std::vector<double> betas{0.9, 0.999};
   double eps = 1e-8;
   double weight_decay = 0;
+  void fields(config::Fields& f) {
+    f(lr_option(), lr);
+    f({.name = "betas",
+       .doc = "decay of the averages of gradient and squared gradient",
+       .range = config::from_below(0, 1),
+       .length = 2},
+      betas);
+    f({.name = "eps", .doc = "added to the denominator", .range = config::at_least(0)}, eps);
+    f({.name = "weight_decay", .doc = "weight decay", .aliases = {"wd"}, .range = config::at_least(0)}, weight_decay);
+  }
+};
+
+// The averages of a parameter after another gradient.
+struct Moments {
+  at::Tensor gradient;
+  at::Tensor& average;
+  at::Tensor& square;  // of the squared gradient
+  double step = 0;
+};
+
+// Counts the step, decays the weights (`decoupled`) or the gradient, and averages it.
+Moments next_moments(Optimizer::Slot& slot, const MomentOptions& o, bool decoupled, double lr) {
+  slot.state["step"] += 1;
+  Moments m{.gradient = slot.parameter.grad(),
+            .average = slot.state["exp_avg"],
+            .square = slot.state["exp_avg_sq"],
+            .step = slot.state["step"].item<double>()};
+  if (o.weight_decay != 0) {
+    if (decoupled) {
+      slot.parameter.mul_(1 - lr * o.weight_decay);
+    } else {
+      m.gradient = m.gradient.add(slot.parameter, o.weight_decay);
+    }
+  }
+  m.average.lerp_(m.gradient, 1 - o.betas[0]);
+  m.square.mul_(o.betas[1]).addcmul_(m.gradient, m.gradient, 1 - o.betas[1]);
+  return m;
+}
+
+struct AdamOptions : MomentOptions {
   bool amsgrad = false;
   bool fused = true;
   void fields(config::Fields& f) {
-    f(lr_option(), lr);
-    f(betas_option(), betas);
-    f({.name = "eps", .doc = "added to the denominator", .range = config::at_least(0)}, eps);
-    f({.name = "weight_decay", .doc = "weight decay", .aliases = {"wd"}, .range = config::at_least(0)}, weight_decay);
+    MomentOptions::fields(f);
     f({.name = "amsgrad", .doc = "use the AMSGrad variant"}, amsgrad);
     f({.name = "fused", .doc = "one kernel for all parameters, as Python's fused=True"}, fused);
   }
@@ -87,31 +125,18 @@ class Adam : public Optimizer {
   }
 
   void update_one(Slot& slot, double lr) {
-    at::Tensor& average = slot.state["exp_avg"];
-    at::Tensor& square = slot.state["exp_avg_sq"];
-    at::Tensor gradient = slot.parameter.grad();
-    slot.state["step"] += 1;
-    const double step = slot.state["step"].item<double>();
-    if (o_.weight_decay != 0) {
-      if (decoupled_) {
-        slot.parameter.mul_(1 - lr * o_.weight_decay);
-      } else {
-        gradient = gradient.add(slot.parameter, o_.weight_decay);
-      }
-    }
-    average.lerp_(gradient, 1 - o_.betas[0]);
-    square.mul_(o_.betas[1]).addcmul_(gradient, gradient, 1 - o_.betas[1]);
-    const double correction1 = 1 - std::pow(o_.betas[0], step);
-    const double correction2 = 1 - std::pow(o_.betas[1], step);
+    const Moments m = next_moments(slot, o_, decoupled_, lr);
+    const double correction1 = 1 - std::pow(o_.betas[0], m.step);
+    const double correction2 = 1 - std::pow(o_.betas[1], m.step);
     // Python's `** 0.5` is pow; sqrt differs in the last bit now and then.
     const double root = std::pow(correction2, 0.5);
-    at::Tensor denominator = square;
+    at::Tensor denominator = m.square;
     if (o_.amsgrad) {
       at::Tensor& largest = slot.state["max_exp_avg_sq"];
-      at::maximum_out(largest, largest, square);
+      at::maximum_out(largest, largest, m.square);
       denominator = largest;
     }
-    slot.parameter.addcdiv_(average, (denominator.sqrt() / root).add_(o_.eps), -(lr / correction1));
+    slot.parameter.addcdiv_(m.average, (denominator.sqrt() / root).add_(o_.eps), -(lr / correction1));
   }
 
   const AdamOptions o_;
@@ -125,6 +150,89 @@ const bool adam = optimizers().add<AdamOptions>(
 const bool adamw = optimizers().add<AdamWOptions>(
     "adamw", "Adam with decoupled weight decay (Loshchilov and Hutter 2019)",
     [](const AdamWOptions& o, const NamedTensors& named) { return std::make_unique<Adam>(o, true, named); });
+
+// The same, with a choice of the weights' decay.
+struct DecayOptions : MomentOptions {
+  bool decoupled_weight_decay = false;
+  void fields(config::Fields& f) {
+    MomentOptions::fields(f);
+    f({.name = "decoupled_weight_decay", .doc = "decay the weights as adamw does, not the gradient"},
+      decoupled_weight_decay);
+  }
+};
+
+// torch/optim/radam.py: _single_tensor_radam.
+class Radam : public LoopOptimizer {
+ public:
+  Radam(const DecayOptions& o, const NamedTensors& named) : LoopOptimizer(named, o.lr), o_(o) {}
+
+ private:
+  std::vector<std::string> kept(const Slot&) const override { return {"step", "exp_avg", "exp_avg_sq"}; }
+
+  void update_one(Slot& slot, double lr) const override {
+    const Moments m = next_moments(slot, o_, o_.decoupled_weight_decay, lr);
+    const double correction1 = 1 - std::pow(o_.betas[0], m.step);
+    const double correction2 = 1 - std::pow(o_.betas[1], m.step);
+    at::Tensor change = m.average / correction1 * lr;
+    // The lengths of the simple moving average: of an endless run, and now.
+    const double endless = 2 / (1 - o_.betas[1]) - 1;
+    const double length = endless - 2 * m.step * std::pow(o_.betas[1], m.step) / correction2;
+    if (length > 5.0) {
+      const double variance = (length - 4) * (length - 2) * endless / ((endless - 4) * (endless - 2) * length);
+      // Python's number / tensor is reciprocal() * number.
+      change =
+          change * (m.square.sqrt().add_(o_.eps).reciprocal() * std::pow(correction2, 0.5)) * std::pow(variance, 0.5);
+    }
+    slot.parameter.add_(change, -1.0);
+  }
+
+  const DecayOptions o_;
+};
+
+const bool radam = optimizers().add<DecayOptions>(
+    "radam", "Adam with a rectified adaptive learning rate (Liu et al. 2019)", config::made<Radam>);
+
+struct NadamOptions : DecayOptions {
+  NadamOptions() { lr = 2e-3; }
+  double momentum_decay = 4e-3;
+  void fields(config::Fields& f) {
+    DecayOptions::fields(f);
+    f({.name = "momentum_decay", .doc = "decay of the momentum over the steps", .range = config::at_least(0)},
+      momentum_decay);
+  }
+};
+
+// torch/optim/nadam.py: _single_tensor_nadam.
+class Nadam : public LoopOptimizer {
+ public:
+  Nadam(const NadamOptions& o, const NamedTensors& named) : LoopOptimizer(named, o.lr), o_(o) {}
+
+ private:
+  std::vector<std::string> kept(const Slot&) const override { return {"step", "mu_product", "exp_avg", "exp_avg_sq"}; }
+
+  void start(Slot& slot) const override {
+    LoopOptimizer::start(slot);
+    slot.state["mu_product"].fill_(1);
+  }
+
+  void update_one(Slot& slot, double lr) const override {
+    const Moments m = next_moments(slot, o_, o_.decoupled_weight_decay, lr);
+    const double mu = momentum_of(m.step);
+    const double mu_next = momentum_of(m.step + 1);
+    slot.state["mu_product"] *= mu;
+    const double product = slot.state["mu_product"].item<double>();
+    const at::Tensor denominator = m.square.div(1 - std::pow(o_.betas[1], m.step)).sqrt().add_(o_.eps);
+    slot.parameter.addcdiv_(m.gradient, denominator, -lr * (1.0 - mu) / (1.0 - product));
+    slot.parameter.addcdiv_(m.average, denominator, -lr * mu_next / (1.0 - product * mu_next));
+  }
+
+  double momentum_of(double step) const { return o_.betas[0] * (1.0 - 0.5 * std::pow(0.96, step * o_.momentum_decay)); }
+
+  const NadamOptions o_;
+};
+
+const bool nadam =
+    optimizers().add<NadamOptions>("nadam", "Adam with Nesterov momentum (Dozat 2016)", config::made<Nadam>);
 
 }  // namespace
 }  // namespace ddp::train

@@ -1,4 +1,4 @@
-#include <ATen/ops/zeros_like.h>
+#include <ATen/core/Tensor.h>
 
 #include "train/optim/optimizer.h"
 
@@ -22,23 +22,20 @@ struct LionOptions {
 
 // Chen and others 2023, "Symbolic Discovery of Optimization Algorithms", algorithm 2: the step is the sign of an
 // interpolation between the gradient and its average, with decoupled weight decay.
-class Lion : public Optimizer {
+class Lion : public LoopOptimizer {
  public:
-  Lion(const LionOptions& o, const NamedTensors& named) : Optimizer(named, o.lr), o_(o) {}
+  Lion(const LionOptions& o, const NamedTensors& named) : LoopOptimizer(named, o.lr), o_(o) {}
 
  private:
   std::vector<std::string> kept(const Slot&) const override { return {"exp_avg"}; }
 
-  void update(const std::vector<Slot*>& slots, double lr) override {
-    for (Slot* slot : slots) {
-      at::Tensor& average = slot->state["exp_avg"];
-      if (!average.defined()) average = at::zeros_like(slot->parameter);
-      const at::Tensor gradient = slot->parameter.grad();
-      if (o_.weight_decay != 0) slot->parameter.mul_(1 - lr * o_.weight_decay);
-      const at::Tensor direction = average.mul(o_.betas[0]).add_(gradient, 1 - o_.betas[0]).sign_();
-      slot->parameter.add_(direction, -lr);
-      average.mul_(o_.betas[1]).add_(gradient, 1 - o_.betas[1]);
-    }
+  void update_one(Slot& slot, double lr) const override {
+    at::Tensor& average = slot.state["exp_avg"];
+    const at::Tensor gradient = slot.parameter.grad();
+    if (o_.weight_decay != 0) slot.parameter.mul_(1 - lr * o_.weight_decay);
+    const at::Tensor direction = average.mul(o_.betas[0]).add_(gradient, 1 - o_.betas[0]).sign_();
+    slot.parameter.add_(direction, -lr);
+    average.mul_(o_.betas[1]).add_(gradient, 1 - o_.betas[1]);
   }
 
   const LionOptions o_;

@@ -4,6 +4,8 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 #include <c10/util/accumulate.h>
 
 #include "base/error.h"
@@ -32,13 +34,6 @@ config::Option lr_option() {
           .doc = "learning rate",
           .aliases = {"learning_rate", "base_lr", "init_lr"},
           .range = config::at_least(0)};
-}
-
-config::Option betas_option() {
-  return {.name = "betas",
-          .doc = "decay of the averages of gradient and squared gradient",
-          .range = config::from_below(0, 1),
-          .length = 2};
 }
 
 bool is_one_number(const std::string& what) { return what == "step" || what == "mu_product"; }
@@ -150,6 +145,26 @@ std::vector<at::Tensor> Optimizer::gradients(const std::vector<Slot*>& slots) {
 
 std::vector<at::Tensor> Optimizer::states(const std::vector<Slot*>& slots, const std::string& what) {
   return of_each(slots, [&](const Slot& slot) { return slot.state.at(what); });
+}
+
+c10::Device LoopOptimizer::device_of(const std::string& what, const Slot& slot) const {
+  return is_one_number(what) ? c10::Device(c10::kCPU) : slot.parameter.device();
+}
+
+void LoopOptimizer::start(Slot& slot) const {
+  for (const std::string& what : kept(slot)) {
+    const auto sizes = sizes_of(what, slot);
+    slot.state[what] = is_one_number(what)               ? at::zeros({}, at::kFloat)
+                       : slot.parameter.sizes() == sizes ? at::zeros_like(slot.parameter)
+                                                         : at::zeros(sizes, slot.parameter.options());
+  }
+}
+
+void LoopOptimizer::update(const std::vector<Slot*>& slots, double lr) {
+  for (Slot* slot : slots) {
+    if (slot->state.empty()) start(*slot);
+    update_one(*slot, lr);
+  }
 }
 
 }  // namespace ddp::train

@@ -72,9 +72,22 @@ class Optimizer {
 using OptimizerRegistry = config::Registry<std::unique_ptr<Optimizer>, const NamedTensors&>;
 OptimizerRegistry& optimizers();
 
-// The option `lr`, and `betas` of Adam and its kin.
+// An optimizer without a fused kernel in torch: it updates one parameter after the other, and keeps single numbers of
+// its state on the CPU, as Python does.
+class LoopOptimizer : public Optimizer {
+ protected:
+  using Optimizer::Optimizer;
+  c10::Device device_of(const std::string& what, const Slot& slot) const override;
+  // Creates the state of a parameter at its first gradient: zeros.
+  virtual void start(Slot& slot) const;
+  virtual void update_one(Slot& slot, double lr) const = 0;
+
+ private:
+  void update(const std::vector<Slot*>& slots, double lr) override;
+};
+
+// The option `lr`.
 config::Option lr_option();
-config::Option betas_option();
 
 // Tells whether a state tensor is one number for its parameter: its count of steps, or nadam's product of momenta.
 bool is_one_number(const std::string& what);

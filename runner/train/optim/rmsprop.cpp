@@ -1,5 +1,4 @@
-#include <ATen/ops/zeros.h>
-#include <ATen/ops/zeros_like.h>
+#include <ATen/core/Tensor.h>
 
 #include "train/optim/optimizer.h"
 
@@ -24,9 +23,9 @@ struct RmspropOptions {
 };
 
 // torch/optim/rmsprop.py: _single_tensor_rmsprop. Torch has no fused kernel for it.
-class Rmsprop : public Optimizer {
+class Rmsprop : public LoopOptimizer {
  public:
-  Rmsprop(const RmspropOptions& o, const NamedTensors& named) : Optimizer(named, o.lr), o_(o) {}
+  Rmsprop(const RmspropOptions& o, const NamedTensors& named) : LoopOptimizer(named, o.lr), o_(o) {}
 
  private:
   std::vector<std::string> kept(const Slot&) const override {
@@ -36,26 +35,7 @@ class Rmsprop : public Optimizer {
     return names;
   }
 
-  // Python keeps the step count on the CPU.
-  c10::Device device_of(const std::string& what, const Slot& slot) const override {
-    return what == "step" ? c10::Device(c10::kCPU) : slot.parameter.device();
-  }
-
-  void update(const std::vector<Slot*>& slots, double lr) override {
-    for (Slot* slot : slots) {
-      start(*slot);
-      update_one(*slot, lr);
-    }
-  }
-
-  void start(Slot& slot) const {
-    if (!slot.state.empty()) return;
-    for (const std::string& what : kept(slot)) {
-      slot.state[what] = what == "step" ? at::zeros({}, at::kFloat) : at::zeros_like(slot.parameter);
-    }
-  }
-
-  void update_one(Slot& slot, double lr) const {
+  void update_one(Slot& slot, double lr) const override {
     at::Tensor gradient = slot.parameter.grad();
     slot.state["step"] += 1;
     if (o_.weight_decay != 0) gradient = gradient.add(slot.parameter, o_.weight_decay);

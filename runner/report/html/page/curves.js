@@ -64,7 +64,7 @@ function ranksBefore(resume) {
   return Array.isArray(before) && Array.isArray(after) && after.length === resume.world_size ? before.length : 0;
 }
 
-// What rank 0 did in an epoch, with the colour of its curve.
+// The activities of rank 0 in an epoch, each with the label and the colour of its curve.
 const TIMES = {
   seconds_training: ["training", "c0"],
   seconds_waiting_for_data: ["of it, waiting for data", "c2"],
