@@ -81,10 +81,9 @@ void tell_failure(const Task& task, const RequestFailure& failure) {
   progress.peer_lost = failure.peer == dist::PeerTrouble::lost;
   progress.peer_late = failure.peer == dist::PeerTrouble::late;
   progress.failed = true;
-  // Gives the parent time to notice the rank that ended first, and to end this rank. Otherwise the parent could blame
-  // this rank.
+  // A launcher such as torchrun blames the rank that ends first: the cause must end before this rank.
   const timespec moment{.tv_sec = 2, .tv_nsec = 0};
-  if (progress.peer_lost) nanosleep(&moment, nullptr);
+  if (progress.peer_lost && !task.watched) nanosleep(&moment, nullptr);
 }
 
 // Reports the failure to the sender of the request.

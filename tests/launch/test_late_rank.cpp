@@ -1,3 +1,6 @@
+#include <unistd.h>
+#include <csignal>
+
 #include "catch.h"
 #include "launch/watch/verdict.h"
 #include "words.h"
@@ -37,6 +40,25 @@ TEST_CASE("the late rank that is furthest behind is to blame: the others may wai
   const Blame late = find_late_rank(shared, 0, 3);
   CHECK(late.failure.rank == 3);
   CHECK(late.hanging == std::vector{3});
+}
+
+TEST_CASE("a rank that only lost another one is not to blame while the cause may still become known") {
+  Ranks shared({7, 7, 7});
+  shared.rank(1).peer_lost = true;
+  Verdict verdict(shared, 3);
+  const EndedRank lost{.rank = 1, .log = "", .status = 1 << 8};
+  const RunningRanks running{{2, getpid()}};
+  CHECK_FALSE(verdict.blame_ended({lost}, running));
+  CHECK(verdict.blame_ended({lost, {.rank = 0, .log = "", .status = SIGKILL}}, running).value().failure.rank == 0);
+  CHECK(verdict.blame_ended({lost}, {}).value().failure.rank == 1);
+}
+
+TEST_CASE("a rank that only lost another one is not to blame while another node may know the cause") {
+  Ranks shared({7, 7});
+  shared.rank(1).peer_lost = true;
+  Verdict verdict(shared, 3);
+  verdict.suspect([] { return std::nullopt; });
+  CHECK_FALSE(verdict.blame_ended({{.rank = 1, .log = "", .status = 1 << 8}}, {}));
 }
 
 TEST_CASE("if no rank is late the network is the suspect") {

@@ -64,7 +64,7 @@ Outcome Supervisor::watch() {
   console_.to.close();
   LiveLine live(shared_);
   print_ = [&](const std::string& line) { live.print(line); };
-  while (!running().empty() || (!outcome_.failure && others_ && others_())) {
+  while (!running().empty() || undecided() || (!outcome_.failure && others_ && others_())) {
     wait_for_events(live.shown());
     reap();
     if (tick_) tick_();
@@ -82,7 +82,10 @@ void Supervisor::wait_for_events(bool live) {
   for (const auto& rank : ranks_) {
     watched.push_back({rank.process.pid > 0 ? rank.process.pidfd.get() : -1, POLLIN, 0});
   }
-  poll(watched.data(), watched.size(), live ? kRefreshMilliseconds : tick_ || saves_ ? kTickMilliseconds : -1);
+  poll(watched.data(), watched.size(),
+       live                             ? kRefreshMilliseconds
+       : tick_ || saves_ || undecided() ? kTickMilliseconds
+                                        : -1);
   if (watched[0].revents != 0) handle_signal();
   // After all ranks have ended, their closed pipe would always be ready; pidfds report the ranks' ends.
   if (watched[1].revents & POLLIN) show_console();
@@ -155,7 +158,9 @@ void Supervisor::end_all() {
 
 void Supervisor::judge() {
   if (end_of_grace_ && std::chrono::steady_clock::now() >= *end_of_grace_) end_after_grace();
-  if (!outcome_.failure && !ended_.empty()) blame(verdict_.blame_ended(ended_, running()));
+  if (undecided()) {
+    if (const auto found = verdict_.blame_ended(ended_, running())) blame(*found);
+  }
   if (!outcome_.failure && saves_ && !running().empty()) {
     if (const auto found = verdict_.blame_silent(running())) blame(*found);
   }

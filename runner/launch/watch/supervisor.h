@@ -84,6 +84,8 @@ class Supervisor {
   void reap();
   void end_all();
   RunningRanks running() const;
+  // Returns whether a rank has failed, and the rank to blame is not yet known.
+  bool undecided() const { return !outcome_.failure && !ended_.empty(); }
   void judge();
   void end_after_grace();
   void blame(const Blame& blame);

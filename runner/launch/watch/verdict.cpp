@@ -118,13 +118,20 @@ constexpr std::chrono::seconds kAbsence{2};
 constexpr double kAfterCollective = 0.5;
 constexpr double kLongAfterCollective = 10;
 
-// Returns whether no running rank has begun a collective that another rank has not begun. Then none waits, and none
-// will report a timeout.
+// The time that the cause of a lost connection has to become known: another rank's timeout may be reported later, or
+// by another node.
+constexpr std::chrono::seconds kCausePatience{10};
+
+// Returns whether no running rank waits in a collective for another one. Then none will report a timeout. A stopped
+// rank holds up the others also inside a collective that it has begun.
 bool none_waits(record::SharedProgress& shared) {
-  std::int64_t least = shared.rank(0).collectives;
-  for (int r = 1; r < shared.ranks(); ++r) least = std::min(least, shared.rank(r).collectives.load());
-  for (int r = 0; r < shared.ranks(); ++r) {
-    if (!shared.rank(r).stopped && shared.rank(r).collectives > least) return false;
+  for (int waiting = 0; waiting < shared.ranks(); ++waiting) {
+    if (shared.rank(waiting).stopped) continue;
+    const std::int64_t begun = shared.rank(waiting).collectives;
+    for (int r = 0; r < shared.ranks(); ++r) {
+      const std::int64_t other = shared.rank(r).collectives;
+      if (other < begun || (other == begun && shared.rank(r).stopped)) return false;
+    }
   }
   return true;
 }
@@ -175,7 +182,7 @@ Verdict::Verdict(record::SharedProgress& shared, double timeout)
       oom_file_(counting_file()),
       oom_kills_(oom_file_.empty() ? 0 : oom_kills(oom_file_).value_or(0)) {}
 
-Blame Verdict::blame_ended(const std::vector<EndedRank>& ended, const RunningRanks& running) {
+std::optional<Blame> Verdict::blame_ended(const std::vector<EndedRank>& ended, const RunningRanks& running) {
   // A rank that only lost another rank is an effect; the cause was killed, or failed by itself.
   const auto is_late = [&](const EndedRank& e) { return shared_.rank(e.rank).peer_late.load(); };
   const auto is_cause = [&](const EndedRank& e) { return !shared_.rank(e.rank).peer_lost && !is_late(e); };
@@ -183,13 +190,19 @@ Blame Verdict::blame_ended(const std::vector<EndedRank>& ended, const RunningRan
   const auto late = std::find_if(ended.begin(), ended.end(), is_late);
   if (cause == ended.end() && late != ended.end()) {
     if (const auto suspected = suspicion_ ? suspicion_() : std::nullopt) {
-      return {.failure = {.rank = -1, .what = *suspected, .log = ""}};
+      return Blame{.failure = {.rank = -1, .what = *suspected, .log = ""}};
     }
     note_stopped(shared_, running);
     return find_late_rank(shared_, late->rank, timeout_);
   }
+  if (cause == ended.end()) {
+    const auto now = Clock::now();
+    if (!first_lost_) first_lost_ = now;
+    const bool others_may_know = !running.empty() || suspicion_ != nullptr;
+    if (others_may_know && now - *first_lost_ < kCausePatience) return {};
+  }
   const EndedRank& culprit = cause == ended.end() ? ended.front() : *cause;
-  return {.failure = {.rank = culprit.rank, .what = describe(culprit), .log = culprit.log}};
+  return Blame{.failure = {.rank = culprit.rank, .what = describe(culprit), .log = culprit.log}};
 }
 
 std::optional<Blame> Verdict::blame_silent(const RunningRanks& running) {

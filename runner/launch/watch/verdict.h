@@ -47,11 +47,13 @@ class Verdict {
   // `timeout`: the seconds that a rank waits for another one in a collective. Construct it before the ranks are forked.
   Verdict(record::SharedProgress& shared, double timeout);
 
-  // Called before an absent rank is blamed: names another possible cause, such as a node that is silent.
+  // For a group with ranks on other nodes. Called before an absent rank is blamed: names another possible cause, such
+  // as a node that is silent.
   void suspect(std::function<std::optional<std::string>()> suspicion) { suspicion_ = std::move(suspicion); }
 
-  // `ended`: in the order of their detection.
-  Blame blame_ended(const std::vector<EndedRank>& ended, const RunningRanks& running);
+  // `ended`: in the order of their detection. Returns nothing while these ranks only lost others, and the cause may
+  // still become known. Call it regularly.
+  std::optional<Blame> blame_ended(const std::vector<EndedRank>& ended, const RunningRanks& running);
   // Returns the rank to blame for ranks that show no activity; nothing while they are active, or may still report more
   // themselves. Call it regularly.
   std::optional<Blame> blame_silent(const RunningRanks& running);
@@ -67,8 +69,9 @@ class Verdict {
   const double timeout_;
   std::function<std::optional<std::string>()> suspicion_;
   // The kernel's count of processes of this cgroup that it killed because memory ran out.
-  const std::filesystem::path oom_file_;  // empty: no file counts them
-  const std::int64_t oom_kills_ = 0;      // before the ranks were forked
+  const std::filesystem::path oom_file_;         // empty: no file counts them
+  const std::int64_t oom_kills_ = 0;             // before the ranks were forked
+  std::optional<Clock::time_point> first_lost_;  // when a rank was found that ended because it lost another one
   // The ranks' signs of activity.
   std::int64_t signs_ = -1;
   Clock::time_point last_sign_ = Clock::now();
