@@ -327,7 +327,7 @@ std::vector<std::string> Arrays::warnings() const {
 }
 
 std::vector<std::string> ArrayOptions::target_names(Role role) const {
-  if (role == Role::prediction) return {};
+  if (role == Role::prediction || targets.is_null()) return {};
   return one_or_more(targets, "dataset.targets");
 }
 
@@ -345,16 +345,16 @@ config::Value Arrays::describe() const {
 }
 
 void ArrayOptions::fields(config::Fields& f, const std::string& are, bool paths) {
-  const auto option = [&](const char* name, const char* doc) {
+  const auto option = [&](const char* name, const char* doc, bool required) {
     return config::Option{.name = name,
                           .doc = doc + are,
-                          .required = true,
+                          .required = required,
                           .path = paths,
                           .types = {config::Type::text, config::Type::list},
                           .item = config::Type::text};
   };
-  f(option("inputs", "in the model's order: "), inputs);
-  f(option("targets", ""), targets);
+  f(option("inputs", "in the model's order: ", /*required=*/true), inputs);
+  f(option("targets", "needed by named losses: ", /*required=*/false), targets);
   f({.name = "scale", .doc = "factor of the inputs, which become float32"}, scale);
 }
 

@@ -112,7 +112,7 @@ struct ArrayOptions {
   Conversion of_inputs() const {
     return {.to_float = scale.has_value(), .scale = static_cast<float>(scale.value_or(1))};
   }
-  // Empty for a prediction. Throws ddp::Error (usage) if the option is empty.
+  // Empty for a prediction, and for a loss that needs no target. Throws ddp::Error (usage) if the option is empty.
   std::vector<std::string> target_names(Role role) const;
   // `are` describes an element of `inputs` and `targets`; `paths`: the elements are paths.
   void fields(config::Fields& f, const std::string& are, bool paths);

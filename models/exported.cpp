@@ -27,6 +27,7 @@ using graph::Program;
 struct ExportedOptions {
   std::string path;
   std::string eval;
+  std::string predict;
   void fields(config::Fields& f) {
     f({.name = "path", .doc = "file that torch.export.save wrote for model.train()", .required = true, .path = true},
       path);
@@ -35,6 +36,11 @@ struct ExportedOptions {
               "python/export_model.py writes it if needed",
        .path = true},
       eval);
+    f({.name = "predict",
+       .doc = "file of a graph with the same weights that takes the inputs alone, for predictions of a model that "
+              "computes its loss",
+       .path = true},
+      predict);
   }
 };
 
@@ -56,7 +62,29 @@ struct ExportedPart : torch::nn::Module {
   std::map<std::string, std::shared_ptr<ExportedPart>> parts;
 };
 
-struct Exported : ExportedPart, model::TakesInputs, model::LimitsBatches, model::HasWarnings {
+// A graph of the model, and the names of its outputs.
+struct NamedGraph {
+  NamedTensors run(const std::vector<at::Tensor>& inputs) {
+    std::vector<at::Tensor> values = executor.run(inputs);
+    NamedTensors named;
+    named.reserve(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) named.emplace_back(names[i], std::move(values[i]));
+    return named;
+  }
+
+  graph::Executor executor;
+  std::vector<std::string> names;
+};
+
+std::vector<std::string> names_of(const std::vector<Program::Output>& outputs, bool scalars_alone = false) {
+  std::vector<std::string> names;
+  for (const Program::Output& output : outputs) {
+    if (output.is_scalar || !scalars_alone) names.push_back(output.name);
+  }
+  return names;
+}
+
+struct Exported : ExportedPart, model::TakesInputs, model::GivesOutputs, model::LimitsBatches, model::HasWarnings {
   Exported(const ExportedOptions& options, const c10::Device& device)
       : Exported(graph::read_program(options.path), options, device) {}
 
@@ -65,14 +93,36 @@ struct Exported : ExportedPart, model::TakesInputs, model::LimitsBatches, model:
         file_(trained.file),
         is_of_evaluation_(graph::is_of_evaluation(trained.graph)),
         has_synchronised_norms_(graph::has_synchronised_norms(trained.graph)),
+        scalar_names_(names_of(trained.outputs, /*scalars_alone=*/true)),
         trains_(bind(trained, device)),
-        evaluates_(executor_of_evaluation(trained, options, device)) {
+        evaluates_(graph_of_evaluation(trained, options, device)) {
+    if (!options.predict.empty()) {
+      const Program own = graph::read_program(options.predict);
+      predicts_.emplace(bind_again(own, "model.predict", device));
+      prediction_shapes_.emplace(own, "the graph for predictions", "the dataset's inputs");
+    }
     if (device.is_cpu()) graph::bound_memory();
   }
 
-  at::Tensor forward(const std::vector<at::Tensor>& inputs) {
+  at::Tensor forward(const std::vector<at::Tensor>& inputs) { return model::main_output(outputs_of(inputs)); }
+
+  NamedTensors outputs_of(const std::vector<at::Tensor>& inputs) override {
     shapes_.require(inputs);
     return (is_training() ? trains_ : evaluates_).run(inputs);
+  }
+
+  std::vector<std::string> output_names() const override { return trains_.names; }
+  std::vector<std::string> scalar_names() const override { return scalar_names_; }
+
+  NamedTensors predicted(const std::vector<at::Tensor>& inputs) override {
+    if (!predicts_) return outputs_of(shapes_.completed(inputs));
+    prediction_shapes_->require(inputs);
+    return predicts_->run(inputs);
+  }
+
+  std::optional<c10::ScalarType> target_type(std::size_t inputs) const override {
+    const std::vector<c10::ScalarType> types = shapes_.types();
+    return inputs < types.size() ? std::optional(types[inputs]) : std::nullopt;
   }
 
   model::BatchSizes batch_sizes() const override { return shapes_.batch_sizes(); }
@@ -88,7 +138,7 @@ struct Exported : ExportedPart, model::TakesInputs, model::LimitsBatches, model:
   }
 
  private:
-  graph::Executor bind(const Program& program, const c10::Device& device) {
+  NamedGraph bind(const Program& program, const c10::Device& device) {
     for (const Program::Bound& bound : program.bound) {
       at::Tensor tensor = bound.tensor;
       if (bound.role == Program::Bound::Role::constant) {
@@ -98,7 +148,8 @@ struct Exported : ExportedPart, model::TakesInputs, model::LimitsBatches, model:
       }
       tensors_.emplace(bound.name, tensor);
     }
-    return graph::Executor(graph::resolve(program, {.device = device}, tensors_));
+    return {.executor = graph::Executor(graph::resolve(program, {.device = device}, tensors_)),
+            .names = names_of(program.outputs)};
   }
 
   // "layers.0.weight" is the tensor "weight" in the module "0" in the module "layers".
@@ -119,32 +170,36 @@ struct Exported : ExportedPart, model::TakesInputs, model::LimitsBatches, model:
                       "model.path");
   }
 
-  graph::Executor executor_of_evaluation(const Program& trained, const ExportedOptions& options,
-                                         const c10::Device& device) {
+  NamedGraph graph_of_evaluation(const Program& trained, const ExportedOptions& options, const c10::Device& device) {
     if (options.eval.empty()) {
-      return graph::Executor(graph::resolve(trained, {.evaluates = true, .device = device}, tensors_));
+      return {.executor = graph::Executor(graph::resolve(trained, {.evaluates = true, .device = device}, tensors_)),
+              .names = names_of(trained.outputs)};
     }
-    const Program own = graph::read_program(options.eval);
-    require_same_weights(own, trained.file);
-    // The evaluation uses the trained weights, but the constants of its own file.
+    return bind_again(graph::read_program(options.eval), "model.eval", device);
+  }
+
+  // Another graph of model.eval() uses the trained weights, but the constants of its own file. `key`: of its file.
+  NamedGraph bind_again(const Program& own, const std::string& key, const c10::Device& device) const {
+    require_same_weights(own, key);
     std::map<std::string, at::Tensor> tensors = tensors_;
     for (const Program::Bound& bound : own.bound) {
       if (bound.role == Program::Bound::Role::constant) tensors[bound.name] = bound.tensor.to(device);
     }
-    return graph::Executor(graph::resolve(own, {.evaluates = true, .is_switched = false, .device = device}, tensors));
+    return {.executor = graph::Executor(
+                graph::resolve(own, {.evaluates = true, .is_switched = false, .device = device}, tensors)),
+            .names = names_of(own.outputs)};
   }
 
-  // The graph of the evaluation runs with the trained weights.
-  void require_same_weights(const Program& evaluation, const std::string& trained) const {
-    for (const Program::Bound& bound : evaluation.bound) {
+  void require_same_weights(const Program& other, const std::string& key) const {
+    for (const Program::Bound& bound : other.bound) {
       if (bound.role == Program::Bound::Role::constant) continue;
       const auto found = tensors_.find(bound.name);
       const std::string its = model::type_and_shape(bound.tensor);
       if (found != tensors_.end() && model::type_and_shape(found->second) == its) continue;
-      throw usage_error(evaluation.file + " is of another model than " + trained + ": its weight " +
+      throw usage_error(other.file + " is of another model than " + file_ + ": its weight " +
                             config::in_quotes(bound.name) + " is " + its + ", and the model to train has " +
                             (found == tensors_.end() ? "none of this name" : model::type_and_shape(found->second)),
-                        "model.eval", "give the file that python/export_model.py wrote beside that model");
+                        key, "give the file that python/export_model.py wrote beside that model");
     }
   }
 
@@ -153,8 +208,11 @@ struct Exported : ExportedPart, model::TakesInputs, model::LimitsBatches, model:
   const std::string file_;
   const bool is_of_evaluation_;
   const bool has_synchronised_norms_;
-  graph::Executor trains_;
-  graph::Executor evaluates_;
+  const std::vector<std::string> scalar_names_;
+  NamedGraph trains_;
+  NamedGraph evaluates_;
+  std::optional<NamedGraph> predicts_;
+  std::optional<graph::ShapeCheck> prediction_shapes_;
 };
 
 const bool exported_registered = registry().add<ExportedOptions>(

@@ -10,6 +10,15 @@ batch; its type (float32 by default); for integers, their number of values. A si
 1-64:int64:50257 for texts of up to 64 tokens, which `ddp-exp generate` needs for short prompts. A model with several inputs takes --input
 several times, in the order of forward's arguments. The model draws its weights after torch.manual_seed(--seed).
 
+A model that computes its loss takes its targets after its inputs. --loss-from-model says so; --target describes each
+target as --input describes an input. forward returns the loss, or a dict with "loss"; its other scalars are recorded,
+and its "logits" are the answers. --predict names a class of the same weights that takes the inputs alone.
+
+A loss of its own is a class or a function too: --loss net.py:Loss. It takes the model's outputs, then the targets.
+
+    export_model.py vae.py:Vae vae.pt2 --input 784 --loss-from-model
+    export_model.py towers.py:Towers towers.pt2 --input 32 --input 64 --loss towers.py:InfoNce
+
 The script needs torch 2.11 and the packages that the model imports. Then write in the experiment file:
 
     model = { name = "exported", path = "net.pt2" }
@@ -21,9 +30,11 @@ net.eval.pt2, which the experiment file names with `eval`.
 
 import argparse
 import copy
+import functools
 import importlib
 import importlib.util
 import json
+import os
 import pathlib
 import sys
 import traceback
@@ -98,6 +109,42 @@ def graph_modules(program):
     return [m for m in program.graph_module.modules() if isinstance(m, torch.fx.GraphModule)]
 
 
+def return_plain_dict(model):
+    """Makes forward return a plain dict: an archive with an output class of a library could not be read without it."""
+    forward = model.forward
+
+    @functools.wraps(forward)
+    def plain(*inputs):
+        outputs = forward(*inputs)
+        if not isinstance(outputs, dict) or type(outputs) is dict:
+            return outputs
+        return {name: value for name, value in outputs.items() if isinstance(value, torch.Tensor)}
+
+    model.forward = plain
+
+
+def outputs_by_name(outputs):
+    """Returns the outputs of a model under the names that ddp-exp gives them."""
+    if isinstance(outputs, torch.Tensor):
+        return {"output": outputs}
+    items = outputs.items() if isinstance(outputs, dict) else enumerate(outputs)
+    return {str(name): value for name, value in items if isinstance(value, torch.Tensor)}
+
+
+def require_loss(outputs, giver):
+    """Raises Refused if these are not the outputs of a forward that computes the loss; `giver`: whose forward it is."""
+    named = outputs_by_name(outputs)
+    is_list = all(name.isdigit() for name in named)
+    if len(named) > 1 and not is_list and "loss" not in named:
+        raise Refused(f'{giver} returns a dict without "loss"; it has: {", ".join(named)}')
+    if not named:
+        raise Refused(f"{giver} returns no tensor, and it must return the loss")
+    loss = named["loss"] if "loss" in named else next(iter(named.values()))
+    if loss.dim() > 0 or not loss.is_floating_point():
+        raise Refused(f"{giver} returns a loss of shape {list(loss.shape)} and type {loss.dtype}; "
+                      "a loss is one floating-point number: take its mean or sum")  # fmt: skip
+
+
 def require_trained_parameters(model):
     """Raises Refused if the model has no parameter to train."""
     parameters = list(model.parameters())
@@ -166,18 +213,18 @@ def run_model(model, samples, wrong):
         raise Refused(f"{wrong}: {type(error).__name__}: {error}{line_of(error)}") from error
 
 
-def try_model(model, options, samples):
+def try_model(model, texts, options, samples):
     """Finds mistakes that torch.export finds late, or reports without a line."""
-    run_model(model, samples, "the model fails on random inputs; --input gives their shapes (without the batch), types and numbers of values")
+    run_model(model, samples, "the model fails on random inputs; --input and --target give their shapes (without the batch), types and numbers of values")
     if options.batch < options.max_batch:
-        larger = tuple(sample(text, batch=options.batch + 1) for text in options.input)
+        larger = tuple(sample(text, batch=options.batch + 1) for text in texts)
         run_model(model, larger, "the model works for only one batch size; use x.shape[0] for the size of the batch")
 
 
-def dynamic_shapes(options):
+def dynamic_shapes(texts, options):
     """Returns the dimensions of each input that vary: the batch, and each range of --input."""
     shapes = []
-    for text in options.input:
+    for text in texts:
         shape = {0: torch.export.Dim("batch", min=options.min_batch, max=options.max_batch)}
         for place, size in enumerate(text.partition(":")[0].split("x"), start=1):
             least, is_range, most = size.partition("-")
@@ -187,9 +234,23 @@ def dynamic_shapes(options):
     return tuple(shapes)
 
 
-def export(model, samples, options):
+def shapes_of_loss(samples, options):
+    """Returns the dimensions of each argument of a loss that vary: the batch; with ranges of --input, any other one."""
+    batch = torch.export.Dim("batch", min=options.min_batch, max=options.max_batch)
+    has_ranges = any("-" in text.partition(":")[0] for text in options.input)
+    further = {place: torch.export.Dim.AUTO for place in range(1, 9)} if has_ranges else {}
+    shapes = []
+    for one in samples:
+        shape = {place: dim for place, dim in further.items() if place < one.dim()}
+        if one.dim() > 0 and one.shape[0] == options.batch:
+            shape[0] = batch
+        shapes.append(shape)
+    return tuple(shapes)
+
+
+def export(model, samples, shapes):
     try:
-        program = torch.export.export(model, samples, dynamic_shapes=dynamic_shapes(options))
+        program = torch.export.export(model, samples, dynamic_shapes=shapes)
     except Exception as error:  # torch.export raises many types, each with a long text
         text = f"torch.export cannot save the model:\n  {type(error).__name__}: {error}"
         if "Constraints violated (from_" in str(error):
@@ -348,6 +409,41 @@ def settle_batch_sizes(options):
         raise Refused(f"--batch {tried}: the batch that tests the model must have {max(least, 2)} to {most} samples")
 
 
+def export_loss(name, model, samples, targets, options):
+    """Returns the graph of a loss for the outputs of the model."""
+    found = find(name)
+    loss = found() if isinstance(found, type) else found
+    if not isinstance(loss, torch.nn.Module):
+        loss = torch.nn.Module()
+        loss.forward = found
+    if any(True for _ in loss.parameters()):
+        raise Refused(f"{name} has parameters, which would not be trained; make them parameters of the model")
+    with torch.no_grad(), torch.random.fork_rng(devices=[]):
+        outputs = [one.clone().requires_grad_(one.is_floating_point()) for one in outputs_by_name(model(*samples)).values()]
+    arguments = (*outputs, *targets)
+    run_model(loss, arguments, "the loss fails on the outputs of the model; --target gives the shapes (without the batch), types and numbers of values of its targets")
+    require_loss(loss(*arguments), f"forward of {name}")
+    program = export(loss.train(), arguments, shapes_of_loss(arguments, options))
+    if switched(program) is None:
+        raise Refused(f"{name} draws random numbers even in evaluation; draw them in the model")
+    return program
+
+
+def export_prediction(name, model, samples, options):
+    """Returns the graph for predictions: of a method of the model, or of a class with the same weights."""
+    if ":" in name:
+        other = build(name, arguments_of(options.args))
+        other.load_state_dict(model.state_dict())
+    else:
+        if not hasattr(model, name):
+            raise Refused(f'the model has no method "{name}"')
+        other = copy.copy(model)
+        other.forward = getattr(model, name)
+    program = export(other.eval(), samples, dynamic_shapes(options.input, options))
+    require_no_draws(program)
+    return program
+
+
 def arguments_of(text):
     try:
         arguments = json.loads(text)
@@ -372,22 +468,46 @@ def run(options):
     model = build(options.model, arguments_of(options.args))
     require_trained_parameters(model)
     require_no_synchronisation(model)
-    samples = tuple(sample(text, batch=options.batch) for text in options.input)
-    try_model(model.train(), options, samples)
-    program = export(model.train(), samples, options)
+    if options.loss and options.loss_from_model:
+        raise Refused("--loss and --loss-from-model: give one of them")
+    if options.target and not (options.loss or options.loss_from_model):
+        raise Refused("--target: only a loss of Python takes targets here: give --loss or --loss-from-model")
+    inputs = tuple(sample(text, batch=options.batch) for text in options.input)
+    targets = tuple(sample(text, batch=options.batch) for text in options.target)
+    texts = options.input + (options.target if options.loss_from_model else [])
+    samples = inputs + (targets if options.loss_from_model else ())
+    return_plain_dict(model)
+    try_model(model.train(), texts, options, samples)
+    if options.loss_from_model:
+        with torch.no_grad(), torch.random.fork_rng(devices=[]):
+            require_loss(copy.deepcopy(model)(*samples), "forward")
+    shapes = dynamic_shapes(texts, options)
+    program = export(model.train(), samples, shapes)
+    extras = {}
+    if options.loss:
+        extras["loss"] = export_loss(options.loss, copy.deepcopy(model), samples, targets, options)
+    if options.predict:
+        extras["predict"] = export_prediction(options.predict, copy.deepcopy(model), inputs, options)
     graph = switched(program)
     model.eval()
     needs_second = graph is None or not same_bits(model, graph, samples)
     settings = f'name = "exported", path = "{out}"'
     if needs_second:
-        evaluation = export(model, samples, options)
+        evaluation = export(model, samples, shapes)
         require_no_draws(evaluation)
         second = save(evaluation, out.with_suffix(".eval.pt2"))
         settings += f', eval = "{second}"'
     save(program, out)
+    files = {name: save(extra, out.with_suffix(f".{name}.pt2")) for name, extra in extras.items()}
+    if "predict" in files:
+        settings += f', predict = "{files["predict"]}"'
     count = sum(parameter.numel() for parameter in model.parameters())
     print(f"{out}: {count} parameters, batches of {options.min_batch} to {options.max_batch}")
     print(f"model = {{ {settings} }}")
+    if options.loss_from_model:
+        print('loss = "model"')
+    if "loss" in files:
+        print(f'loss = {{ name = "exported", path = "{files["loss"]}" }}')
 
 
 def main():
@@ -395,6 +515,11 @@ def main():
     parser.add_argument("model", help="module:Class or file.py:Class; a function may replace the class")
     parser.add_argument("out", help="file to write, .pt2")
     parser.add_argument("--input", action="append", required=True, help="SHAPE[:TYPE[:VALUES]] of one sample")
+    parser.add_argument("--target", action="append", default=[], help="SHAPE[:TYPE[:VALUES]] of a target")
+    parser.add_argument("--loss-from-model", action="store_true", help="forward takes the targets and returns the loss")
+    parser.add_argument("--loss", help="module:Class or file.py:Class of a loss; a function may replace the class")
+    parser.add_argument("--predict", nargs="?", const="predict",
+                        help="method of the model, or a class with its weights, that predicts from the inputs alone")  # fmt: skip
     parser.add_argument("--args", default="{}", help="arguments of the class, as a JSON object")
     parser.add_argument("--seed", type=int, default=0, help="seed of the weights (0)")
     parser.add_argument("--batch", type=int, help="samples of the batch that tests the model (4, if allowed)")
@@ -404,6 +529,8 @@ def main():
         run(parser.parse_args())
     except Refused as error:
         sys.exit(f"error: {error}")
+    except BrokenPipeError:  # of `| head`: all files are written
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

@@ -73,6 +73,11 @@ State state_of(const nlohmann::json& json) {
   s.loss_samples = count_member(json, "loss_samples");
   s.loss_weight =
       json.contains("loss_weight") ? config::number_member(json, "loss_weight") : static_cast<double>(s.loss_samples);
+  if (json.contains("scalar_sums")) {
+    for (const auto& sum : list_member(json, "scalar_sums")) {
+      s.scalar_sums.push_back(sum.is_null() ? std::numeric_limits<double>::quiet_NaN() : sum.get<double>());
+    }
+  }
   s.judged_by = record::metric_member(json);
   s.metric = number_or_nan(metric, "value");
   s.reason = record::reason_member(json);
@@ -121,6 +126,7 @@ std::string to_text(const State& s) {
       {"rng", s.rng},
       {"gpu_rng", s.gpu_rng},
   };
+  for (const double sum : s.scalar_sums) json["scalar_sums"].push_back(config::number_or_null(sum));
   if (s.data) json["data"] = record::to_value(*s.data);
   if (!s.rules.empty()) json["rules"] = s.rules;
   if (s.skipped_steps > 0) json["skipped_steps"] = s.skipped_steps;

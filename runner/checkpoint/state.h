@@ -34,6 +34,7 @@ struct State {
   std::int64_t seen = 0;                 // samples of the current epoch, over all ranks
   double loss_sum = 0;                   // sum of the finite losses of these samples
   double loss_weight = 0;                // their number of samples, or weight of targets that count
+  std::vector<double> scalar_sums;       // the same sum of each scalar that comes with the loss
   std::int64_t loss_samples = 0;
   config::Metric judged_by;
   double metric = std::numeric_limits<double>::quiet_NaN();  // metric value of this checkpoint

@@ -219,8 +219,8 @@ Value preview_tensors(const Set& train, const datasets::Batch& first) {
 }
 
 std::vector<std::string> labels_of(const datasets::Batch& first, const std::vector<std::string>& names) {
+  if (first.targets.empty() || !is_class(first.targets.front().second)) return {};
   const at::Tensor target = first.targets.front().second;
-  if (!is_class(target)) return {};
   std::vector<std::string> labels;
   for (std::int64_t i = 0; i < target.size(0); ++i) labels.push_back(label_of(target[i].item<std::int64_t>(), names));
   return labels;

@@ -244,12 +244,13 @@ namespace {
 // Adds the sizes that follow from the shape of a sample.
 void add_sizes(Value& facts, const datasets::Batch& batch) {
   const at::Tensor& input = batch.inputs.front().second;
-  const at::Tensor& target = batch.targets.front().second;
   if (batch.inputs.size() == 1 && input.is_floating_point() && input.dim() == 2) facts["in_features"] = input.size(1);
   if (batch.inputs.size() == 1 && input.dim() == 4) {
     facts["in_channels"] = input.size(1);
     if (input.size(2) == input.size(3)) facts["image_size"] = input.size(2);
   }
+  if (batch.targets.empty()) return;
+  const at::Tensor& target = batch.targets.front().second;
   if (target.is_floating_point() && target.dim() == 2) facts["out_features"] = target.size(1);
 }
 

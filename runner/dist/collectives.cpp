@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <torch/csrc/autograd/custom_function.h>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/distributed/c10d/comm.hpp>
 
@@ -40,6 +42,30 @@ void barrier(const Group& group) {
 
 std::vector<at::Tensor> all_gather(const Group& group, const at::Tensor& mine) {
   return start_all_gather(group, mine)();
+}
+
+namespace {
+
+struct GatherRows : torch::autograd::Function<GatherRows> {
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& mine, const Group& group) {
+    context->saved_data["first"] = mine.size(0) * group->getRank();
+    context->saved_data["rows"] = mine.size(0);
+    context->saved_data["ranks"] = group->getSize();
+    return at::cat(all_gather(group, mine.contiguous()));
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 const torch::autograd::variable_list& gradients) {
+    const auto saved = [context](const char* name) { return context->saved_data[name].toInt(); };
+    return {gradients[0].narrow(0, saved("first"), saved("rows")) * saved("ranks"), {}};
+  }
+};
+
+}  // namespace
+
+at::Tensor gather_rows(const Group& group, const at::Tensor& mine) {
+  if (!group || mine.dim() == 0) return mine;
+  return GatherRows::apply(mine, group);
 }
 
 PendingGather start_all_gather(const Group& group, const at::Tensor& mine) {

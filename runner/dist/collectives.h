@@ -30,6 +30,11 @@ void barrier(const Group& group);
 // Returns every rank's tensor in rank order. Shape and dtype must be the same on every rank.
 std::vector<at::Tensor> all_gather(const Group& group, const at::Tensor& mine);
 
+// Returns the rows of every rank's tensor, in rank order, as one tensor. In backward each rank gets the gradient of its
+// own rows times the number of ranks: if every rank computes the same loss from the result, averaged gradients are
+// those of this loss. A tensor without dimensions is returned as it is.
+at::Tensor gather_rows(const Group& group, const at::Tensor& mine);
+
 // Starts an all-gather. A call of the result waits for it.
 using PendingGather = std::function<std::vector<at::Tensor>()>;
 PendingGather start_all_gather(const Group& group, const at::Tensor& mine);

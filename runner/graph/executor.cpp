@@ -48,7 +48,7 @@ at::Tensor wrapped_number(const c10::IValue& number) {
 
 Executor::Executor(CallList list) : list_(std::move(list)), values_(list_.values) {}
 
-at::Tensor Executor::run(const std::vector<at::Tensor>& inputs) {
+std::vector<at::Tensor> Executor::run(const std::vector<at::Tensor>& inputs) {
   inputs_ = &inputs;
   for (std::size_t i = 0; i < list_.inputs.size(); ++i) {
     if (list_.inputs[i] != CallList::kNone) values_[static_cast<std::size_t>(list_.inputs[i])] = inputs.at(i);
@@ -76,9 +76,13 @@ at::Tensor Executor::run(const std::vector<at::Tensor>& inputs) {
     clear();
     throw;
   }
-  at::Tensor output = values_[static_cast<std::size_t>(list_.output)].toTensor();
+  std::vector<at::Tensor> outputs;
+  outputs.reserve(list_.outputs.size());
+  for (const CallList::Slot slot : list_.outputs) {
+    outputs.push_back(values_[static_cast<std::size_t>(slot)].toTensor());
+  }
   clear();
-  return output;
+  return outputs;
 }
 
 // Frees the values of a run: the slots are as before it.

@@ -76,7 +76,7 @@ struct CallList {
   std::vector<Call> calls = {};
   std::vector<c10::IValue> values = {};  // one per slot: tensors that outlive a run are set
   std::vector<Slot> inputs = {};
-  Slot output = kNone;
+  std::vector<Slot> outputs = {};
   std::string file = {};  // the graph's file, for errors
 };
 
@@ -88,10 +88,10 @@ class Executor {
  public:
   explicit Executor(CallList list);
 
-  // Returns the output for inputs in the list's order, in the caller's autograd mode. Throws an operator's error
+  // Returns the outputs for inputs in the list's order, in the caller's autograd mode. Throws an operator's error
   // (c10::Error) with the Python line of the call, and ddp::Error (usage) if the arguments would crash an operator. Not
   // reentrant.
-  at::Tensor run(const std::vector<at::Tensor>& inputs);
+  std::vector<at::Tensor> run(const std::vector<at::Tensor>& inputs);
 
   const CallList& list() const { return list_; }
 

@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include <ATen/ops/zeros.h>
+
 #include "base/error.h"
 #include "config/text/json_text.h"
 #include "config/text/source.h"
@@ -19,7 +21,6 @@ using config::text_member;
 using nlohmann::json;
 
 constexpr std::int64_t kSchema = 8;  // the supported major version of the format
-constexpr const char* kLogits = "logits";
 // The limit of nested modules in a weight's name: each one takes stack, and a copy of all names around it.
 constexpr std::ptrdiff_t kMostParts = 100;
 
@@ -50,7 +51,7 @@ class ProgramReader {
     weights_ = read_weights(archive_).tensors;
     for (const json& input : list(member(member(module, "signature"), "input_specs"))) add_input(input);
     name_inputs(module);
-    program_.output = output_of(module);
+    add_outputs(module);
     program_.graph = std::move(model_["graph_module"]["graph"]);
     return std::move(program_);
   }
@@ -137,42 +138,43 @@ class ProgramReader {
     }
   }
 
-  std::string output_of(const json& module) {
+  void add_outputs(const json& module) {
     const json& specs = list(member(member(module, "signature"), "output_specs"));
-    std::vector<std::string> values;  // "": not a tensor
-    for (const json& spec : specs) {
-      if (!spec.contains("user_output")) {
+    const std::vector<std::string> names = names_of_outputs(module, specs.size());
+    for (std::size_t i = 0; i < specs.size(); ++i) {
+      if (!specs[i].contains("user_output")) {
         throw std::runtime_error("its graph is not a graph that torch.export.export returns");
       }
-      const json& argument = member(spec.at("user_output"), "arg");
-      values.push_back(argument.contains("as_tensor") ? text_member(argument.at("as_tensor"), "name") : "");
+      const json& argument = member(specs[i].at("user_output"), "arg");
+      if (!argument.contains("as_tensor")) continue;
+      const std::string value = text_member(argument.at("as_tensor"), "name");
+      const bool is_scalar = list(member(member(*tensors_, value), "sizes")).empty();
+      program_.outputs.push_back({.value = value, .name = names[i], .is_scalar = is_scalar});
     }
-    const std::size_t place = place_of_logits(module, values.size());
-    if (place >= values.size() || values[place].empty()) throw std::runtime_error("forward returns no tensor");
-    return values[place];
+    if (program_.outputs.empty()) throw std::runtime_error("forward returns no tensor");
   }
 
-  // The index, among the leaves of forward's result, of the output that the loss takes: "logits" of a dict, otherwise
-  // the first output.
-  static std::size_t place_of_logits(const json& module, std::size_t outputs) {
+  // The names of the leaves of forward's result.
+  static std::vector<std::string> names_of_outputs(const json& module, std::size_t outputs) {
+    std::vector<std::string> names;
     const json text = call_of(module, "out_spec");
-    if (!text.is_string()) return 0;
-    const json spec = config::parse_json(text.get<std::string>());
-    if (!spec.is_array() || spec.size() != 2 || !spec[1].contains("context")) return 0;
-    const json& context = spec[1].at("context");
-    const json keys = context.is_string() ? json::parse(context.get<std::string>(), nullptr, false) : json(nullptr);
-    if (!keys.is_array() || keys.empty() || !keys[0].is_string()) return 0;
-    const json& children = list(member(spec[1], "children_spec"));
-    std::size_t leaf = 0;
-    std::string names;
-    for (std::size_t i = 0; i < keys.size() && i < children.size(); ++i) {
-      if (keys[i] == json(kLogits)) return leaf;
-      names += (names.empty() ? "" : ", ") + (keys[i].is_string() ? keys[i].get<std::string>() : "?");
-      leaf += leaves(children[i]);
+    const json spec = text.is_string() ? config::parse_json(text.get<std::string>()) : json(nullptr);
+    if (spec.is_array() && spec.size() == 2 && spec[1].contains("context")) {
+      const json& context = spec[1].at("context");
+      const json keys = context.is_string() ? json::parse(context.get<std::string>(), nullptr, false) : json(nullptr);
+      const json& children = list(member(spec[1], "children_spec"));
+      for (std::size_t i = 0; keys.is_array() && keys.size() == children.size() && i < keys.size(); ++i) {
+        if (!keys[i].is_string()) break;
+        const std::size_t count = leaves(children[i]);
+        for (std::size_t leaf = 0; leaf < count; ++leaf) {
+          names.push_back(keys[i].get<std::string>() + (count == 1 ? "" : "." + std::to_string(leaf)));
+        }
+      }
     }
-    if (outputs == 1) return 0;
-    throw std::runtime_error("forward returns a dict without \"logits\"; it has: " + config::printable(names) +
-                             "; name the output for the loss \"logits\", or return it alone");
+    if (names.size() == outputs) return names;
+    names.clear();
+    for (std::size_t i = 0; i < outputs; ++i) names.push_back(outputs == 1 ? "output" : std::to_string(i));
+    return names;
   }
 
   static std::size_t leaves(const json& spec) {
@@ -227,16 +229,43 @@ model::BatchSizes ShapeCheck::batch_sizes() const {
 void ShapeCheck::require(const std::vector<at::Tensor>& given) {
   if (given.size() != inputs_.size()) {
     throw usage_error(
-        "the model takes " + std::to_string(inputs_.size()) + " inputs, but it gets " + std::to_string(given.size()),
-        file_, "name the dataset's inputs in the order of forward's arguments");
+        what_ + " takes " + std::to_string(inputs_.size()) + " inputs, but it gets " + std::to_string(given.size()),
+        file_, "forward's arguments are, in this order, " + takes_);
   }
   symbols_.clear();
   for (std::size_t i = 0; i < given.size(); ++i) {
     if (fits(inputs_[i], given[i])) continue;
-    throw usage_error("the model was exported for an input" + text_of(inputs_[i]) + ", but it gets " +
+    throw usage_error(what_ + " was exported for an input" + text_of(inputs_[i]) + ", but it gets " +
                           c10::str(given[i].sizes()) + " of type " + c10::toString(given[i].scalar_type()),
                       file_);
   }
+}
+
+std::vector<at::Tensor> ShapeCheck::completed(std::vector<at::Tensor> given) {
+  symbols_.clear();
+  for (std::size_t i = 0; i < given.size() && i < inputs_.size(); ++i) fits(inputs_[i], given[i]);
+  while (!given.empty() && given.size() < inputs_.size()) {
+    const Program::Input& input = inputs_[given.size()];
+    std::vector<std::int64_t> sizes;
+    for (const Program::Extent& extent : input.sizes) sizes.push_back(size_of(extent));
+    given.push_back(at::zeros(sizes, given.front().options().dtype(input.type)));
+  }
+  return given;
+}
+
+std::vector<c10::ScalarType> ShapeCheck::types() const {
+  std::vector<c10::ScalarType> types;
+  for (const Program::Input& input : inputs_) types.push_back(input.type);
+  return types;
+}
+
+// The size of an extent in the current batch.
+std::int64_t ShapeCheck::size_of(const Program::Extent& extent) const {
+  if (extent.symbol.empty()) return extent.size;
+  for (const auto& [symbol, value] : symbols_) {
+    if (*symbol == extent.symbol) return value;
+  }
+  return std::max<std::int64_t>(extent.least, 1);
 }
 
 bool ShapeCheck::fits(const Program::Input& input, const at::Tensor& given) {

@@ -41,35 +41,52 @@ struct Program {
     std::vector<Extent> sizes = {};
   };
 
+  // A tensor that forward returns.
+  struct Output {
+    std::string value = {};
+    std::string name = {};   // its key in a dict; "0", "1", … in a list; "output" for one tensor
+    bool is_scalar = false;  // has no dimensions
+  };
+
   std::string file = {};
   nlohmann::json graph = {};  // of the schema's type Graph
   std::vector<Bound> bound = {};
   std::vector<Input> inputs = {};
-  std::string output = {};  // the value that the loss takes
+  std::vector<Output> outputs = {};
 };
 
 // Reads an archive without executing any of it. Throws ddp::Error (usage) if the archive is damaged, if weights are
-// pickled, if the model takes an argument that is not a tensor, or if its output is neither a tensor, nor a list of
-// tensors (the first one is used), nor a dict with "logits".
+// pickled, if the model takes an argument that is not a tensor, or if it returns no tensor.
 Program read_program(const std::filesystem::path& file);
 
 // Checks the inputs of a batch against the shapes of the export.
 class ShapeCheck {
  public:
-  explicit ShapeCheck(const Program& program) : inputs_(program.inputs), file_(program.file) {}
+  // For errors: "the model" or "the loss", and what its arguments are.
+  explicit ShapeCheck(const Program& program, std::string what = "the model", std::string takes = kInputs)
+      : inputs_(program.inputs), file_(program.file), what_(std::move(what)), takes_(std::move(takes)) {}
 
   // The size of a batch is the first extent of each input.
   model::BatchSizes batch_sizes() const;
 
   // Throws ddp::Error (usage) if the inputs do not fit.
   void require(const std::vector<at::Tensor>& given);
+  // Returns the inputs, followed by zeros for each further input of the export, on the device of the first input.
+  std::vector<at::Tensor> completed(std::vector<at::Tensor> given);
+  // The types of the inputs.
+  std::vector<c10::ScalarType> types() const;
 
  private:
   bool fits(const Program::Input& input, const at::Tensor& given);
   bool fits_extent(const Program::Extent& extent, std::int64_t size);
+  std::int64_t size_of(const Program::Extent& extent) const;
+
+  static constexpr const char* kInputs = "the dataset's inputs, and with loss = \"model\" its targets";
 
   const std::vector<Program::Input> inputs_;
   const std::string file_;
+  const std::string what_;
+  const std::string takes_;
   std::vector<std::pair<const std::string*, std::int64_t>> symbols_;  // values in the current batch
 };
 

@@ -288,7 +288,7 @@ class Resolver {
 
   CallList resolve() {
     add_nodes(graph_);
-    list_.output = values_.slot(program_.output);
+    for (const Program::Output& output : program_.outputs) list_.outputs.push_back(values_.slot(output.value));
     list_.file = program_.file;
     free_after_last_use();
     return std::move(list_);
@@ -437,9 +437,11 @@ class Resolver {
         }
       }
     }
+    for (const CallList::Slot slot : list_.outputs) last[static_cast<std::size_t>(slot)] = nullptr;
     for (std::size_t slot = 0; slot < last.size(); ++slot) {
-      const bool stays = !list_.values[slot].isNone() || static_cast<CallList::Slot>(slot) == list_.output;
-      if (last[slot] != nullptr && !stays) last[slot]->last_uses.push_back(static_cast<CallList::Slot>(slot));
+      if (last[slot] != nullptr && list_.values[slot].isNone()) {
+        last[slot]->last_uses.push_back(static_cast<CallList::Slot>(slot));
+      }
     }
   }
 

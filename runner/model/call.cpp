@@ -1,5 +1,6 @@
 #include "model/call.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include <torch/nn/modules/embedding.h>
 
 #include "base/error.h"
+#include "config/text/source.h"
 #include "model/next_token.h"
 
 namespace ddp::model {
@@ -57,9 +59,12 @@ std::string rows_of_embeddings(const torch::nn::Module& model) {
 
 }  // namespace
 
-at::Tensor call(torch::nn::AnyModule& model, const std::vector<at::Tensor>& inputs) try {
-  if (dynamic_cast<const TakesInputs*>(model.ptr().get()) != nullptr) return model.forward(inputs);
-  return call_named<1>(model, inputs);
+namespace {
+
+// Runs `work` on these inputs. A c10::IndexError gets a text that names the inputs' values.
+template <class Work>
+auto explaining_indices(torch::nn::AnyModule& model, const std::vector<at::Tensor>& inputs, const Work& work) try {
+  return work();
 } catch (const c10::IndexError& error) {
   const std::string ranges = ranges_of(inputs);
   if (ranges.empty()) throw;
@@ -71,9 +76,61 @@ at::Tensor call(torch::nn::AnyModule& model, const std::vector<at::Tensor>& inpu
                                   "\n  give the table a row for each value, or correct the inputs");
 }
 
+NamedTensors one_output(at::Tensor output) {
+  NamedTensors outputs;
+  outputs.emplace_back("output", std::move(output));
+  return outputs;
+}
+
+}  // namespace
+
+bool is_of_list(const std::string& name) { return name.find_first_not_of("0123456789") == std::string::npos; }
+
+NamedTensors call(torch::nn::AnyModule& model, const std::vector<at::Tensor>& inputs) {
+  return explaining_indices(model, inputs, [&] {
+    torch::nn::Module* const module = model.ptr().get();
+    if (auto* several = dynamic_cast<GivesOutputs*>(module)) return several->outputs_of(inputs);
+    if (dynamic_cast<const TakesInputs*>(module) != nullptr) return one_output(model.forward(inputs));
+    return one_output(call_named<1>(model, inputs));
+  });
+}
+
+std::size_t main_place(const std::vector<std::string>& names) {
+  if (names.size() == 1 || is_of_list(names.front())) return 0;
+  const auto logits = std::find(names.begin(), names.end(), kLogits);
+  if (logits != names.end()) return static_cast<std::size_t>(logits - names.begin());
+  std::string all;
+  for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
+  throw usage_error("forward returns a dict without \"logits\"; it has: " + config::printable(all), "model",
+                    "name the output for the loss \"logits\", or return it alone; if forward computes the loss, give "
+                    "loss = \"model\"");
+}
+
+const at::Tensor& main_output(const NamedTensors& outputs) {
+  if (outputs.size() == 1) return outputs.front().second;
+  std::vector<std::string> names;
+  for (const auto& [name, tensor] : outputs) names.push_back(name);
+  return outputs[main_place(names)].second;
+}
+
+Prediction predict(torch::nn::AnyModule& model, const std::vector<at::Tensor>& inputs) {
+  auto* several = dynamic_cast<GivesOutputs*>(model.ptr().get());
+  const NamedTensors outputs = several == nullptr
+                                   ? call(model, inputs)
+                                   : explaining_indices(model, inputs, [&] { return several->predicted(inputs); });
+  if (const at::Tensor logits = tensor_named(kLogits, outputs); logits.defined()) {
+    return {.output = logits, .is_logits = true};
+  }
+  for (const auto& [name, output] : outputs) {
+    if (output.dim() > 0) return {.output = output};
+  }
+  throw usage_error("gives no output without its targets", "model.predict",
+                    "name a graph of the same weights that takes the inputs alone");
+}
+
 at::Tensor next_token_scores(torch::nn::AnyModule& model, const at::Tensor& tokens) {
   if (auto* scorer = dynamic_cast<ScoresNextToken*>(model.ptr().get())) return scorer->next_token_scores(tokens);
-  const at::Tensor scores = call(model, {tokens});
+  const at::Tensor scores = predict(model, {tokens}).output;
   if (scores.dim() == 3 && scores.size(0) == tokens.size(0) && scores.size(1) == tokens.size(1)) {
     return scores.select(1, -1);
   }

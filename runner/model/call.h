@@ -1,16 +1,35 @@
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
 #include <torch/nn/modules/container/any.h>
 
+#include "model/named_tensors.h"
+
 namespace ddp::model {
 
 // The second base class of a module that takes any number of inputs, by `at::Tensor forward(std::vector<at::Tensor>)`.
 struct TakesInputs {
   virtual ~TakesInputs() = default;
+};
+
+// The second base class of a module with several outputs, or one that computes its own loss (loss = "model").
+struct GivesOutputs {
+  virtual ~GivesOutputs() = default;
+  // Returns all outputs for these inputs, under their names: the keys of a dict, "0", "1", … of a list, or "output".
+  // With loss = "model" the targets follow the inputs, and the first output, or "loss" of a dict, is the loss.
+  virtual NamedTensors outputs_of(const std::vector<at::Tensor>& inputs) = 0;
+  // The names of outputs_of(), and of the ones that have no dimensions.
+  virtual std::vector<std::string> output_names() const = 0;
+  virtual std::vector<std::string> scalar_names() const = 0;
+  // The outputs for a prediction, which has no targets. Names as for outputs_of().
+  virtual NamedTensors predicted(const std::vector<at::Tensor>& inputs) = 0;
+  // With loss = "model": the type of the first target, for a model that gets so many inputs.
+  virtual std::optional<c10::ScalarType> target_type(std::size_t inputs) const = 0;
 };
 
 // The second base class of a module that may train differently from what its user expects.
@@ -23,9 +42,30 @@ struct HasWarnings {
 // The maximum number of inputs of a module whose forward has one parameter for each input.
 inline constexpr std::size_t kMostNamedInputs = 6;
 
-// Returns the output of a model for the inputs of a batch, in their order. The module's `forward` takes one tensor for
-// each input, or a vector if the module derives from TakesInputs. Throws ddp::Error (usage) if the batch has too many
-// inputs, and c10::Error if `forward` has another number of parameters; a c10::IndexError names the inputs' values.
-at::Tensor call(torch::nn::AnyModule& model, const std::vector<at::Tensor>& inputs);
+// Returns the outputs of a model for the inputs of a batch, in their order. The module's `forward` takes one tensor for
+// each input, or a vector if the module derives from TakesInputs, and returns one tensor, unless the module derives
+// from GivesOutputs. Throws ddp::Error (usage) if the batch has too many inputs, and c10::Error if `forward` has
+// another number of parameters; a c10::IndexError names the inputs' values.
+NamedTensors call(torch::nn::AnyModule& model, const std::vector<at::Tensor>& inputs);
+
+// Tells whether an output of this name is an element of a list: "0", "1", …
+bool is_of_list(const std::string& name);
+
+// The output with the answers of a model: "logits" of a dict.
+inline constexpr const char* kLogits = "logits";
+
+// Returns the place of the output that a named loss takes: the only output, "logits" of a dict, or the first one of a
+// list. Throws ddp::Error (usage) for a dict without "logits".
+std::size_t main_place(const std::vector<std::string>& names);
+// Returns this output.
+const at::Tensor& main_output(const NamedTensors& outputs);
+
+// An answer of a model in a prediction.
+struct Prediction {
+  at::Tensor output;
+  bool is_logits = false;  // it is the output "logits"
+};
+// Returns "logits", or else the first output with dimensions. Throws ddp::Error (usage) if there is none.
+Prediction predict(torch::nn::AnyModule& model, const std::vector<at::Tensor>& inputs);
 
 }  // namespace ddp::model

@@ -30,6 +30,7 @@ class Evaluation {
                                            .group = groups_.main,
                                            .loss = loss_,
                                            .measures = measures_,
+                                           .scalars = loss_.scalar_names(*model_->module().ptr()),
                                            .set = *set,
                                            .device = first_device(t_),
                                            .batch_done = [this] { t_.progress->rank(t_.rank).note_activity(); },
@@ -52,10 +53,10 @@ class Evaluation {
     const model::Numerics numerics = model::Numerics::of(*t_.experiment);
     const at::NoGradGuard no_grad;
     model_->module().ptr()->eval();
-    at::Tensor output;
+    NamedTensors outputs;
     try {
       const model::Autocast casts(numerics.precision, first_device(t_));
-      output = model::call(model_->module(), numerics.prepared(on_device(batch.inputs, first_device(t_))));
+      outputs = model::call(model_->module(), loss_.model_inputs(batch, numerics, first_device(t_)));
     } catch (const Error& error) {
       throw usage_error(path_of(dataset) + " gives samples of shape " +
                             c10::str(batch.inputs.front().second.sizes().slice(1)) + ": " + error.summary(),
@@ -71,7 +72,9 @@ class Evaluation {
                         section, "give samples of the shape that the model was trained on");
     }
     if (t_.rank > 0) return;
-    require_targets(loss_.check_targets(output, train::only_target(batch.targets)), *set->dataset, set->samples);
+    if (loss_.graph() != nullptr) return;
+    require_targets(loss_.check_targets(model::main_output(outputs), train::only_target(batch.targets)), *set->dataset,
+                    set->samples);
   }
 
  private:

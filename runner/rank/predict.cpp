@@ -42,6 +42,17 @@ class Answering {
     blocks_.resize(rows_.inputs.size());
   }
 
+  // Tells whether the outputs are scores of classes, of a loss that a graph computes: "logits" for an integer target.
+  bool answers_classes() const {
+    const train::Loss loss = train::losses().build(t_.experiment->loss.name, t_.experiment->loss.options);
+    if (loss.graph() == nullptr || !is_logits_) return false;
+    const auto* several = dynamic_cast<const model::GivesOutputs*>(model_->module().ptr().get());
+    const auto type = loss.graph()->is_of_model
+                          ? (several == nullptr ? std::nullopt : several->target_type(rows_.inputs.size()))
+                          : loss.graph()->target_type(several == nullptr ? 1 : several->output_names().size());
+    return type == at::kLong;
+  }
+
   // Returns the output for one row of zeros, which shows the output's shape even if the input has no rows. Throws
   // ddp::Error (usage) if the model does not accept rows of this shape.
   at::Tensor look() {
@@ -101,7 +112,8 @@ class Answering {
   // Computes outputs as in evaluation, but converts 16-bit types to float32, the type of the output files.
   at::Tensor answer(const std::vector<at::Tensor>& inputs) {
     const model::Autocast casts(numerics_.precision, device_);
-    const at::Tensor output = model::call(model_->module(), numerics_.prepared(inputs));
+    const auto [output, is_logits] = model::predict(model_->module(), numerics_.prepared(inputs));
+    is_logits_ = is_logits;
     return output.is_floating_point() && output.element_size() < 4 ? output.to(at::kFloat) : output;
   }
 
@@ -133,6 +145,7 @@ class Answering {
   const checkpoint::Checkpoint saved_;
   const std::unique_ptr<dist::Parallel> model_;
   DealtRows rows_;
+  bool is_logits_ = false;
   std::vector<std::int64_t> row_shape_;  // of an output
   std::vector<std::string> blocks_;      // one for each input
   std::string labels_;
@@ -145,7 +158,9 @@ void predict(const PredictRequest& request, const Task& t, const TakeReply&) {
   const at::NoGradGuard no_grad;
   Answering answering(request, t);
   const at::Tensor looked = answering.look();
-  const Predictions predictions(schema_of(t, answering.label_names()), form_named(request.form), looked);
+  PredictionSchema schema = schema_of(t, answering.label_names());
+  if (!schema.of_table && answering.answers_classes()) schema.kind = datasets::TargetKind::classes;
+  const Predictions predictions(std::move(schema), form_named(request.form), looked);
   const auto to = static_cast<int>(request.to);
   // The header waits for the first rows: input that is refused leaves no output.
   bool more = answering.next();

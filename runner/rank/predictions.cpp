@@ -206,8 +206,8 @@ std::vector<OutputColumn> columns_from_text(const std::string& head) {
 }
 
 at::Tensor Predictions::probabilities(const at::Tensor& output) const {
-  if (schema_.loss == "cross_entropy") return at::softmax(output, 1);
   if (schema_.loss == "nll") return at::exp(output);
+  if (schema_.kind == TargetKind::classes) return at::softmax(output, 1);
   return schema_.kind == TargetKind::binary ? at::sigmoid(output) : output;
 }
 

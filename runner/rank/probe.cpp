@@ -29,6 +29,7 @@
 #include "models/model.h"
 #include "rank/process.h"
 #include "rank/verbs.h"
+#include "record/metrics/event_lines.h"
 #include "record/saves/data_files.h"
 #include "train/checkpointer.h"
 #include "train/loss/classes.h"
@@ -48,9 +49,15 @@ std::string shapes_of_sample(const datasets::Batch& batch) {
   return text;
 }
 
+std::string shapes_of(const NamedTensors& tensors) {
+  std::string text;
+  for (const auto& [name, tensor] : tensors) text += (text.empty() ? "" : " and ") + c10::str(tensor.sizes());
+  return text;
+}
+
 // Runs `work`. If the CPU has no kernel for the precision, throws an error of the key `precision`.
 template <class Work>
-at::Tensor under_casts(const model::Numerics& numerics, const Work& work) {
+auto under_casts(const model::Numerics& numerics, const Work& work) {
   const model::Autocast casts(numerics.precision, c10::kCPU);
   try {
     return work();
@@ -97,10 +104,10 @@ class TriedModel {
     if (!c10::Device(task.devices.front()).is_cpu()) numerics_.precision = "fp32";
   }
 
-  // Returns the model's output. Throws if it does not take the inputs.
-  at::Tensor output_of(const datasets::Batch& batch) const {
+  // Returns the model's outputs. Throws if it does not take the inputs.
+  NamedTensors outputs_of(const datasets::Batch& batch) const {
     try {
-      return call(batch.inputs);
+      return call(batch);
     } catch (const c10::Error& error) {
       if (is_of_batch_norm(error) && batch.samples() == 1) {
         throw usage_error(std::string("each step has ") + kOneValue, "batch_size", "give a batch_size of 2 or more");
@@ -123,7 +130,7 @@ class TriedModel {
     const std::int64_t batches = config::micro_batches_of_rank(train_samples, ranks, *e_.batch_size, e_.loader);
     if (e_.steps && *e_.steps * e_.accumulate < batches) return;  // the run ends before that batch
     try {
-      call(batch.first(1).inputs);
+      call(batch.first(1));
     } catch (const std::exception& error) {  // of LibTorch, or of a layer that names itself
       if (!is_of_batch_norm(error)) throw;
       throw usage_error("the last of a rank's " + std::to_string(of_rank) + " samples in an epoch is " + kOneValue,
@@ -131,18 +138,52 @@ class TriedModel {
     }
   }
 
-  // Returns the loss of the batch with this output. Throws if the loss does not take both.
-  at::Tensor loss_of(const at::Tensor& output, const datasets::Batch& batch) const {
-    const at::Tensor& target = train::only_target(batch.targets);
+  // Returns the loss of the batch with these outputs. Throws if the loss does not take both.
+  train::BatchLoss loss_of(const NamedTensors& outputs, const datasets::Batch& batch) const {
     try {
-      return under_casts(numerics_, [&] { return loss_(output, target); });
+      return under_casts(numerics_, [&] { return loss_(outputs, batch.targets); });
     } catch (const c10::Error& error) {
-      throw usage_error("the loss \"" + e_.loss.name + "\" does not accept outputs of shape " +
-                            c10::str(output.sizes()) + " with targets of shape " + c10::str(target.sizes()) + ": " +
-                            error.msg(),
+      throw usage_error("the loss \"" + e_.loss.name + "\" does not accept outputs of shape " + shapes_of(outputs) +
+                            " with targets of shape " + shapes_of(batch.targets) + ": " + error.msg(),
                         "loss");
     }
   }
+
+  // Throws if the scalars that come with the loss cannot be recorded, or differ in an evaluation. The model must be in
+  // evaluation mode.
+  void require_scalars(const datasets::Batch& batch) const {
+    const std::vector<std::string> names = loss_.scalar_names(*model_.ptr());
+    if (names.size() > record::kMostScalars) {
+      throw usage_error("forward returns " + std::to_string(names.size()) + " scalars beside the loss, and " +
+                            std::to_string(record::kMostScalars) + " can be recorded",
+                        "loss");
+    }
+    const std::vector<std::string> metrics = e_.metric_names();
+    for (const std::string& name : names) {
+      const bool is_metric = std::find(metrics.begin(), metrics.end(), name) != metrics.end();
+      if (!is_metric && !record::is_key_of_step(name)) continue;
+      throw usage_error("the scalar " + config::in_quotes(name) + " of the loss has the name of " +
+                            (is_metric ? "a metric" : "a value that each step records"),
+                        "loss", "give it another name in forward's dict");
+    }
+    if (loss_.graph() == nullptr) return;
+    std::vector<std::string> measured;
+    for (const auto& [name, scalar] : loss_of(outputs_of(batch), batch).scalars) measured.push_back(name);
+    if (measured == names) return;
+    throw usage_error("the graph of the evaluation gives other scalars beside the loss than the graph of the training",
+                      "model.eval", "return the same dict in both modes");
+  }
+
+  // Throws if metrics are wanted, and the outputs and targets of the batch do not allow them.
+  void require_metrics(const NamedTensors& outputs, const datasets::Batch& batch) const {
+    const std::optional<train::Answers> answers = train::answers_of(loss_, outputs, batch.targets);
+    if (answers) return train::Measures(e_).require(answers->output, answers->target);
+    if (e_.metrics.is_null() || e_.metrics.empty()) return;
+    throw usage_error("with this loss, metrics need the output \"logits\" and one target", "metrics",
+                      "return logits in forward's dict, or give metrics = []");
+  }
+
+  const train::Loss& loss() const { return loss_; }
 
   // Throws if DDP would wait in vain for the gradients of some parameters. A few samples, whose loss this is, may not
   // reach all parameters, so a whole batch decides.
@@ -151,7 +192,7 @@ class TriedModel {
     const NamedTensors trained = trained_of(each_once(named(model_.ptr()->named_parameters())));
     if (without_gradient(loss, trained).empty()) return;
     const datasets::Batch batch = whole_batch();
-    const auto unused = without_gradient(loss_of(output_of(batch), batch), trained);
+    const auto unused = without_gradient(loss_of(outputs_of(batch), batch).value, trained);
     if (!unused.empty()) throw dist::unused_parameters(Fault::usage, unused);
   }
 
@@ -177,13 +218,13 @@ class TriedModel {
     for (auto& [name, input] : batch.inputs) input = at::full_like(input, count - 1);
     const at::NoGradGuard no_grad;
     try {
-      call(batch.inputs);
+      call(batch);
     } catch (const c10::IndexError&) {
       throw usage_error("the data of \"" + e_.dataset.name + "\" have " + std::to_string(count) +
                             " tokens, and the model takes fewer",
                         "model", "give the model " + std::to_string(count) + " tokens");
     } catch (const c10::Error&) {
-      return;  // output_of() reports other errors
+      return;  // outputs_of() reports other errors
     } catch (const Error&) {
       return;
     }
@@ -218,8 +259,8 @@ class TriedModel {
   static constexpr const char* kOneValue =
       "a batch of one sample, and batch norm cannot train on one value per channel: its running variance would be NaN";
 
-  at::Tensor call(const NamedTensors& inputs) const {
-    return under_casts(numerics_, [&] { return model::call(model_, numerics_.prepared(tensors_of(inputs))); });
+  NamedTensors call(const datasets::Batch& batch) const {
+    return under_casts(numerics_, [&] { return model::call(model_, loss_.model_inputs(batch, numerics_, c10::kCPU)); });
   }
 
   void require_set(const data::Set& set, const config::Component& own, const char* key, std::int64_t count) const {
@@ -227,7 +268,7 @@ class TriedModel {
     const datasets::Batch batch = data::first_samples(set, count);
     if (batch.samples() < count) return;
     try {
-      loss_of(output_of(batch), batch);
+      loss_of(outputs_of(batch), batch);
     } catch (const Error& error) {
       const std::string file = set.map()->sample_path(set.samples[0].item<std::int64_t>());
       throw usage_error((file.empty() ? "" : file + ": ") + error.summary(), key, error.remedy());
@@ -320,10 +361,10 @@ void try_saved(const Task& t, torch::nn::Module& model, train::GroupedOptimizer&
 
 // Estimates the time of a step: backward takes about twice as long as forward. The first forward warms up.
 double time_of_step(const TriedModel& model, const Task& t, const datasets::Batch& batch) {
-  model.output_of(batch);
+  model.outputs_of(batch);
   at::set_num_threads(static_cast<int>(*t.experiment->threads));
   const auto begin = std::chrono::steady_clock::now();
-  model.output_of(batch);
+  model.outputs_of(batch);
   return 3 * std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
@@ -372,26 +413,34 @@ void measure_model(const Task& t, bool timed, Probe& probe) {
   }
   try_saved(t, *model.ptr(), optimizer);
 
+  const TriedModel tried(t, model);
+  if (const train::GraphLoss* graph = tried.loss().graph()) {
+    probe.least_batch = std::max(probe.least_batch, graph->batch_sizes.least);
+    probe.most_batch = std::min(probe.most_batch, graph->batch_sizes.most);
+  }
   const auto batch_of = [&](bool whole) {
     datasets::Batch batch = first_batch(sets.train, e, whole, {probe.least_batch, probe.most_batch});
     const auto* samples = sets.train.map();
     return samples == nullptr ? batch : samples->at_place(std::move(batch), {});
   };
   const datasets::Batch batch = batch_of(/*whole=*/false);
-  const TriedModel tried(t, model);
   tried.require_tokens(sets.train, batch);
-  at::Tensor output = tried.output_of(batch);
+  NamedTensors outputs = tried.outputs_of(batch);
   if (probe.least_batch <= 1) tried.require_last_batch(batch, probe.train_samples);
-  tried.require_gradients(tried.loss_of(output, batch), [&] { return batch_of(/*whole=*/true); });
-  output = output.detach();
+  tried.require_gradients(tried.loss_of(outputs, batch).value, [&] { return batch_of(/*whole=*/true); });
+  for (auto& [name, output] : outputs) output = output.detach();
   const at::NoGradGuard no_grad;
   // Mixed training targets are class probabilities; validation targets, which metrics measure, are not mixed.
   const auto mix = e.dataset.options.find("mix");
   const bool is_mixed = mix != e.dataset.options.end() && !mix->empty();
-  if (!is_mixed) train::Measures(e).require(output, train::only_target(batch.targets));
-  for (std::string& warning : tried.warnings(output, batch)) probe.warnings.push_back(std::move(warning));
-  tried.require_targets(output, batch, sets);
+  if (!is_mixed) tried.require_metrics(outputs, batch);
+  if (tried.loss().graph() == nullptr) {
+    const at::Tensor& output = model::main_output(outputs);
+    for (std::string& warning : tried.warnings(output, batch)) probe.warnings.push_back(std::move(warning));
+    tried.require_targets(output, batch, sets);
+  }
   model.ptr()->eval();
+  tried.require_scalars(batch);
   tried.require_sets(sets, std::max<std::int64_t>(probe.least_batch, 1));
   model.ptr()->train();
   if (timed) probe.step_seconds = time_of_step(tried, t, batch_of(/*whole=*/true)) * static_cast<double>(e.accumulate);

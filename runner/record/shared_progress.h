@@ -38,6 +38,9 @@ enum class CollectiveKind : std::int32_t {
 };
 const char* to_string(CollectiveKind collective);
 
+// The most scalars that may come with a loss.
+constexpr std::size_t kMostScalars = 16;
+
 // The loss of one rank in one step, before the average over ranks.
 struct LossEntry {
   static constexpr std::int64_t kNone = -1;
@@ -46,6 +49,8 @@ struct LossEntry {
   double loss_sum = 0;                // sum over samples, or over the targets that count
   double loss_weight = 0;             // divisor of the sum: the weight of its samples or targets
   std::int64_t samples = 0;
+  std::size_t scalars = 0;  // their number
+  double scalar_sums[kMostScalars] = {};
   std::atomic<std::int64_t> bad_gradient{kNone};  // index of the first parameter whose gradient is not finite
 };
 

@@ -36,7 +36,10 @@ EventLog::~EventLog() {
 }
 
 void EventLog::step(const record::StepRecord& r, double samples_per_second, double seconds) {
-  add({.wall_time = wall_time_at_0_ + seconds, .step = r.step, .values = {r.loss, r.lr, samples_per_second}});
+  add({.wall_time = wall_time_at_0_ + seconds,
+       .step = r.step,
+       .values = {r.loss, r.lr, samples_per_second},
+       .metrics = r.scalars});
 }
 
 void EventLog::epoch(const record::EpochRecord& r, double seconds) {

@@ -171,6 +171,7 @@ void append_point(std::string& file, const Point& point) {
     add(summary, "train/loss", v[0]);
     add(summary, "train/lr", v[1]);
     add(summary, "train/samples_per_second", v[2]);
+    for (const auto& [name, value] : point.metrics) add(summary, "train/" + name, value);
   } else {
     if (point.kind == Point::Kind::epoch) add(summary, kEpoch, v[0]);
     for (const auto& [name, value] : point.metrics) add(summary, tag_of(name), value);

@@ -47,7 +47,7 @@ struct Point {
   double wall_time = 0;  // seconds since 1970
   std::int64_t step = 0;
   std::array<double, 3> values = {};  // for a step: loss, lr, samples_per_second; for an epoch: its number
-  record::MetricValues metrics = {};  // for an epoch or a validation
+  record::MetricValues metrics = {};  // for a step: the scalars that come with its loss
 };
 
 // Each function appends one or more records to `file`, the text of an event file.

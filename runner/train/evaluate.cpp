@@ -67,16 +67,17 @@ BatchRows rows_of_all_ranks(const dist::Group& group, const BatchRows& own) {
   }
 }
 
-// The output for a batch, and its loss, with the same autocast as in training.
-struct Answer {
-  at::Tensor output;
+// The outputs for a batch, and their loss, with the same autocast as in training.
+struct Measurement {
+  NamedTensors outputs;
   LossSum loss;
 };
 
-Answer answer(const EvaluationParts& e, const datasets::Batch& batch) {
+Measurement measure_loss(const EvaluationParts& e, const datasets::Batch& batch) {
   const model::Autocast casts(e.numerics.precision, e.device);
-  const at::Tensor output = model::call(e.model.module(), e.numerics.prepared(on_device(batch.inputs, e.device)));
-  return {.output = output, .loss = e.loss.measure(output, only_target(batch.targets), batch.samples())};
+  NamedTensors outputs = model::call(e.model.module(), e.loss.model_inputs(batch, e.numerics, e.device));
+  LossSum loss = e.loss.measure(outputs, batch.targets, batch.samples());
+  return {.outputs = std::move(outputs), .loss = std::move(loss)};
 }
 
 std::int64_t count_nan(const at::Tensor& output) {
@@ -85,19 +86,25 @@ std::int64_t count_nan(const at::Tensor& output) {
 }
 
 // The numbers of a batch's row before the parts of the metrics: number of samples, total weight of the targets, sum of
-// the losses, number of samples with NaN outputs.
-constexpr std::size_t kBeforeParts = 4;
+// the losses, number of samples with NaN outputs; then the sum of each scalar, and the parts of the metrics.
+constexpr std::size_t kBeforeScalars = 4;
 
 // Returns a batch's row. Counts and scores are added to `statistics` and stay there; `curves` gets a row. `begin`: the
 // place of the batch's first sample in the set.
 std::vector<double> measure(const EvaluationParts& e, const datasets::Batch& batch, std::int64_t begin,
                             std::vector<Statistics>& statistics, BatchRows& curves) {
-  std::vector<double> row(kBeforeParts);
+  std::vector<double> row(kBeforeScalars + e.scalars.size());
   if (batch.samples() > 0) {  // 0: no image of the batch can be decoded
-    const auto [output, loss] = answer(e, batch);
-    row = {static_cast<double>(loss.samples), loss.weight, loss.sum, static_cast<double>(count_nan(output))};
-    e.measures.add(output, only_target(batch.targets), statistics);
-    if (e.curves) curves.push_back(e.curves->of_batch(output, only_target(batch.targets), begin));
+    const auto [outputs, loss] = measure_loss(e, batch);
+    const std::optional<Answers> answers = answers_of(e.loss, outputs, batch.targets);
+    row = {static_cast<double>(loss.samples), loss.weight, loss.sum,
+           static_cast<double>(answers ? count_nan(answers->output) : 0)};
+    row.insert(row.end(), loss.scalars.begin(), loss.scalars.end());
+    row.resize(kBeforeScalars + e.scalars.size());
+    if (answers) e.measures.add(answers->output, answers->target, statistics);
+    if (e.curves) {
+      curves.push_back(answers ? e.curves->of_batch(answers->output, answers->target, begin) : std::vector<double>());
+    }
   } else if (e.curves) {
     curves.emplace_back();
   }
@@ -118,9 +125,13 @@ class GatheredRows {
     std::size_t longest = 1;
     for (const std::vector<double>& row : rows_of_all_ranks(e_.group, own)) {
       longest = std::max(longest, row.size());
-      loss_.add({.sum = row[2], .weight = row[1], .samples = static_cast<std::int64_t>(row[0])});
+      const double* next = row.data() + kBeforeScalars;
+      loss_.add({.sum = row[2],
+                 .weight = row[1],
+                 .samples = static_cast<std::int64_t>(row[0]),
+                 .scalars = {next, next + e_.scalars.size()}});
       nan_samples_ += static_cast<std::int64_t>(row[3]);
-      const double* next = row.data() + kBeforeParts;
+      next += e_.scalars.size();
       for (std::size_t i = 0; i < of_batches_.size(); ++i) {
         Merge::give_parts(next, of_batches_[i]);
         Merge::join_parts(*e_.measures.metrics()[i].metric, of_batches_[i]);
@@ -129,7 +140,14 @@ class GatheredRows {
     return std::max<std::int64_t>(1, kHeld / static_cast<std::int64_t>(longest));
   }
 
-  double loss() const { return loss_.mean(); }
+  // The means of the loss and of each scalar.
+  record::MetricValues means() const {
+    record::MetricValues means{{.name = "loss", .value = loss_.mean()}};
+    for (std::size_t i = 0; i < loss_.scalars.size(); ++i) {
+      means.push_back({.name = e_.scalars[i], .value = loss_.scalars[i] / loss_.weight});
+    }
+    return means;
+  }
   std::int64_t nan_samples() const { return nan_samples_; }
   void give_parts(std::vector<Statistics>& statistics) {
     for (std::size_t i = 0; i < statistics.size(); ++i) Merge::move_parts(of_batches_[i], statistics[i]);
@@ -144,9 +162,10 @@ class GatheredRows {
   std::int64_t nan_samples_ = 0;
 };
 
-// Returns the mean loss, and the number of samples with NaN outputs. A round is one batch of each rank; in the last
-// round some ranks may have none.
-std::pair<double, std::int64_t> measure_all(const EvaluationParts& e, std::vector<Statistics>& statistics) {
+// Returns the mean loss and scalars, and the number of samples with NaN outputs. A round is one batch of each rank; in
+// the last round some ranks may have none.
+std::pair<record::MetricValues, std::int64_t> measure_all(const EvaluationParts& e,
+                                                          std::vector<Statistics>& statistics) {
   data::EvaluationBatches batches(e.set);
   GatheredRows gathered(e);
   BatchRows rows, curves;
@@ -164,7 +183,7 @@ std::pair<double, std::int64_t> measure_all(const EvaluationParts& e, std::vecto
   }
   gathered.give_parts(statistics);
   if (e.curves) e.curves->take(rows_of_all_ranks(e.group, curves));
-  return {gathered.loss(), gathered.nan_samples()};
+  return {gathered.means(), gathered.nan_samples()};
 }
 
 config::Value matrix_of(const std::vector<std::int64_t>& counts) {
@@ -176,10 +195,9 @@ config::Value matrix_of(const std::vector<std::int64_t>& counts) {
   return rows;
 }
 
-Measured values_of(const Measures& measures, const std::vector<Statistics>& statistics, double loss,
+Measured values_of(const Measures& measures, const std::vector<Statistics>& statistics, record::MetricValues means,
                    std::int64_t nan_samples) {
-  Measured measured{
-      .values = {{.name = "loss", .value = loss}}, .matrices = config::Value::object(), .nan_samples = nan_samples};
+  Measured measured{.values = std::move(means), .matrices = config::Value::object(), .nan_samples = nan_samples};
   for (std::size_t i = 0; i < statistics.size(); ++i) {
     const Measures::Named& one = measures.metrics()[i];
     const bool empty = statistics[i].empty();
@@ -213,13 +231,13 @@ Measured evaluate(const EvaluationParts& e) {
   e.model.broadcast_buffers();
   auto module = e.model.module().ptr();
   module->eval();
-  const auto [loss, nan_samples] = measure_all(e, statistics);
+  auto [means, nan_samples] = measure_all(e, statistics);
   module->train();
   const Merge merge(e.group);
   merge.left_out(statistics);
   merge.counts(statistics);
   merge.pairs(statistics);
-  Measured measured = values_of(e.measures, statistics, loss, nan_samples);
+  Measured measured = values_of(e.measures, statistics, means, nan_samples);
   // A rank without a batch does not know what the outputs mean; rank 0 has the first batch.
   if (e.curves && e.set.rank == 0)
     measured.curves = e.curves->result(measured.matrices.value("confusion", config::Value()));
@@ -238,6 +256,7 @@ Measured measure_set(const TrainerParts& p, const Measures& measures, const data
                                 .group = p.group,
                                 .loss = p.loss,
                                 .measures = measures,
+                                .scalars = p.loss.scalar_names(*p.model.module().ptr()),
                                 .set = set,
                                 .device = p.device,
                                 .batch_done =

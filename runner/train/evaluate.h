@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "data/batches.h"
 #include "dist/parallel/parallel.h"
@@ -22,6 +23,7 @@ struct EvaluationParts {
   const dist::Group& group;
   const Loss& loss;
   const Measures& measures;
+  std::vector<std::string> scalars;  // names of the scalars that come with the loss
   const data::EvaluationSet& set;
   c10::Device device;
   std::function<void()> batch_done;  // called after each batch
@@ -30,7 +32,7 @@ struct EvaluationParts {
 };
 
 struct Measured {
-  record::MetricValues values;   // "loss", the mean over samples, then each metric; NaN: no value
+  record::MetricValues values;   // means over samples: "loss", its scalars; then each metric; NaN: no value
   config::Value matrices;        // object: metric name to list of rows
   config::Value curves = {};     // on rank 0: EvaluationCurves::result(); null: not wanted
   std::int64_t nan_samples = 0;  // samples with a NaN in their outputs; if there are any, nothing has a value

@@ -120,7 +120,8 @@ EvaluationCurves::EvaluationCurves(const data::EvaluationSet& set, const Measure
 
 bool EvaluationCurves::any() const {
   const datasets::Batch first = set_.dataset->gather(set_.samples.narrow(0, 0, 1), /*epoch=*/0);
-  return first.samples() == 0 || fits(only_target(first.targets));  // 0: the image does not decode
+  if (first.samples() == 0) return true;  // the image does not decode
+  return first.targets.size() == 1 && fits(first.targets.front().second);
 }
 
 std::vector<double> EvaluationCurves::of_batch(const at::Tensor& output, const at::Tensor& target, std::int64_t begin) {

@@ -32,6 +32,8 @@ class SharedMemoryExchange : public StepExchange {
     entry.loss_sum = loss.sum;
     entry.loss_weight = loss.weight;
     entry.samples = loss.samples;
+    entry.scalars = loss.scalars.size();
+    std::copy(loss.scalars.begin(), loss.scalars.end(), entry.scalar_sums);
     if (!loss.finite()) shared_.not_finite(step_).store(step_, std::memory_order_relaxed);
     entry.step.store(step_, std::memory_order_release);
   }
@@ -57,7 +59,10 @@ class SharedMemoryExchange : public StepExchange {
     for (int r = 0; r < shared_.ranks(); ++r) {
       wait_for(r);
       const auto& entry = entry_of(r);
-      all.add({.sum = entry.loss_sum, .weight = entry.loss_weight, .samples = entry.samples});
+      all.add({.sum = entry.loss_sum,
+               .weight = entry.loss_weight,
+               .samples = entry.samples,
+               .scalars = {entry.scalar_sums, entry.scalar_sums + entry.scalars}});
     }
     return all;
   }
@@ -112,9 +117,9 @@ class Gathered : public StepExchange {
     const double stop = shared_.stop_requested() ? kStop + shared_.stop_signal() : 0;
     const double save = rank_ == 0 && save_wanted_ ? 1 : 0;
     const double end = rank_ == 0 && end_wanted_ ? 1 : 0;
-    pending_ = dist::start_all_gather(
-        control_, at::tensor({loss.sum, loss.weight, static_cast<double>(loss.samples), stop, save, end, bad_gradient_},
-                             at::kDouble));
+    std::vector<double> mine{loss.sum, loss.weight, static_cast<double>(loss.samples), stop, save, end, bad_gradient_};
+    mine.insert(mine.end(), loss.scalars.begin(), loss.scalars.end());
+    pending_ = dist::start_all_gather(control_, at::tensor(mine, at::kDouble));
   }
 
   std::optional<NotFinite> not_finite() override {
@@ -163,7 +168,10 @@ class Gathered : public StepExchange {
         not_finite_ = NotFinite{.rank = r, .parameter = static_cast<std::size_t>(values[6])};
       }
       ++r;
-      all_.add({.sum = values[0], .weight = values[1], .samples = static_cast<std::int64_t>(values[2])});
+      all_.add({.sum = values[0],
+                .weight = values[1],
+                .samples = static_cast<std::int64_t>(values[2]),
+                .scalars = {values + kBeforeScalars, values + rank.numel()}});
       stop = std::max(stop, static_cast<int>(values[3]));
       save_ = save_ || values[4] != 0;
       end_ = end_ || values[5] != 0;
@@ -190,6 +198,7 @@ class Gathered : public StepExchange {
     return found;  // no rank's own gradient: only their sum
   }
 
+  static constexpr std::ptrdiff_t kBeforeScalars = 7;
   static constexpr int kStop = 1;  // plus the signal; 0: none
   static constexpr double kNone = -1;
 

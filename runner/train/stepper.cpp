@@ -10,6 +10,8 @@
 #include <ATen/ops/scalar_tensor.h>
 #include <c10/util/StringUtil.h>
 
+#include "model/call.h"
+
 namespace ddp::train {
 
 using record::Phase;
@@ -109,7 +111,7 @@ at::Tensor Stepper::loss_of(const std::vector<at::Tensor>& inputs, const dataset
 void Stepper::run_micro_batch(bool last) {
   p_.enter(Phase::loading);
   const datasets::Batch batch = batches_.next();
-  const std::vector<at::Tensor> inputs = numerics_.prepared(on_device(batch.inputs, p_.device));
+  const std::vector<at::Tensor> inputs = p_.loss.model_inputs(batch, numerics_, p_.device);
   batch_loaded_(batch.samples());
   p_.enter(Phase::forward);
   const at::Tensor loss = loss_of(inputs, batch);
@@ -162,11 +164,23 @@ datasets::Batch StepBatches::next() {
   return batch;
 }
 
-at::Tensor StepBatches::loss(const at::Tensor& output, const datasets::Batch& batch) {
-  const at::Tensor& target = only_target(batch.targets);
+at::Tensor StepBatches::loss(NamedTensors outputs, const datasets::Batch& batch) {
   const bool divides = loss_.divides_by_count();
-  const at::Tensor value = divides ? loss_.sum(output, target) : loss_(output, target);
-  losses_.push_back({.value = value.detach(), .samples = batch.samples()});
+  BatchLoss loss;
+  if (divides) {
+    loss.value = loss_.sum(model::main_output(outputs), only_target(batch.targets));
+  } else if (loss_.graph() != nullptr && loss_.graph()->gathers && group_) {
+    NamedTensors targets = batch.targets;
+    for (NamedTensors* list : {&outputs, &targets}) {
+      for (auto& [name, tensor] : *list) tensor = dist::gather_rows(group_, tensor);
+    }
+    loss = loss_(outputs, targets);
+  } else {
+    loss = loss_(outputs, batch.targets);
+  }
+  const at::Tensor value = loss.value;
+  losses_.push_back(
+      {.loss = {.value = value.detach(), .scalars = std::move(loss.scalars)}, .samples = batch.samples()});
   if (divides) return all_count_ == 0 ? value * 0 : value * ranks_ / all_count_;
   // Multiplication by 1/k would give other bits.
   return micro_batches_ > 1 ? value / micro_batches_ : value;
@@ -174,11 +188,11 @@ at::Tensor StepBatches::loss(const at::Tensor& output, const datasets::Batch& ba
 
 LossSum StepBatches::read_losses() {
   LossSum sum;
-  for (const auto& [value, samples] : std::exchange(losses_, {})) {
+  for (const auto& [loss, samples] : std::exchange(losses_, {})) {
     if (loss_.divides_by_count()) {
-      sum.add({.sum = value.item<double>(), .weight = 0, .samples = samples});
+      sum.add({.sum = loss.value.item<double>(), .weight = 0, .samples = samples});
     } else {
-      sum.add(value.item<double>(), samples);
+      sum.add(loss, samples);
     }
   }
   if (loss_.divides_by_count()) sum.weight = own_count_;

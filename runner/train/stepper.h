@@ -31,7 +31,7 @@ class StepBatches {
   // Returns the loss of a micro-batch, scaled so that the gradients of the step's micro-batches add up. The value is
   // the mean over the batch divided by the number of micro-batches; or the sum over the targets, times the world size,
   // divided by the weight of all targets of the step. Ranks average their gradients.
-  at::Tensor loss(const at::Tensor& output, const datasets::Batch& batch);
+  at::Tensor loss(NamedTensors outputs, const datasets::Batch& batch);
   // Returns the summed losses of this rank's micro-batches. Called once a step, because reading a loss waits for the
   // device.
   LossSum read_losses();
@@ -51,7 +51,7 @@ class StepBatches {
   double all_count_ = 0;  // weight of all ranks' targets
   double ranks_ = 1;
   struct OfMicroBatch {
-    at::Tensor value;  // mean or sum
+    BatchLoss loss;  // of the mean or the sum
     std::int64_t samples;
   };
   std::vector<OfMicroBatch> losses_;

@@ -68,6 +68,7 @@ Trainer::Trainer(TrainerParts parts, checkpoint::State state)
       exchange_(make_step_exchange(p_.shared, p_.rank, p_.control, !p_.device.is_cpu(),
                                    p_.experiment.precision == "fp16" ? kUnwatched : p_.model.parameters())),
       measures_(p_.experiment, p_.preprocessing),
+      scalars_(p_.loss.scalar_names(*p_.model.module().ptr())),
       stepper_(p_, *exchange_, p_.experiment.precision == "fp16" ? &scaler_ : nullptr,
                [this](std::int64_t samples) {
                  if (!std::exchange(announced_, true)) announce_epoch(samples);
@@ -170,6 +171,8 @@ void Trainer::record_step(double lr, const StepOutcome& outcome, bool ends_run) 
     state_.loss_sum += all.sum;
     state_.loss_weight += all.weight;
     state_.loss_samples += all.samples;
+    state_.scalar_sums.resize(all.scalars.size());
+    for (std::size_t i = 0; i < all.scalars.size(); ++i) state_.scalar_sums[i] += all.scalars[i];
   }
   record::StepRecord step{.epoch = state_.epoch,
                           .step = state_.step,
@@ -179,6 +182,9 @@ void Trainer::record_step(double lr, const StepOutcome& outcome, bool ends_run) 
                           .nothing_counts = all.weight == 0,
                           .ends_run = ends_run,
                           .skipped = outcome.skipped || outcome.not_finite};
+  for (std::size_t i = 0; i < all.scalars.size(); ++i) {
+    step.scalars.push_back({.name = scalars_[i], .value = all.scalars[i] / all.weight});
+  }
   p_.shared.run().skipped_steps = state_.skipped_steps;
   // Reading the norm waits for the device.
   if (outcome.grad_norm.defined() && p_.recorder->writes(state_.step))
@@ -241,6 +247,9 @@ void Trainer::end_epoch() {
   const bool validated = validation_is_due();
   record::EpochRecord ended{
       .epoch = epoch, .step = state_.step, .samples = train.samples, .metrics = {{"train_loss", train.mean()}}};
+  for (std::size_t i = 0; i < state_.scalar_sums.size(); ++i) {
+    ended.metrics.push_back({.name = "train_" + scalars_[i], .value = state_.scalar_sums[i] / train.weight});
+  }
   if (validated) {
     for (record::MetricValue& one : validate()) ended.metrics.push_back(std::move(one));
     if (validation_is_regular()) validation_rules_.judge_validation(ended.metrics);
@@ -259,6 +268,7 @@ void Trainer::end_epoch() {
     state_.loss_sum = 0;
     state_.loss_weight = 0;
     state_.loss_samples = 0;
+    state_.scalar_sums.clear();
   }
   if (const auto reason = reason_to_save(epoch, validated)) save(*reason);
   if (p_.recorder) p_.shared.run().epochs_done = state_.epoch;

@@ -78,7 +78,8 @@ class Trainer {
   checkpoint::State state_;
   std::unique_ptr<StepExchange> exchange_;
   const Measures measures_;
-  Scaler scaler_;  // for fp16
+  const std::vector<std::string> scalars_;  // names of the scalars that come with the loss
+  Scaler scaler_;                           // for fp16
   Stepper stepper_;
   ValidationRules validation_rules_;
   Rules rules_;

@@ -317,6 +317,22 @@ void check_shares(const Node& root, const Experiment& e, Mistakes& mistakes) {
       "their sum must be below 1");
 }
 
+// A loss with the trait {"targets", "optional"} is of a graph, which may compute it from the inputs alone.
+void check_targets(const Node& root, const Experiment& e, const Components& components, Mistakes& mistakes) {
+  const Spec* loss = components.find("loss", e.loss.name);
+  if (!loss || loss->traits.value("targets", "") == "optional") return;
+  for (const char* path : {"dataset", "validation.dataset", "test.dataset"}) {
+    const Node* dataset = root.at_path(path);
+    const Node* name = dataset && dataset->is_table() ? dataset->find("name") : dataset;
+    const Spec* spec = name && name->text() ? components.find("dataset", *name->text()) : nullptr;
+    const bool has = spec && std::any_of(spec->options.begin(), spec->options.end(),
+                                         [](const Option& option) { return option.name == "targets"; });
+    if (!has || (dataset->is_table() && dataset->find("targets"))) continue;
+    mistakes.add(dataset->place, "\"" + std::string(path) + ".targets\" is missing",
+                 "the loss " + in_quotes(e.loss.name) + " compares outputs with targets");
+  }
+}
+
 void check_period(const Node& root, Mistakes& mistakes) {
   const Node* every = root.at_path("validation.every");
   const auto text = every ? every->text() : std::nullopt;
@@ -428,6 +444,7 @@ void check_rules(const Node& root, const Experiment& experiment, Mistakes& mista
   check_held_out(root, "validation", experiment.validation, mistakes);
   check_held_out(root, "test", experiment.test, mistakes);
   check_shares(root, experiment, mistakes);
+  check_targets(root, experiment, components, mistakes);
   check_period(root, mistakes);
   check_rename(root, mistakes);
   check_groups(root, mistakes);

@@ -20,7 +20,7 @@ using Chunks = std::vector<at::Tensor>;
 struct Replica {
   at::Tensor forward(const at::Tensor&) {
     casts.set();  // the thread is new and has no autocast state
-    return model::call(module, inputs);
+    return model::main_output(model::call(module, inputs));
   }
   torch::nn::AnyModule module;
   model::CastsOfThread casts;
@@ -119,8 +119,11 @@ class DataParallel : public Parallel {
   void start(const Buckets&) override {
     if (devices_.size() > 1) require_cloneable(*module().ptr());
   }
-  at::Tensor forward(const std::vector<at::Tensor>& inputs) override {
-    return devices_.size() > 1 ? data_parallel(module(), inputs, devices_) : model::call(module(), inputs);
+  NamedTensors forward(const std::vector<at::Tensor>& inputs) override {
+    if (devices_.size() == 1) return model::call(module(), inputs);
+    NamedTensors outputs;
+    outputs.emplace_back("output", data_parallel(module(), inputs, devices_));
+    return outputs;
   }
 
  private:

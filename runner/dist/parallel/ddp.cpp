@@ -107,13 +107,13 @@ class Ddp : public Parallel {
   explicit Ddp(const ParallelParts& parts) : Parallel(parts.module), group_(parts.group), options_(parts.options) {}
 
   void start(const Buckets& buckets) override;
-  at::Tensor forward(const std::vector<at::Tensor>& inputs) override;
+  NamedTensors forward(const std::vector<at::Tensor>& inputs) override;
   void broadcast_buffers() override;
   Buckets rebuilt_buckets() override;
 
  private:
   void make_engine(Buckets buckets, const c10::intrusive_ptr<c10d::ProcessGroup>& group);
-  void prepare(const at::Tensor& output);
+  void prepare(const std::vector<at::Tensor>& outputs);
 
   const Group group_;
   const config::Distributed options_;
@@ -151,7 +151,7 @@ void Ddp::make_engine(Buckets buckets, const c10::intrusive_ptr<c10d::ProcessGro
   if (options_.static_graph) engine_.reducer->set_static_graph();
 }
 
-at::Tensor Ddp::forward(const std::vector<at::Tensor>& inputs) {
+NamedTensors Ddp::forward(const std::vector<at::Tensor>& inputs) {
   if (synchronises()) {
     engine_.logger->set_runtime_stats_and_log();
     engine_.reducer->prepare_for_forward();
@@ -160,21 +160,27 @@ at::Tensor Ddp::forward(const std::vector<at::Tensor>& inputs) {
   // As in Python, buffers are broadcast only if the previous forward was synchronised.
   if (previous_forward_synced_) broadcast_buffers();
   previous_forward_synced_ = synchronises();
-  at::Tensor output = model::call(module(), inputs);
-  if (synchronises()) prepare(output);
-  return output;
+  NamedTensors outputs = model::call(module(), inputs);
+  if (synchronises()) prepare(tensors_of(outputs));
+  return outputs;
 }
 
-void Ddp::prepare(const at::Tensor& output) {
+void Ddp::prepare(const std::vector<at::Tensor>& outputs) {
   const bool search = options_.find_unused_parameters && !options_.static_graph;
-  engine_.reducer->prepare_for_backward(search ? std::vector<at::Tensor>{output} : std::vector<at::Tensor>{});
+  engine_.reducer->prepare_for_backward(search ? outputs : std::vector<at::Tensor>{});
   if (!options_.static_graph || engine_.static_graph_started) return;
   // In the first iteration of a static graph, all gradients are reduced once, after backward (Python's _DDPSink).
   engine_.static_graph_started = true;
-  output.register_hook([reducer = engine_.reducer](const at::Tensor& gradient) {
-    torch::autograd::Engine::get_default_engine().queue_callback([reducer] { reducer->delay_all_reduce(); });
-    return gradient;
-  });
+  const auto is_queued = std::make_shared<bool>(false);
+  for (const at::Tensor& output : outputs) {
+    if (!output.requires_grad()) continue;
+    output.register_hook([reducer = engine_.reducer, is_queued](const at::Tensor& gradient) {
+      if (!std::exchange(*is_queued, true)) {
+        torch::autograd::Engine::get_default_engine().queue_callback([reducer] { reducer->delay_all_reduce(); });
+      }
+      return gradient;
+    });
+  }
 }
 
 void Ddp::broadcast_buffers() {

@@ -45,8 +45,8 @@ class Parallel {
   // model.
   virtual void start(const Buckets& buckets) = 0;
 
-  // Computes the output for the inputs of a batch, in a training step.
-  virtual at::Tensor forward(const std::vector<at::Tensor>& inputs) = 0;
+  // Computes the outputs for the inputs of a batch, in a training step.
+  virtual NamedTensors forward(const std::vector<at::Tensor>& inputs) = 0;
 
   // DDP's no_sync(): during its lifetime, backward adds to this rank's gradients without communication.
   class NoSync {

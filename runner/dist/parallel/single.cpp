@@ -10,7 +10,7 @@ class Single : public Parallel {
   explicit Single(const ParallelParts& parts) : Parallel(parts.module) {}
 
   void start(const Buckets&) override {}
-  at::Tensor forward(const std::vector<at::Tensor>& inputs) override { return model::call(module(), inputs); }
+  NamedTensors forward(const std::vector<at::Tensor>& inputs) override { return model::call(module(), inputs); }
 };
 
 const bool single_registered = parallels().add<NoParallelOptions>(

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 #include <nlohmann/json.hpp>
 
@@ -92,6 +93,7 @@ void list(Line& m, const StepRecord& r, const Pace& pace) {
   m(kSeconds, pace.seconds);
   m({.name = "grad_norm", .doc = "before clipping; only with clip.norm", .optional = true, .may_be_null = true},
     r.grad_norm);
+  m.numbers("^", "further scalars of a loss of a graph", r.scalars);
   m.flag({"skipped", "fp16: the gradients were not finite, and no parameter changed"}, r.skipped);
   m.not_finite();
 }
@@ -188,6 +190,13 @@ std::string to_line(const TestRecord& r, double seconds) { return line_of(r, {.s
 std::string to_line(const SaveRecord& r, double seconds) { return line_of(r, {.seconds = seconds}); }
 std::string to_line(const ResumeRecord& r, double seconds) { return line_of(r, {.seconds = seconds}); }
 std::string to_line(const RestartRecord& r, double seconds) { return line_of(r, {.seconds = seconds}); }
+
+bool is_key_of_step(const std::string& key) {
+  const double not_finite = std::numeric_limits<double>::quiet_NaN();
+  static const config::Value line =
+      config::Value::parse(to_line(StepRecord{.loss = not_finite, .grad_norm = 0, .skipped = true}, 0, 0));
+  return line.contains(key);
+}
 
 config::Value metrics_schema() {
   return config::output_schema<std::variant<

@@ -24,6 +24,7 @@ struct StepRecord {
   bool nothing_counts = false;           // the loss ignores every target of the step: there is no mean
   bool ends_run = false;                 // the run fails at this step and reports the loss itself
   std::optional<double> grad_norm = {};  // before clipping; nothing: gradients are not clipped
+  MetricValues scalars = {};             // that come with the loss: means over samples
   bool skipped = false;                  // the gradients were not finite, and no parameter changed
 };
 
@@ -144,6 +145,9 @@ std::string to_line(const TestRecord& record, double seconds);
 std::string to_line(const SaveRecord& record, double seconds);
 std::string to_line(const ResumeRecord& record, double seconds);
 std::string to_line(const RestartRecord& record, double seconds);
+
+// Tells whether the line of a step may have this key by itself.
+bool is_key_of_step(const std::string& key);
 
 // The JSON Schema of these lines.
 config::Value metrics_schema();

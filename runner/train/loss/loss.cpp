@@ -7,9 +7,18 @@
 #include <c10/util/StringUtil.h>
 
 #include "base/error.h"
+#include "model/call.h"
 #include "train/loss/classes.h"
 
 namespace ddp::train {
+
+void LossSum::add(const BatchLoss& loss, std::int64_t count) {
+  add(loss.value.item<double>(), count);
+  scalars.resize(std::max(scalars.size(), loss.scalars.size()));
+  for (std::size_t i = 0; i < loss.scalars.size(); ++i) {
+    scalars[i] += loss.scalars[i].second.item<double>() * static_cast<double>(count);
+  }
+}
 
 double Loss::count(const at::Tensor& target) const {
   return p_.count ? p_.count(target) : static_cast<double>(target.numel());
@@ -20,7 +29,37 @@ CheckTargets Loss::check_targets(const at::Tensor& output, const at::Tensor& tar
   return [](const at::Tensor&) {};
 }
 
-LossSum Loss::measure(const at::Tensor& output, const at::Tensor& target, std::int64_t samples) const {
+BatchLoss Loss::operator()(const NamedTensors& outputs, const NamedTensors& targets) const {
+  if (p_.graph) return p_.graph->of(outputs, targets);
+  return {.value = (*this)(model::main_output(outputs), only_target(targets))};
+}
+
+std::vector<at::Tensor> Loss::model_inputs(const datasets::Batch& batch, const model::Numerics& numerics,
+                                           c10::Device device) const {
+  std::vector<at::Tensor> inputs = numerics.prepared(on_device(batch.inputs, device));
+  if (!p_.graph || !p_.graph->is_of_model) return inputs;
+  for (at::Tensor& target : on_device(batch.targets, device)) inputs.push_back(std::move(target));
+  return inputs;
+}
+
+std::vector<std::string> Loss::scalar_names(const torch::nn::Module& model) const {
+  if (!p_.graph) return {};
+  if (!p_.graph->is_of_model) return p_.graph->scalar_names;
+  const auto* const several = dynamic_cast<const model::GivesOutputs*>(&model);
+  std::vector<std::string> names = several == nullptr ? std::vector<std::string>() : several->scalar_names();
+  std::erase_if(names, [](const std::string& name) { return name == kLoss || model::is_of_list(name); });
+  return names;
+}
+
+LossSum Loss::measure(const NamedTensors& outputs, const NamedTensors& targets, std::int64_t samples) const {
+  if (p_.graph) {
+    const BatchLoss loss = p_.graph->of(outputs, targets);
+    LossSum sum;
+    sum.add(loss, samples);
+    return sum;
+  }
+  const at::Tensor& output = model::main_output(outputs);
+  const at::Tensor& target = only_target(targets);
   if (divides_by_count()) {
     const double value = sum(output, target).item<double>();
     return {.sum = value, .weight = count(target), .samples = samples};
@@ -48,12 +87,20 @@ LossRegistry& losses() {
   return instance;
 }
 
+std::optional<Answers> answers_of(const Loss& loss, const NamedTensors& outputs, const NamedTensors& targets) {
+  if (loss.graph() == nullptr) return Answers{.output = model::main_output(outputs), .target = only_target(targets)};
+  at::Tensor output = tensor_named(model::kLogits, outputs);
+  if (!output.defined() && outputs.size() == 1 && !loss.graph()->is_of_model) output = outputs.front().second;
+  if (!output.defined() || targets.size() != 1) return {};
+  return Answers{.output = output, .target = targets.front().second};
+}
+
 const at::Tensor& only_target(const NamedTensors& targets) {
   if (targets.size() == 1) return targets.front().second;
   std::string names;
   for (const auto& [name, tensor] : targets) names += (names.empty() ? "" : ", ") + name;
   throw usage_error("the dataset gives " + std::to_string(targets.size()) + " targets (" + names + ")", "loss",
-                    "a loss takes one target: choose one in the dataset");
+                    "this loss takes one target: choose one in the dataset, or give loss = \"model\" or \"exported\"");
 }
 
 void check_indices(const at::Tensor& target, std::int64_t classes, std::int64_t ignored) {

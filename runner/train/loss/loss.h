@@ -1,25 +1,42 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <ATen/core/Tensor.h>
 
 #include "config/registry.h"
+#include "datasets/dataset.h"
+#include "model/batch_sizes.h"
 #include "model/named_tensors.h"
+#include "model/numerics.h"
+
+namespace torch::nn {
+class Module;
+}
 
 namespace ddp::train {
+
+// The loss of a batch, and the other scalars that come with it: those of the dict that has the loss.
+struct BatchLoss {
+  at::Tensor value;
+  NamedTensors scalars = {};
+};
 
 // A loss summed over all that counts, such as samples, or targets that are not ignored.
 struct LossSum {
   double sum = 0;
-  double weight = 0;         // number of samples, or weight of the targets
-  std::int64_t samples = 0;  // all samples, counted or not
+  double weight = 0;                 // number of samples, or weight of the targets
+  std::int64_t samples = 0;          // all samples, counted or not
+  std::vector<double> scalars = {};  // the same sum of each scalar that the loss gives
 
   // Adds a mean over `count` samples.
   void add(double mean, std::int64_t count) {
@@ -29,7 +46,11 @@ struct LossSum {
     sum += other.sum;
     weight += other.weight;
     samples += other.samples;
+    scalars.resize(std::max(scalars.size(), other.scalars.size()));
+    for (std::size_t i = 0; i < other.scalars.size(); ++i) scalars[i] += other.scalars[i];
   }
+  // Adds the loss of a batch of `count` samples, and its scalars. Reading them waits for a GPU.
+  void add(const BatchLoss& loss, std::int64_t count);
   bool finite() const { return std::isfinite(sum); }
   // NaN if nothing counts.
   double mean() const { return weight > 0 ? sum / weight : std::numeric_limits<double>::quiet_NaN(); }
@@ -41,9 +62,20 @@ using LossFunction = std::function<at::Tensor(const at::Tensor& output, const at
 // Throws ddp::Error (usage) if a loss does not take one of these targets, whatever their number.
 using CheckTargets = std::function<void(const at::Tensor& targets)>;
 
+// The parts of a loss that a graph from Python computes: the model's own, or an exported one. It is one number a batch.
+struct GraphLoss {
+  std::function<BatchLoss(const NamedTensors& outputs, const NamedTensors& targets)> of;
+  bool is_of_model = false;  // the model takes the targets, and its outputs have the loss
+  bool gathers = false;      // training: the outputs and targets of all ranks are one batch
+  // Of an exported loss: the names of its scalars, its batch sizes, and the type of a target after so many outputs.
+  std::vector<std::string> scalar_names = {};
+  model::BatchSizes batch_sizes = {};
+  std::function<std::optional<c10::ScalarType>(std::size_t outputs)> target_type = {};
+};
+
 // The parts of a loss that is more than a mean over a batch.
 struct LossParts {
-  LossFunction mean;
+  LossFunction mean = {};
   // Throws ddp::Error (usage) if outputs and targets do not match. The targets are on the device where the dataset made
   // them. Called before the loss on a GPU, whose kernels cannot report errors; on a CPU only after the loss failed.
   std::function<void(const at::Tensor& output, const at::Tensor& target)> check = {};
@@ -55,9 +87,12 @@ struct LossParts {
   // Returns the sum over the targets. If given, a step divides this sum by the weight of all its targets, on all ranks
   // and in all micro-batches, instead of averaging the means of micro-batches.
   LossFunction sum = {};
+  // Of a loss without all of the above.
+  std::optional<GraphLoss> graph = {};
 };
 
 // Computes one number, the mean over the batch, from outputs and targets. A function that returns this mean is a loss.
+// Named losses take the main output (model/call.h) and one target.
 // For text, losses of classes take outputs [n, t, classes] with targets [n, t] (classes.h). Targets may be on another
 // device than outputs; functions receive them on the device of the outputs.
 class Loss {
@@ -72,6 +107,16 @@ class Loss {
   at::Tensor operator()(const at::Tensor& output, const at::Tensor& target) const {
     return call(p_.mean, output, target);
   }
+  // The same for all outputs and targets of a batch.
+  BatchLoss operator()(const NamedTensors& outputs, const NamedTensors& targets) const;
+
+  // The parts of a loss that a graph computes; null: a named loss.
+  const GraphLoss* graph() const { return p_.graph ? &*p_.graph : nullptr; }
+  // Returns the inputs of the model: the batch's, prepared and on the device, and the targets of a loss of the model.
+  std::vector<at::Tensor> model_inputs(const datasets::Batch& batch, const model::Numerics& numerics,
+                                       c10::Device device) const;
+  // Returns the names of the scalars that come with the loss.
+  std::vector<std::string> scalar_names(const torch::nn::Module& model) const;
 
   // Tells whether a step divides the sum over its targets by their weight.
   bool divides_by_count() const { return static_cast<bool>(p_.sum); }
@@ -84,7 +129,7 @@ class Loss {
   CheckTargets check_targets(const at::Tensor& output, const at::Tensor& target) const;
 
   // Measures the loss of a batch of `samples` samples, with the weight of its targets.
-  LossSum measure(const at::Tensor& output, const at::Tensor& target, std::int64_t samples) const;
+  LossSum measure(const NamedTensors& outputs, const NamedTensors& targets, std::int64_t samples) const;
 
  private:
   at::Tensor call(const LossFunction& function, const at::Tensor& output, const at::Tensor& target) const;
@@ -96,6 +141,21 @@ class Loss {
 // log_probabilities (of classes), label_logits, or numbers (metrics/scores.h).
 using LossRegistry = config::Registry<Loss>;
 LossRegistry& losses();
+
+// The key of the loss in a dict.
+inline constexpr const char* kLoss = "loss";
+
+// Returns the place of the loss among the outputs of a graph that computes it: "loss" of a dict, or the first output.
+// Throws ddp::Error (usage) for a dict without "loss".
+std::size_t place_of_loss(const std::vector<std::string>& names);
+
+// The answers of a batch and their target, for metrics.
+struct Answers {
+  at::Tensor output, target;
+};
+// Returns the main output and the one target. With a loss of a graph, returns "logits" or the only output, and nothing
+// if there is none, or another number of targets than one.
+std::optional<Answers> answers_of(const Loss& loss, const NamedTensors& outputs, const NamedTensors& targets);
 
 // Returns the target of a batch. Throws ddp::Error (usage) if the dataset gives several, because a loss takes one.
 const at::Tensor& only_target(const NamedTensors& targets);
