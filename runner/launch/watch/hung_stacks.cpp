@@ -7,8 +7,6 @@
 namespace ddp::launch {
 namespace {
 
-// Reading LibTorch's symbols alone takes gdb about 5 s.
-constexpr std::chrono::seconds kPatience{30};
 constexpr int kFrames = 8;
 constexpr std::size_t kLongestFrame = 160;
 
@@ -49,7 +47,7 @@ Program* HungStacks::ask(int rank, pid_t pid, const std::string& log) {
 bool HungStacks::waiting() const {
   const auto now = std::chrono::steady_clock::now();
   return std::any_of(asked_.begin(), asked_.end(),
-                     [now](const Asked& asked) { return asked.gdb.runs() && now - asked.begun <= kPatience; });
+                     [now](const Asked& asked) { return asked.gdb.runs() && now - asked.begun <= kStackPatience; });
 }
 
 std::vector<std::string> HungStacks::keep(const std::function<void(const std::string&)>& print) {

@@ -10,6 +10,9 @@
 
 namespace ddp::launch {
 
+// The time that gdb has. Reading LibTorch's symbols alone takes it about 5 s.
+inline constexpr std::chrono::seconds kStackPatience{30};
+
 // The stacks of hanging ranks, from gdb, if it is installed and permitted. That takes seconds; the ranks must live that
 // long.
 class HungStacks {

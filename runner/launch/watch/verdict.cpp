@@ -11,9 +11,11 @@
 #include <utility>
 
 #include "base/limits.h"
+#include "launch/watch/hung_stacks.h"
 
 namespace ddp::launch {
 namespace fs = std::filesystem;
+using namespace std::chrono_literals;
 namespace {
 
 // The state of a process, from /proc.
@@ -118,8 +120,8 @@ constexpr std::chrono::seconds kAbsence{2};
 constexpr double kAfterCollective = 0.5;
 constexpr double kLongAfterCollective = 10;
 
-// The time that the cause of a lost connection has to become known: another rank's timeout may be reported later, or
-// by another node.
+// The time that the cause of a lost connection has to become known: another rank's timeout may be reported later.
+// Another node reports it after it has asked gdb.
 constexpr std::chrono::seconds kCausePatience{10};
 
 // Returns whether no running rank waits in a collective for another one. Then none will report a timeout. A stopped
@@ -198,8 +200,9 @@ std::optional<Blame> Verdict::blame_ended(const std::vector<EndedRank>& ended, c
   if (cause == ended.end()) {
     const auto now = Clock::now();
     if (!first_lost_) first_lost_ = now;
-    const bool others_may_know = !running.empty() || suspicion_ != nullptr;
-    if (others_may_know && now - *first_lost_ < kCausePatience) return {};
+    const bool has_nodes = suspicion_ != nullptr;
+    const bool others_may_know = has_nodes || !running.empty();
+    if (others_may_know && now - *first_lost_ < kCausePatience + (has_nodes ? kStackPatience : 0s)) return {};
   }
   const EndedRank& culprit = cause == ended.end() ? ended.front() : *cause;
   return Blame{.failure = {.rank = culprit.rank, .what = describe(culprit), .log = culprit.log}};
