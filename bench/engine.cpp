@@ -39,7 +39,7 @@ void train(int rank, int steps, const ddp::dist::Group& group) {
   for (int step = 1; step <= steps; ++step) {
     const ddp::datasets::Batch batch = drawn.draw(20, {});
     model->zero_grad();
-    loss(model->forward(ddp::tensors_of(batch.inputs)), batch.targets.front().second).backward();
+    loss(model->forward(ddp::tensors_of(batch.inputs)), batch.targets).value.backward();
     optimizer->step(1e-3);
     if (step == kSteady) start = std::chrono::steady_clock::now();
   }

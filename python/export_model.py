@@ -111,16 +111,17 @@ def graph_modules(program):
 
 def return_plain_dict(model):
     """Makes forward return a plain dict: an archive with an output class of a library could not be read without it."""
-    forward = model.forward
+    original = type(model)
 
-    @functools.wraps(forward)
-    def plain(*inputs):
-        outputs = forward(*inputs)
-        if not isinstance(outputs, dict) or type(outputs) is dict:
-            return outputs
-        return {name: value for name, value in outputs.items() if isinstance(value, torch.Tensor)}
+    class Plain(original):
+        @functools.wraps(original.forward)
+        def forward(self, *inputs):
+            outputs = original.forward(self, *inputs)
+            if not isinstance(outputs, dict) or type(outputs) is dict:
+                return outputs
+            return {name: value for name, value in outputs.items() if isinstance(value, torch.Tensor)}
 
-    model.forward = plain
+    model.__class__ = Plain
 
 
 def outputs_by_name(outputs):

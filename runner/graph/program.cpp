@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include <ATen/autocast_mode.h>
 #include <ATen/ops/zeros.h>
 
 #include "base/error.h"
@@ -269,7 +270,11 @@ std::int64_t ShapeCheck::size_of(const Program::Extent& extent) const {
 }
 
 bool ShapeCheck::fits(const Program::Input& input, const at::Tensor& given) {
-  if (given.scalar_type() != input.type || given.dim() != static_cast<std::int64_t>(input.sizes.size())) return false;
+  // Under autocast a model gives a loss outputs of 16 bits, as in Python.
+  const bool is_cast = given.is_floating_point() && c10::isFloatingType(input.type) &&
+                       at::autocast::is_autocast_enabled(given.device().type());
+  if (given.scalar_type() != input.type && !is_cast) return false;
+  if (given.dim() != static_cast<std::int64_t>(input.sizes.size())) return false;
   for (std::size_t d = 0; d < input.sizes.size(); ++d) {
     if (!fits_extent(input.sizes[d], given.size(static_cast<std::int64_t>(d)))) return false;
   }

@@ -53,16 +53,23 @@ TEST_CASE("a model takes the inputs of a batch in their order") {
   torch::nn::AnyModule two{Two()};
   const at::Tensor x = at::rand({5, 4});
   const at::Tensor y = at::rand({5, 3});
-  CHECK(at::equal(call(two, {x, y}), two.forward(x, y)));
+  CHECK(at::equal(main_output(call(two, {x, y})), two.forward(x, y)));
   torch::nn::AnyModule one(torch::nn::Linear(4, 3));
-  CHECK(at::equal(call(one, {x}), one.forward(x)));
+  CHECK(at::equal(main_output(call(one, {x})), one.forward(x)));
 }
 
 TEST_CASE("a model that takes a list of inputs takes any number of them") {
   torch::nn::AnyModule any{Any()};
-  CHECK(call(any, ones(1)).sum().item<double>() == 6);
-  CHECK(call(any, ones(3)).sum().item<double>() == 36);
-  CHECK(call(any, ones(9)).sum().item<double>() == 270);
+  CHECK(main_output(call(any, ones(1))).sum().item<double>() == 6);
+  CHECK(main_output(call(any, ones(3))).sum().item<double>() == 36);
+  CHECK(main_output(call(any, ones(9))).sum().item<double>() == 270);
+}
+
+TEST_CASE("a named loss takes the only output, logits of a dict, or the first of a list") {
+  CHECK(main_place({"output"}) == 0);
+  CHECK(main_place({"hidden", "logits"}) == 1);
+  CHECK(main_place({"0", "1"}) == 0);
+  CHECK(contains(error_of([] { main_place({"hidden", "scores"}); }), "without \"logits\"; it has: hidden, scores"));
 }
 
 TEST_CASE("a model that names its inputs refuses another number of them") {
@@ -80,7 +87,7 @@ TEST_CASE("a batch of several inputs that is split over devices gives the output
   split->start({});
   const at::Tensor x = at::rand({5, 4});
   const at::Tensor y = at::rand({5, 3});
-  CHECK(at::allclose(split->forward({x, y}), two.forward(x, y)));
+  CHECK(at::allclose(main_output(split->forward({x, y})), two.forward(x, y)));
 }
 
 namespace {

@@ -94,7 +94,7 @@ def linear(in_features=20, out_features=1):
     return nn.Linear(in_features, out_features)
 
 
-def exported(path, eval=None):
+def exported(path, eval=None, predict=None):
     torch.backends.mha.set_fastpath_enabled(False)  # evaluation calls the same operators as training
     return exported_models.load(path)
 
@@ -185,15 +185,30 @@ def npy(inputs, targets, **options):
     return Arrays(np.load(inputs, mmap_mode="r"), np.load(targets, mmap_mode="r"), **options)
 
 
-def npz(path, inputs, targets, **options):
+def npz(path, inputs, targets=(), **options):
     with np.load(path) as file:
         chosen = [file[name] for name in inputs] if isinstance(inputs, list) else file[inputs]
-        return Arrays(chosen, file[targets], **options)
+        if isinstance(targets, str):
+            return Arrays(chosen, file[targets], **options)
+        return SeveralTargets(Arrays(chosen, file["x"], **options), [torch.from_numpy(file[name]) for name in targets])
 
 
 def safetensors(path, inputs, targets, **options):
     tensors = load_file(path)
     return Arrays(tensors[inputs], tensors[targets], **options)
+
+
+class SeveralTargets(Dataset):
+    """The inputs of a dataset, and a list of targets."""
+
+    def __init__(self, inputs, targets):
+        self.inputs, self.targets = inputs, targets
+
+    def __len__(self):
+        return len(self.inputs)
+
+    def __getitem__(self, index):
+        return self.inputs[index][0], [target[index] for target in self.targets]
 
 
 class RandomBatch:

@@ -14,6 +14,7 @@ from torch import nn
 
 from architectures import ConvNextT, EfficientNetB0, MobileNetV3, ResNet18, SwinT, ViT  # noqa: F401
 from gpt import Gpt
+from loss_models import EXPORTS, LOSSES, Heads, Judge, Towers, Tuple, Vae  # noqa: F401
 
 
 class Cnn(nn.Module):
@@ -123,6 +124,11 @@ def load(path):
     return model
 
 
+def load_loss(path):
+    """The loss that was exported as <name>.loss.pt2."""
+    return LOSSES[os.path.basename(path).partition(".")[0]]()
+
+
 def weights_beside(path):
     return os.path.splitext(path)[0] + ".safetensors"
 
@@ -136,8 +142,13 @@ def save_weights(folder, name):
 def export(folder, name):
     """Calls the script like a user, but in this process: importing torch takes longer than an export."""
     script = os.path.join(os.environ["DDP_SOURCE"], "python", "export_model.py")
-    inputs = [word for text in INPUTS[name] for word in ("--input", text)]
-    sys.argv = [script, f"{os.path.abspath(__file__)}:{name}", os.path.join(folder, f"{name}.pt2"), *inputs]
+    here = os.path.abspath(__file__)
+    options = EXPORTS.get(name) or [word for text in INPUTS[name] for word in ("--input", text)]
+    if "--loss" in options:
+        place = options.index("--loss") + 1
+        loss = f"{os.path.join(os.path.dirname(here), 'loss_models.py')}:{options[place]}"
+        options = [*options[:place], loss, *options[place + 1 :]]
+    sys.argv = [script, f"{here}:{name}", os.path.join(folder, f"{name}.pt2"), *options]
     runpy.run_path(script, run_name="__main__")
 
 

@@ -6,6 +6,7 @@ import math
 
 import safetensors.torch
 import torch
+import exported_models
 from components import named
 from torch import nn
 
@@ -51,10 +52,22 @@ class Loss:
 
     def __init__(self, section):
         self.options = {"name": section} if isinstance(section, str) else dict(section)
-        self.function = LOSSES[self.options.pop("name")]
+        name = self.options.pop("name")
+        self.of_model = name == "model"
+        self.exported = exported_models.load_loss(self.options.pop("path")) if name == "exported" else None
+        self.function = LOSSES.get(name)
         self.of_labels = self.function is bce_with_logits
         self.ignored = self.options.get("ignore_index", -100)
         self.divides = "ignore_index" in self.options  # divides by the counted targets of the whole step
+
+    def of_graph(self, outputs, targets):
+        """The loss that Python computes; None: it is a named one."""
+        if self.of_model:
+            return outputs["loss"] if isinstance(outputs, dict) else outputs[0]
+        if self.exported is None:
+            return None
+        loss = self.exported(*(outputs.values() if isinstance(outputs, dict) else outputs), *targets)
+        return loss["loss"] if isinstance(loss, dict) else loss
 
     def __call__(self, output, target, **more):
         return self.function(output, target, **self.options, **more)

@@ -71,8 +71,16 @@ def split(dataset, validation):
 
 def answer_of(model, x):
     """The output for the loss. DataLoader makes a list of several inputs; a model may return a dict."""
-    output = model(*x) if isinstance(x, list) else model(x)
+    output = call(model, x)
     return output["logits"] if isinstance(output, dict) else output
+
+
+def call(model, x, further=()):
+    return model(*(x if isinstance(x, list) else [x]), *further)
+
+
+def listed(y):
+    return y if isinstance(y, list) else [y]
 
 
 class Trainer:
@@ -232,17 +240,21 @@ class Trainer:
             local = number < micro_batches - 1 and isinstance(self.model, DistributedDataParallel)
             with self.model.no_sync() if local else contextlib.nullcontext():
                 with self.casts():
-                    output = self.answer_of(self.model, x)
-                    loss = self.loss(output, y, reduction="sum") if loaded else self.loss(output, y)
+                    if self.loss.function is None:
+                        outputs = call(self.model, x, listed(y) if self.loss.of_model else [])
+                        loss = self.loss.of_graph(outputs, listed(y))
+                    else:
+                        output = self.answer_of(self.model, x)
+                        loss = self.loss(output, y, reduction="sum") if loaded else self.loss(output, y)
                 if loaded:
                     share = loss * self.world / all_count if all_count else loss * 0
                     summed += loss.item()
                 else:
                     share = loss / micro_batches
-                    summed += loss.item() * len(y)
-                    weight += len(y)
+                    summed += loss.item() * len(listed(x)[0])
+                    weight += len(listed(x)[0])
                 self.scaler.scale(share).backward()
-            samples += len(y)
+            samples += len(listed(x)[0])
         self.update()
         self.steps.append([epoch, summed, samples, lr, weight])
 
@@ -267,6 +279,10 @@ class Trainer:
             return ((output > 0) == (y > 0.5)).sum().item(), y.numel()
         return None, None
 
+    def right_of_logits(self, outputs, targets):
+        has_answers = isinstance(outputs, dict) and "logits" in outputs and len(targets) == 1
+        return self.right(outputs["logits"], targets[0]) if has_answers else (None, None)
+
     @torch.no_grad()
     def measure(self, held_out):
         """Evaluates the bare module on this rank's batches of the held-out samples: batch b belongs to rank b mod
@@ -285,8 +301,14 @@ class Trainer:
                 continue
             x, y = device.moved(x, self.device), device.moved(y, self.device)
             with self.casts():
-                output = self.answer_of(self.evaluated, x)
-                loss, weight = self.loss.measure(output, y)
-            batches.append([index, loss, *self.right(output, y), weight])
+                if self.loss.function is None:
+                    output = call(self.evaluated, x, listed(y) if self.loss.of_model else [])
+                    weight = len(listed(x)[0])
+                    loss = self.loss.of_graph(output, listed(y)).item() * weight
+                else:
+                    output = self.answer_of(self.evaluated, x)
+                    loss, weight = self.loss.measure(output, y)
+            right = self.right(output, y) if self.loss.function else self.right_of_logits(output, listed(y))
+            batches.append([index, loss, *right, weight])
         self.evaluated.train()
         return batches

@@ -13,6 +13,11 @@
 namespace ddp::train {
 namespace {
 
+LossSum measured(const Loss& loss, const at::Tensor& output, const at::Tensor& target, std::int64_t samples) {
+  return loss.measure({{"output", output}}, {{"target", target}}, samples);
+}
+
+
 using Json = nlohmann::json;
 
 // The targets of a case, as in compute.py.
@@ -149,20 +154,20 @@ TEST_CASE("a loss that ignores a class counts the other targets by their weights
   const Loss weighted = losses().build("cross_entropy", {{"ignore_index", -1}, {"weight", {1.0, 1.0, 0.5, 3.0}}});
   CHECK(weighted.count(target) == 4);
   CHECK(contains(error_of([&] { weighted.count(at::tensor({4}, at::kLong)); }), "a target is class 4"));
-  CHECK(plain.measure(ramp({5, 4}), target, 5).weight == 3);
-  CHECK(std::abs(plain.measure(ramp({5, 4}), target, 5).mean() - plain(ramp({5, 4}), target).item<double>()) < 1e-6);
-  CHECK(plain.measure(ramp({2, 4}), at::tensor({-1, -1}, at::kLong), 2).sum == 0);
+  CHECK(measured(plain, ramp({5, 4}), target, 5).weight == 3);
+  CHECK(std::abs(measured(plain, ramp({5, 4}), target, 5).mean() - plain(ramp({5, 4}), target).item<double>()) < 1e-6);
+  CHECK(measured(plain, ramp({2, 4}), at::tensor({-1, -1}, at::kLong), 2).sum == 0);
 }
 
 TEST_CASE("a batch has in a measurement the weight of its targets in torch's mean") {
   const Loss loss = losses().build("cross_entropy", Json::object());
-  CHECK(loss.measure(ramp({2, 3, 4}), at::tensor({0, 1, 2, 1, 2, 3}, at::kLong).view({2, 3}), 2).weight == 2);
-  CHECK(loss.measure(ramp({4, 4}), at::tensor({0, 1, -100, -100}, at::kLong), 4).weight == 2);
-  const LossSum nothing = loss.measure(ramp({2, 4}), at::tensor({-100, -100}, at::kLong), 2);
+  CHECK(measured(loss, ramp({2, 3, 4}), at::tensor({0, 1, 2, 1, 2, 3}, at::kLong).view({2, 3}), 2).weight == 2);
+  CHECK(measured(loss, ramp({4, 4}), at::tensor({0, 1, -100, -100}, at::kLong), 4).weight == 2);
+  const LossSum nothing = measured(loss, ramp({2, 4}), at::tensor({-100, -100}, at::kLong), 2);
   CHECK(nothing.sum == 0);
   CHECK(std::isnan(nothing.mean()));
   const Loss of_user = [](const at::Tensor& output, const at::Tensor&) { return output.mean(); };
-  CHECK(of_user.measure(ramp({4, 2}), ramp({4, 2}), 4).weight == 4);
+  CHECK(measured(of_user, ramp({4, 2}), ramp({4, 2}), 4).weight == 4);
 }
 
 }  // namespace ddp::train

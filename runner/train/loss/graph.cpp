@@ -125,8 +125,8 @@ class ExportedLoss {
  private:
   graph::CallList resolved(bool evaluates, c10::Device device) {
     for (const graph::Program::Bound& bound : program_.bound) {
-      if (tensors_.contains(bound.name)) continue;
-      tensors_.emplace(bound.name, bound.tensor.to(device));
+      const at::Tensor tensor = bound.tensor.to(device);
+      if (tensors_.emplace(bound.name, tensor).second) versions_.emplace(bound.name, tensor._version());
     }
     return graph::resolve(program_, {.evaluates = evaluates, .device = device}, tensors_);
   }
@@ -134,7 +134,7 @@ class ExportedLoss {
   // A checkpoint has no state of the loss.
   void require_constant_buffers() const {
     for (const auto& [name, tensor] : tensors_) {
-      if (tensor._version() == 0) continue;
+      if (tensor._version() == versions_.at(name)) continue;
       throw usage_error("the loss changes its buffer " + config::in_quotes(name) + ", and no checkpoint would keep it",
                         program_.file, "make it a buffer of the model");
     }
@@ -144,6 +144,7 @@ class ExportedLoss {
   graph::ShapeCheck shapes_;
   std::vector<std::string> names_;
   std::map<std::string, at::Tensor> tensors_;
+  std::map<std::string, std::int64_t> versions_;  // of the tensors: a write in place raises it
   std::optional<graph::Executor> trains_, evaluates_;
 };
 
