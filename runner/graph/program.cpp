@@ -149,7 +149,8 @@ class ProgramReader {
       const json& argument = member(specs[i].at("user_output"), "arg");
       if (!argument.contains("as_tensor")) continue;
       const std::string value = text_member(argument.at("as_tensor"), "name");
-      const bool is_scalar = list(member(member(*tensors_, value), "sizes")).empty();
+      const auto meta = tensors_->find(value);
+      const bool is_scalar = meta != tensors_->end() && list(member(*meta, "sizes")).empty();
       program_.outputs.push_back({.value = value, .name = names[i], .is_scalar = is_scalar});
     }
     if (program_.outputs.empty()) throw std::runtime_error("forward returns no tensor");

@@ -95,13 +95,13 @@ NamedTensors call(torch::nn::AnyModule& model, const std::vector<at::Tensor>& in
   });
 }
 
-std::size_t main_place(const std::vector<std::string>& names) {
+std::size_t main_place(const std::vector<std::string>& names, const std::string& where) {
   if (names.size() == 1 || is_of_list(names.front())) return 0;
   const auto logits = std::find(names.begin(), names.end(), kLogits);
   if (logits != names.end()) return static_cast<std::size_t>(logits - names.begin());
   std::string all;
   for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
-  throw usage_error("forward returns a dict without \"logits\"; it has: " + config::printable(all), "model",
+  throw usage_error("forward returns a dict without \"logits\"; it has: " + config::printable(all), where,
                     "name the output for the loss \"logits\", or return it alone; if forward computes the loss, give "
                     "loss = \"model\"");
 }

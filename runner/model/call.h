@@ -55,8 +55,8 @@ bool is_of_list(const std::string& name);
 inline constexpr const char* kLogits = "logits";
 
 // Returns the place of the output that a named loss takes: the only output, "logits" of a dict, or the first one of a
-// list. Throws ddp::Error (usage) for a dict without "logits".
-std::size_t main_place(const std::vector<std::string>& names);
+// list. Throws ddp::Error (usage), which names `where`, for a dict without "logits".
+std::size_t main_place(const std::vector<std::string>& names, const std::string& where = "model");
 // Returns this output.
 const at::Tensor& main_output(const NamedTensors& outputs);
 

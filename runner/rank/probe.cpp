@@ -90,6 +90,22 @@ std::vector<std::string> without_gradient(const at::Tensor& loss, const NamedTen
   return names;
 }
 
+// Throws if the model does not return what the loss takes, or ranks could give the loss batches of different sizes.
+void require_outputs(const torch::nn::Module& model, const train::Loss& loss, const config::Experiment& e) {
+  const auto* const several = dynamic_cast<const model::GivesOutputs*>(&model);
+  const bool is_of_model = loss.graph() != nullptr && loss.graph()->is_of_model;
+  if (loss.graph() != nullptr && loss.graph()->gathers && e.dataset.options.value("on_bad", "") == "skip") {
+    throw usage_error("needs batches of the same size on every rank", "loss.gather",
+                      "on_bad = \"skip\" leaves samples out: give on_bad = \"error\", or remove them");
+  }
+  const std::string where = e.model.options.value("path", std::string("model"));
+  if (several != nullptr && is_of_model) {
+    train::place_of_loss(several->output_names(), where);
+  } else if (several != nullptr && loss.graph() == nullptr) {
+    model::main_place(several->output_names(), where);
+  }
+}
+
 // A model that is tried on a few samples. It runs on the CPU, even if it trains on GPUs. Each misfit of model, data and
 // loss is a ddp::Error (usage) that names the key of the experiment file.
 class TriedModel {
@@ -414,6 +430,7 @@ void measure_model(const Task& t, bool timed, Probe& probe) {
   try_saved(t, *model.ptr(), optimizer);
 
   const TriedModel tried(t, model);
+  require_outputs(*model.ptr(), tried.loss(), e);
   if (const train::GraphLoss* graph = tried.loss().graph()) {
     probe.least_batch = std::max(probe.least_batch, graph->batch_sizes.least);
     probe.most_batch = std::min(probe.most_batch, graph->batch_sizes.most);
@@ -466,6 +483,8 @@ const bool probe_registered =
 void check_model(const CheckRequest& request, const Task& task, const TakeReply& reply) try {
   const config::Component& chosen = task.experiment->model;
   const auto model = models::registry().build(chosen.name, chosen.options, models::Placement{.devices = {c10::kCPU}});
+  const config::Component& loss = task.experiment->loss;
+  require_outputs(*model.ptr(), train::losses().build(loss.name, loss.options), *task.experiment);
   Checked checked;
   if (request.weights.empty()) {
     model::freeze(*model.ptr(), task.experiment->freeze);

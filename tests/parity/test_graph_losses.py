@@ -9,7 +9,9 @@ from parity import case, check  # before numpy: it keeps numpy from starting thr
 
 import numpy as np
 
+from device import ON_GPUS
 from loss_models import EXPORTS
+from program import run_program
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROWS = 90  # the last batch of an epoch is short
@@ -55,6 +57,28 @@ def cases(folder):
     ]  # fmt: skip
 
 
+def check_gathered(folder):
+    """Two ranks whose loss compares the samples of both train as one rank with twice the batch."""
+    if ON_GPUS:
+        return 0
+    weights = {}
+    for world, batch_size, gather in ((1, 16, False), (2, 8, True), (2, 8, False)):
+        loss = {"name": "exported", "path": os.path.join(folder, "Towers.loss.pt2"), "gather": gather}
+        experiment = {
+            "model": {"name": "exported", "path": os.path.join(folder, "Towers.pt2")},
+            "dataset": {"name": "npz", "path": os.path.join(folder, "data.npz"), "inputs": ["x", "y"]},
+            "loss": loss, "batch_size": batch_size, "epochs": 2, "optimizer": {"name": "sgd", "lr": 0.1},
+            "loader": {"shuffle": False},
+        }  # fmt: skip
+        with tempfile.TemporaryDirectory(prefix="ddp-exp-gather-") as scratch:
+            weights[world, gather] = run_program(experiment, world, scratch, "gloo").tensors
+    one, gathered, apart = weights[1, False], weights[2, True], weights[2, False]
+    close = all(np.allclose(one[name], gathered[name], rtol=0, atol=1e-6) for name in one)
+    differs = any(not np.allclose(one[name], apart[name], rtol=0, atol=1e-4) for name in one)
+    print(f"gathered over two ranks: {'as one rank' if close and differs else 'NOT as one rank'}")
+    return 0 if close and differs else 1
+
+
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory(prefix="ddp-exp-losses-") as scratch:
         # In a process of its own: this one stays without threads, because ranks.py forks it.
@@ -62,4 +86,5 @@ if __name__ == "__main__":
         if subprocess.run(exports, stdout=subprocess.DEVNULL).returncode != 0:
             sys.exit("a model cannot be exported")
         write_data(scratch)
-        sys.exit(check(cases(scratch)))
+        status = check(cases(scratch))
+        sys.exit(status or check_gathered(scratch))

@@ -69,6 +69,37 @@ inline std::string exported_model(const std::vector<Edit>& edits = {}, bool pack
       .bytes();
 }
 
+// The edits that make the model compute its loss, mse of numbers: it returns {"loss": …, "OUTPUT": …, "SCALAR": …}.
+inline std::vector<Edit> computing_loss(const std::string& output = "logits", const std::string& scalar = "level") {
+  const auto spec = [](const std::string& name) {
+    return R"({"user_output": {"arg": {"as_tensor": {"name": ")" + name + "\"}}}}";
+  };
+  const std::string leaf = R"({\"type\": null, \"context\": null, \"children_spec\": []})";
+  const std::string keys = R"([\\\"loss\\\", \\\")" + output + R"(\\\", \\\")" + scalar + R"(\\\"])";
+  return {{R"t("}}],
+    "tensor_values": {)t",
+           R"t("}},
+      {"target": "torch.ops.aten.mse_loss.default",
+       "inputs": [{"name": "self", "arg": {"as_tensor": {"name": "linear"}}},
+                  {"name": "target", "arg": {"as_tensor": {"name": "y"}}}],
+       "outputs": [{"as_tensor": {"name": "mse"}}], "metadata": {}},
+      {"target": "torch.ops.aten.mean.default",
+       "inputs": [{"name": "self", "arg": {"as_tensor": {"name": "linear"}}}],
+       "outputs": [{"as_tensor": {"name": "mean"}}], "metadata": {}}],
+    "tensor_values": {
+      "y": {"dtype": 7, "sizes": [{"as_expr": {"expr_str": "Symbol('s77', positive=True)"}}, {"as_int": 3}]},
+      "linear": {"dtype": 7, "sizes": [{"as_expr": {"expr_str": "Symbol('s77', positive=True)"}}, {"as_int": 3}]},
+      "mse": {"dtype": 7, "sizes": []},
+      "mean": {"dtype": 7, "sizes": []},)t"},
+          {R"({"user_input": {"arg": {"as_tensor": {"name": "x"}}}})",
+           R"({"user_input": {"arg": {"as_tensor": {"name": "x"}}}},
+                    {"user_input": {"arg": {"as_tensor": {"name": "y"}}}})"},
+          {spec("linear"), spec("mse") + ", " + spec("linear") + ", " + spec("mean")},
+          {"[1, " + leaf + "]", R"([1, {\"type\": \"builtins.dict\", \"context\": \")" + keys +
+                                    R"(\", \"children_spec\": [)" + leaf + ", " + leaf + ", " + leaf + "]}]"},
+          {R"(["x"])", R"(["x", "y"])"}};
+}
+
 // arrays.toml with that model, net.pt2, in place of its own.
 struct ExportedWorkspace : ArrayWorkspace {
   ExportedWorkspace() { write("net.pt2", exported_model()); }

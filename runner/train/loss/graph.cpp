@@ -18,13 +18,13 @@
 // Losses that a graph from Python computes: a model's own one, or one that was exported by itself.
 namespace ddp::train {
 
-std::size_t place_of_loss(const std::vector<std::string>& names) {
+std::size_t place_of_loss(const std::vector<std::string>& names, const std::string& where) {
   if (names.size() == 1 || model::is_of_list(names.front())) return 0;
   const auto loss = std::find(names.begin(), names.end(), kLoss);
   if (loss != names.end()) return static_cast<std::size_t>(loss - names.begin());
   std::string all;
   for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
-  throw usage_error("forward returns a dict without \"loss\"; it has: " + config::printable(all), "loss",
+  throw usage_error("forward returns a dict without \"loss\"; it has: " + config::printable(all), where,
                     "name the loss \"loss\", or return it alone or first in a tuple");
 }
 
@@ -87,7 +87,7 @@ class ExportedLoss {
       }
     }
     for (const graph::Program::Output& output : program_.outputs) names_.push_back(output.name);
-    place_of_loss(names_);
+    place_of_loss(names_, program_.file);
   }
 
   BatchLoss operator()(const NamedTensors& outputs, const NamedTensors& targets) {

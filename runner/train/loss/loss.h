@@ -146,8 +146,8 @@ LossRegistry& losses();
 inline constexpr const char* kLoss = "loss";
 
 // Returns the place of the loss among the outputs of a graph that computes it: "loss" of a dict, or the first output.
-// Throws ddp::Error (usage) for a dict without "loss".
-std::size_t place_of_loss(const std::vector<std::string>& names);
+// Throws ddp::Error (usage), which names `where`, for a dict without "loss".
+std::size_t place_of_loss(const std::vector<std::string>& names, const std::string& where = "loss");
 
 // The answers of a batch and their target, for metrics.
 struct Answers {
