@@ -9,7 +9,8 @@ import sys
 ROOT = pathlib.Path(os.environ["DDP_SOURCE"])
 sys.path.insert(0, str(ROOT / "tests/faults"))
 
-from processes import Command, children, ranks, until  # noqa: E402, F401
+from processes import Command, children, ranks  # noqa: E402, F401
+from programs import until  # noqa: E402, F401
 from training import EXPERIMENT, PROGRAM, Training, same, sets  # noqa: E402, F401
 
 LONG = 300  # seconds in which any run of the checks ends; a GPU's first kernels load for many seconds

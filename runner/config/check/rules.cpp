@@ -326,7 +326,9 @@ void check_targets(const Node& root, const Experiment& e, const Components& comp
     const Node* name = dataset && dataset->is_table() ? dataset->find("name") : dataset;
     const Spec* spec = name && name->text() ? components.find("dataset", *name->text()) : nullptr;
     const bool has = spec && std::any_of(spec->options.begin(), spec->options.end(),
-                                         [](const Option& option) { return option.name == "targets"; });
+                                         [](const Option& option) {
+                                           return option.name == "targets" && option.item == Type::text;
+                                         });
     if (!has || (dataset->is_table() && dataset->find("targets"))) continue;
     mistakes.add(dataset->place, "\"" + std::string(path) + ".targets\" is missing",
                  "the loss " + in_quotes(e.loss.name) + " compares outputs with targets");

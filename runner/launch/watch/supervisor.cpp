@@ -67,7 +67,7 @@ Outcome Supervisor::watch() {
   while (!running().empty() || undecided() || (!outcome_.failure && others_ && others_())) {
     wait_for_events(live.shown());
     reap();
-    if (tick_) tick_();
+    for (const auto& tick : ticks_) tick();
     judge();
     live.refresh();
   }
@@ -77,17 +77,18 @@ Outcome Supervisor::watch() {
 }
 
 void Supervisor::wait_for_events(bool live) {
-  std::vector<pollfd> watched{{signals_.get(), POLLIN, 0}, {console_.from.get(), POLLIN, 0}};
+  // After all ranks have ended, their closed pipe would always be ready.
+  const bool any_run = !running().empty();
+  std::vector<pollfd> watched{{signals_.get(), POLLIN, 0}, {any_run ? console_.from.get() : -1, POLLIN, 0}};
   for (const auto& source : sources_) watched.push_back({source.descriptor, POLLIN, 0});
   for (const auto& rank : ranks_) {
     watched.push_back({rank.process.pid > 0 ? rank.process.pidfd.get() : -1, POLLIN, 0});
   }
   poll(watched.data(), watched.size(),
-       live                             ? kRefreshMilliseconds
-       : tick_ || saves_ || undecided() ? kTickMilliseconds
-                                        : -1);
+       live                                       ? kRefreshMilliseconds
+       : !ticks_.empty() || saves_ || undecided() ? kTickMilliseconds
+                                                  : -1);
   if (watched[0].revents != 0) handle_signal();
-  // After all ranks have ended, their closed pipe would always be ready; pidfds report the ranks' ends.
   if (watched[1].revents & POLLIN) show_console();
   for (std::size_t i = 0; i < sources_.size(); ++i) {
     if (watched[2 + i].revents != 0 && !sources_[i].readable()) sources_[i].descriptor = -1;

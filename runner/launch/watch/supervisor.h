@@ -45,8 +45,8 @@ class Supervisor {
 
   // While the ranks are watched, calls `readable` whenever the descriptor is readable, until it returns false.
   void watch_also(int descriptor, std::function<bool()> readable);
-  // Also calls this a few times a second. The callback may call fail() and stop().
-  void watch_over(std::function<void()> tick) { tick_ = std::move(tick); }
+  // Also calls this a few times a second, beside earlier ones. The callback may call fail() and stop().
+  void watch_over(std::function<void()> tick) { ticks_.push_back(std::move(tick)); }
   // Keeps watching while this returns true, even if the ranks of this machine have ended successfully.
   void wait_for(std::function<bool()> others) { others_ = std::move(others); }
   // Receives each signal that this process receives; `at_once`: it is the second.
@@ -103,7 +103,7 @@ class Supervisor {
   std::vector<Rank> ranks_;
   std::vector<EndedRank> ended_;  // in the order of their detection, up to the failure
   std::vector<Source> sources_;
-  std::function<void()> tick_;
+  std::vector<std::function<void()>> ticks_;
   std::function<bool()> others_;
   std::function<void(int, bool)> told_stop_;
   std::function<void(const std::string&)> print_;
