@@ -267,20 +267,46 @@ std::string ArrayRows::shown() const {
   return parts_.size() == 1 ? first : first + " and " + std::to_string(parts_.size() - 1) + " more";
 }
 
-Arrays::Arrays(std::vector<ArrayRows> inputs, std::vector<ArrayRows> targets, const Context& context, NamedTensors held)
+namespace {
+
+// Throws if a weight is not a finite number from 0, or a row does not hold one number.
+void require_weights(const ArrayRows& weights) {
+  if (weights.type() != at::kFloat || !weights.shape().empty()) {
+    throw usage_error("has rows of shape " + shape_text(weights.shape()) + " and type " + weights.stored_type(),
+                      weights.shown(), "give the weights as one floating-point number a sample");
+  }
+  each_block(weights, [&](const at::Tensor& block, std::int64_t begin) {
+    const at::Tensor bad = block.ge(0).logical_and(block.isfinite()).logical_not().nonzero();
+    if (bad.numel() == 0) return;
+    const auto row = bad[0][0].item<std::int64_t>();
+    throw usage_error("row " + std::to_string(begin + row) + " has the weight " + c10::str(block[row].item<float>()),
+                      weights.shown(), "a weight is a finite number from 0");
+  });
+}
+
+}  // namespace
+
+Arrays::Arrays(std::vector<ArrayRows> inputs, std::vector<ArrayRows> targets, std::vector<ArrayRows> weights,
+               const Context& context, NamedTensors held)
     : inputs_(std::move(inputs)),
       targets_(std::move(targets)),
+      weights_(std::move(weights)),
       ignored_(context.ignored_target),
       trains_(context.role == Role::train),
       held_(std::move(held)) {
   for (const ArrayRows& rows : inputs_) require_same_rows(inputs_.front(), rows);
   for (const ArrayRows& rows : targets_) require_same_rows(inputs_.front(), rows);
+  for (const ArrayRows& rows : weights_) {
+    require_same_rows(inputs_.front(), rows);
+    require_weights(rows);
+  }
 }
 
 Batch Arrays::gather(const at::Tensor& indices, std::int64_t) const {
   Batch batch;
   for (const ArrayRows& rows : inputs_) batch.inputs.emplace_back(rows.name(), rows.gather(indices));
   for (const ArrayRows& rows : targets_) batch.targets.emplace_back(rows.name(), rows.gather(indices));
+  for (const ArrayRows& rows : weights_) batch.weights = rows.gather(indices);
   return batch;
 }
 
@@ -331,6 +357,10 @@ std::vector<std::string> ArrayOptions::target_names(Role role) const {
   return one_or_more(targets, "dataset.targets");
 }
 
+std::vector<std::string> ArrayOptions::weight_names(Role role) const {
+  return role == Role::prediction || weights.empty() ? std::vector<std::string>() : std::vector{weights};
+}
+
 config::Value Arrays::describe() const {
   config::Value arrays = config::Value::array();
   const auto add = [&](const ArrayRows& rows, const char* role) {
@@ -341,6 +371,7 @@ config::Value Arrays::describe() const {
   };
   for (const ArrayRows& rows : inputs_) add(rows, "input");
   for (const ArrayRows& rows : targets_) add(rows, "target");
+  for (const ArrayRows& rows : weights_) add(rows, "weights");
   return {{"rows", size()}, {"arrays", std::move(arrays)}};
 }
 
@@ -355,6 +386,10 @@ void ArrayOptions::fields(config::Fields& f, const std::string& are, bool paths)
   };
   f(option("inputs", "in the model's order: ", /*required=*/true), inputs);
   f(option("targets", "needed by named losses: ", /*required=*/false), targets);
+  f({.name = "weights",
+     .doc = "weight of each sample in the loss, a floating-point number" + std::string(paths ? ": an .npy file" : ""),
+     .path = paths},
+    weights);
   f({.name = "scale", .doc = "factor of the inputs, which become float32"}, scale);
 }
 

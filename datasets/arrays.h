@@ -79,7 +79,9 @@ class ArrayRows {
 class Arrays : public MapDataset {
  public:
   // `held` is the result of MapDataset::held(). Throws ddp::Error (usage) if the numbers of rows differ.
-  Arrays(std::vector<ArrayRows> inputs, std::vector<ArrayRows> targets, const Context& context, NamedTensors held = {});
+  // `weights`: none, or one array of a number for each sample.
+  Arrays(std::vector<ArrayRows> inputs, std::vector<ArrayRows> targets, std::vector<ArrayRows> weights,
+         const Context& context, NamedTensors held = {});
 
   std::int64_t size() const override { return inputs_.front().rows(); }
   Batch gather(const at::Tensor& indices, std::int64_t epoch) const override;
@@ -98,8 +100,9 @@ class Arrays : public MapDataset {
  private:
   const std::vector<ArrayRows> inputs_;
   const std::vector<ArrayRows> targets_;
-  const std::int64_t ignored_;  // class of the targets that do not count
-  const bool trains_;           // are these the training samples?
+  const std::vector<ArrayRows> weights_;  // one, or none
+  const std::int64_t ignored_;            // class of the targets that do not count
+  const bool trains_;                     // are these the training samples?
   const NamedTensors held_;
 };
 
@@ -107,6 +110,7 @@ class Arrays : public MapDataset {
 struct ArrayOptions {
   config::Value inputs;
   config::Value targets;
+  std::string weights;
   std::optional<double> scale;
 
   Conversion of_inputs() const {
@@ -114,6 +118,8 @@ struct ArrayOptions {
   }
   // Empty for a prediction, and for a loss that needs no target. Throws ddp::Error (usage) if the option is empty.
   std::vector<std::string> target_names(Role role) const;
+  // The name of the array of weights; empty for a prediction, or without weights.
+  std::vector<std::string> weight_names(Role role) const;
   // `are` describes an element of `inputs` and `targets`; `paths`: the elements are paths.
   void fields(config::Fields& f, const std::string& are, bool paths);
 };

@@ -22,6 +22,7 @@ namespace ddp::datasets {
 struct Batch {
   NamedTensors inputs;   // [n, …] each, in the order of the model's inputs
   NamedTensors targets;  // [n, …] each, or class indices [n] (int64)
+  at::Tensor weights;    // float32 [n]: of each sample in the loss; undefined: all weigh the same
 
   Batch() = default;
   // One input, named "input", and one target, named "target".
@@ -39,6 +40,7 @@ struct Batch {
     Batch part;
     for (const auto& [name, tensor] : inputs) part.inputs.emplace_back(name, tensor.narrow(0, 0, count));
     for (const auto& [name, tensor] : targets) part.targets.emplace_back(name, tensor.narrow(0, 0, count));
+    if (weights.defined()) part.weights = weights.narrow(0, 0, count);
     return part;
   }
 };

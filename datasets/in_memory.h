@@ -14,8 +14,9 @@ namespace ddp::datasets {
 class InMemory : public MapDataset {
  public:
   InMemory(NamedTensors inputs, NamedTensors targets) : inputs_(std::move(inputs)), targets_(std::move(targets)) {}
-  InMemory(at::Tensor input, at::Tensor target)
-      : InMemory(NamedTensors{{"input", std::move(input)}}, NamedTensors{{"target", std::move(target)}}) {}
+  // `weights`: of the samples; undefined: none.
+  InMemory(at::Tensor input, at::Tensor target, at::Tensor weights = {})
+      : inputs_{{"input", std::move(input)}}, targets_{{"target", std::move(target)}}, weights_(std::move(weights)) {}
   // Makes a dataset from the result of held() of another one.
   explicit InMemory(const NamedTensors& held) {
     for (const auto& [name, tensor] : held) {
@@ -23,6 +24,7 @@ class InMemory : public MapDataset {
       if (name.starts_with(kTargets)) {
         targets_.emplace_back(name.substr(std::char_traits<char>::length(kTargets)), tensor);
       }
+      if (name == kWeights) weights_ = tensor;
     }
   }
 
@@ -30,7 +32,9 @@ class InMemory : public MapDataset {
   bool in_memory() const override { return true; }
 
   Batch gather(const at::Tensor& indices, std::int64_t) const override {
-    return {rows_of(inputs_, indices), rows_of(targets_, indices)};
+    Batch batch(rows_of(inputs_, indices), rows_of(targets_, indices));
+    if (weights_.defined()) batch.weights = at::index_select(weights_, 0, indices);
+    return batch;
   }
 
   // The only target, if it is one class per sample.
@@ -50,12 +54,14 @@ class InMemory : public MapDataset {
     NamedTensors all;
     for (const auto& [name, tensor] : inputs_) all.emplace_back(kInputs + name, tensor);
     for (const auto& [name, tensor] : targets_) all.emplace_back(kTargets + name, tensor);
+    if (weights_.defined()) all.emplace_back(kWeights, weights_);
     return all;
   }
 
  private:
   static constexpr const char* kInputs = "inputs.";
   static constexpr const char* kTargets = "targets.";
+  static constexpr const char* kWeights = "weights";
 
   static NamedTensors rows_of(const NamedTensors& tensors, const at::Tensor& indices) {
     NamedTensors rows;
@@ -65,6 +71,7 @@ class InMemory : public MapDataset {
 
   NamedTensors inputs_;
   NamedTensors targets_;
+  at::Tensor weights_;
 };
 
 }  // namespace ddp::datasets

@@ -28,7 +28,8 @@ std::unique_ptr<Dataset> make_npy(const NpyOptions& o, const Context& context) {
   const auto input_paths = one_or_more(o.arrays.inputs, "dataset.inputs");
   auto inputs = npy_rows(input_paths, "dataset.inputs", o.arrays.of_inputs());
   auto targets = npy_rows(o.arrays.target_names(context.role), "dataset.targets", {});
-  return std::make_unique<Arrays>(std::move(inputs), std::move(targets), context);
+  auto weights = npy_rows(o.arrays.weight_names(context.role), "dataset.weights", {});
+  return std::make_unique<Arrays>(std::move(inputs), std::move(targets), std::move(weights), context);
 }
 
 const bool npy_registered = registry().add<NpyOptions>(

@@ -50,7 +50,8 @@ std::unique_ptr<Dataset> make_npz(const NamedArrayOptions& o, const Context& con
   const auto target_names = o.arrays.target_names(context.role);
   auto inputs = named_rows(input_names, files.size(), o.arrays.of_inputs(), find);
   auto targets = named_rows(target_names, files.size(), {}, find);
-  return std::make_unique<Arrays>(std::move(inputs), std::move(targets), context, archives.held());
+  auto weights = named_rows(o.arrays.weight_names(context.role), files.size(), {}, find);
+  return std::make_unique<Arrays>(std::move(inputs), std::move(targets), std::move(weights), context, archives.held());
 }
 
 const bool npz_registered =

@@ -104,7 +104,7 @@ class TableDataset : public MapDataset {
     left_out_rows_ = rows_ - usable_.sum().item<std::int64_t>();
     unknown_names_ = std::move(encoded.unknown_names);
     missing_ = missing_cells(table_);
-    tensors_.emplace(std::move(encoded.inputs), std::move(encoded.targets));
+    tensors_.emplace(std::move(encoded.inputs), std::move(encoded.targets), std::move(encoded.weights));
     table_.pieces.clear();  // its memory
   }
 

@@ -10,6 +10,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
+#include <c10/util/StringUtil.h>
 
 #include "base/error.h"
 #include "config/text/source.h"
@@ -102,6 +103,7 @@ class TableEncoder {
       column += feature.width();
     }
     if (!encoded_.targets.defined()) return;
+    if (!e_.weights.empty()) encode_weights(tile);
     if (e_.kind == TargetKind::classes) {
       encode_classes(tile);
     } else {
@@ -203,6 +205,23 @@ class TableEncoder {
     }
   }
 
+  void encode_weights(const Tile& tile) {
+    const ColumnCells& cells = tile.piece.chunk.columns[e_.features.size() + e_.targets.size()];
+    float* out = encoded_.weights.mutable_data_ptr<float>() + tile.piece.first_row + tile.begin;
+    for (std::int64_t r = tile.begin; r < tile.end; ++r, ++out) {
+      const double value = cells.is_missing(r) ? 0 : cells.numbers[r];
+      *out = static_cast<float>(value);
+      if (is_left_out(tile.piece, r)) continue;
+      if (cells.is_missing(r)) {
+        mistake(tile.piece, r, e_.weights, {.one = "is missing", .many = "are missing"});
+      } else if (!(value >= 0) || !std::isfinite(*out)) {
+        mistake(tile.piece, r, e_.weights,
+                {.one = "is " + c10::str(value) + ", and a weight is a finite number from 0",
+                 .many = "are not finite numbers from 0, as weights are"});
+      }
+    }
+  }
+
   // Records a number that is infinite, or becomes infinite as a float32. If the scale itself is infinite, require_scale
   // reports that instead.
   void tell_infinite(const Table::Piece& piece, std::int64_t r, const std::string& column, double value,
@@ -283,6 +302,7 @@ Encoded encode(const Encoder& e, const Table& table, bool with_targets) {
                           ? at::empty({table.rows}, at::kLong)
                           : at::empty({table.rows, static_cast<std::int64_t>(e.targets.size())}, at::kFloat);
   }
+  if (with_targets && !e.weights.empty()) encoded.weights = at::empty({table.rows}, at::kFloat);
   TableEncoder encoder(e, table, encoded);
   at::parallel_for(0, static_cast<std::int64_t>(table.pieces.size()), 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) encoder.encode(table.pieces[static_cast<std::size_t>(i)]);

@@ -64,6 +64,8 @@ TargetKind target_kind(const std::string& loss) {
   return loss == "bce_with_logits" ? TargetKind::binary : TargetKind::numbers;
 }
 
+bool is_loss_of_graph(const std::string& loss) { return loss == "model" || loss == "exported"; }
+
 std::int64_t Encoder::width() const {
   std::int64_t sum = 0;
   for (const Feature& feature : features) sum += feature.width();
@@ -100,6 +102,12 @@ std::vector<format::WantedColumn> Encoder::wanted(bool with_targets) const {
                        .if_text = if_target_is_text(*this),
                        .if_missing = "remove the rows without a target"});
   }
+  if (!weights.empty()) {
+    columns.push_back({.name = weights,
+                       .type = CellType::number,
+                       .if_text = "give numbers from 0 as weights",
+                       .if_missing = "give each row a weight; 0 leaves it out of the loss"});
+  }
   return columns;
 }
 
@@ -125,6 +133,7 @@ config::Value to_json(const Encoder& e) {
                {"target_kind", kKinds[static_cast<int>(e.kind)]},
                {"classes", e.classes.names()},
                {"target_scales", std::move(scales)}});
+  if (!e.weights.empty()) json["weights"] = e.weights;
   return json;
 }
 
@@ -162,6 +171,7 @@ Encoder encoder_from_json(const config::Value& json) try {
     e.features.push_back(std::move(f));
   }
   e.targets = json.at("targets").get<std::vector<std::string>>();
+  e.weights = json.value("weights", "");
   const auto kind = json.at("target_kind").get<std::string>();
   e.kind = kind == kKinds[0] ? TargetKind::classes : kind == kKinds[1] ? TargetKind::binary : TargetKind::numbers;
   e.classes = ValueNames(json.at("classes").get<std::vector<std::string>>(),

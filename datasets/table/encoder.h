@@ -18,6 +18,9 @@ namespace ddp::datasets {
 // The kind of targets that a loss takes: one class, 0 or 1 in each column, or numbers.
 enum class TargetKind { classes, binary, numbers };
 TargetKind target_kind(const std::string& loss);
+// Tells whether a graph computes this loss. The targets of a table are then numbers, or classes if the option `classes`
+// names them.
+bool is_loss_of_graph(const std::string& loss);
 
 // The conversion from cells to numbers. It is fitted on the training rows and saved as preprocessing.json.
 struct Encoder {
@@ -36,6 +39,7 @@ struct Encoder {
   std::vector<Feature> features;
   TargetKind kind = TargetKind::numbers;
   std::vector<std::string> targets;  // columns
+  std::string weights;               // column of the rows' weights; empty: all weigh the same
   ValueNames classes;                // the target's classes, if it has classes
   std::vector<Scale> target_scales;  // a scale for each target, if targets are numbers
   std::int64_t version = 2;          // 1: categories that are numbers are compared by value, as all classes are
@@ -55,7 +59,7 @@ struct Encoder {
   bool refuses_missing(const Feature& feature) const;
   // The remedy for a missing cell of a feature.
   std::string if_missing() const;
-  // The columns to read: features, then targets. Categories and classes are read as text.
+  // The columns to read: features, targets, then weights. Categories and classes are read as text.
   std::vector<format::WantedColumn> wanted(bool with_targets) const;
 };
 
@@ -100,6 +104,7 @@ std::vector<std::string> in_words(const std::vector<UnknownNames>& unknown);
 struct Encoded {
   at::Tensor inputs;   // float32 [rows, width]
   at::Tensor targets;  // int64 [rows], or float32 [rows, columns]; undefined: they were not read
+  at::Tensor weights;  // float32 [rows]; undefined: there are none
   at::Tensor usable;   // bool [rows]: false if `missing` is "drop" and a feature is missing
   std::vector<UnknownNames> unknown_names = {};
 };

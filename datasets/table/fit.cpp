@@ -89,7 +89,10 @@ void check_names(const TableSection& o, const std::vector<std::string>& targets,
   const Named drop{.key = "dataset.drop", .names = o.drop};
   const Named categories{.key = "dataset.categories", .names = o.categories};
   WrongNames wrong(columns, file);
-  for (const Named* const option : {&target, &features, &drop, &categories}) wrong.require_there(*option);
+  const Named weights{.key = "dataset.weights",
+                      .names = o.weights.empty() ? std::vector<std::string>() : std::vector{o.weights}};
+  for (const Named* const option : {&target, &features, &drop, &categories, &weights}) wrong.require_there(*option);
+  for (const Named* const option : {&target, &features, &categories, &drop}) wrong.require_apart(weights, *option, "");
   wrong.require_apart(features, target, ": the model must not see what it predicts");
   wrong.require_apart(categories, target, ": a target of classes needs no category, only a loss for classes");
   wrong.require_apart(drop, features, "");
@@ -205,7 +208,8 @@ Encoder choose_columns(const TableSection& o, const std::vector<format::ColumnIn
                        const std::string& file) {
   Encoder e;
   e.missing = o.missing;
-  e.kind = target_kind(loss);
+  e.weights = o.weights;
+  e.kind = is_loss_of_graph(loss) && !o.classes.empty() ? TargetKind::classes : target_kind(loss);
   e.targets = one_or_more(o.target, "dataset.target");
   check_names(o, e.targets, columns, file);
   if (e.kind == TargetKind::classes && e.targets.size() != 1) {
@@ -215,6 +219,7 @@ Encoder choose_columns(const TableSection& o, const std::vector<format::ColumnIn
   for (const auto& column : columns) {
     const bool chosen = o.features.empty() || holds(o.features, column.name);
     if (!chosen || holds(o.drop, column.name) || holds(e.targets, column.name)) continue;
+    if (!e.weights.empty() && column.name == e.weights) continue;
     if (o.features.empty() && is_index(column.name, &column == &columns.front()))
       refuse_index(column.name, o.drop, file);
     Encoder::Feature feature;

@@ -18,6 +18,7 @@ struct TableSection {
   std::vector<std::string> drop;
   std::vector<std::string> categories;
   config::Value classes;
+  std::string weights;
   std::string missing = "error";
   std::string normalise = "none";
   bool normalise_targets = false;
@@ -43,6 +44,7 @@ struct TableSection {
               "rows",
        .types = {Type::list}},
       classes);
+    f({.name = "weights", .doc = "column with the weight of each row in the loss, which is no feature"}, weights);
     f({.name = "missing",
        .doc = "treatment of missing cells: stop with an error, use the mean of the training rows, use 0, or drop the "
               "row",

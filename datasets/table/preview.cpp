@@ -189,6 +189,10 @@ Value describe_table(const Encoder& e, std::int64_t rows, const at::Tensor& miss
     columns.push_back(config::written(config::ColumnDescription{
         .name = name, .role = "target", .type = type_of_target(e.kind), .missing = *cells++}));
   }
+  if (!e.weights.empty()) {
+    columns.push_back(config::written(
+        config::ColumnDescription{.name = e.weights, .role = "weights", .type = "number", .missing = *cells++}));
+  }
   Value description = {{"rows", rows}, {"columns", std::move(columns)}};
   if (e.kind == TargetKind::classes) description["classes"] = e.classes.names();
   return description;

@@ -52,7 +52,7 @@ struct ColumnDescription {
 
   void members(Members& m) const {
     m({"name"}, name);
-    m({.name = "role", .choices = "feature|target"}, role);
+    m({.name = "role", .choices = "feature|target|weights"}, role);
     m({.name = "type",
        .doc = "binary: 0 or 1, independently for each target column",
        .choices = "number|category|class|binary"},
@@ -72,7 +72,7 @@ struct ArrayDescription {
 
   void members(Members& m) const {
     m({"name", "file, and name in the file"}, name);
-    m({.name = "role", .choices = "input|target"}, role);
+    m({.name = "role", .choices = "input|target|weights"}, role);
     m({"dtype"}, dtype);
     m({"shape"}, shape);
   }

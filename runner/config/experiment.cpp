@@ -386,6 +386,11 @@ Metric Experiment::metric_named(const std::string& in_events) const {
   return {.name = in_events, .direction = direction_of(in_events, components())};
 }
 
+bool Experiment::weighs_samples() const {
+  const auto given = dataset.options.find("weights");
+  return given != dataset.options.end() && *given != "";
+}
+
 std::int64_t Experiment::ignored_target() const {
   const auto given = loss.options.find("ignore_index");
   return given != loss.options.end() && given->is_number_integer() ? given->get<std::int64_t>() : kIgnoredByDefault;

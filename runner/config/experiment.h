@@ -203,6 +203,8 @@ struct Experiment {
   Metric metric_named(const std::string& name) const;
   // The class of targets that do not count: the loss's ignore_index, or torch's default.
   std::int64_t ignored_target() const;
+  // Tells whether the samples of the dataset have weights.
+  bool weighs_samples() const;
   // The components that the experiment can name: the ones load() used, including `sources`; otherwise the installed
   // ones.
   Components components() const;

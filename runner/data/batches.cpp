@@ -18,6 +18,7 @@ datasets::Batch pinned(datasets::Batch batch, bool pin) {
   if (!pin) return batch;
   for (auto& [name, tensor] : batch.inputs) tensor = tensor.pin_memory();
   for (auto& [name, tensor] : batch.targets) tensor = tensor.pin_memory();
+  if (batch.weights.defined()) batch.weights = batch.weights.pin_memory();
   return batch;
 }
 

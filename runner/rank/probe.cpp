@@ -157,7 +157,11 @@ class TriedModel {
   // Returns the loss of the batch with these outputs. Throws if the loss does not take both.
   train::BatchLoss loss_of(const NamedTensors& outputs, const datasets::Batch& batch) const {
     try {
-      return under_casts(numerics_, [&] { return loss_(outputs, batch.targets); });
+      return under_casts(numerics_, [&]() -> train::BatchLoss {
+        if (!batch.weights.defined()) return loss_(outputs, batch.targets);
+        const at::Tensor& output = model::main_output(outputs);
+        return {.value = loss_.sum(output, train::only_target(batch.targets), batch.weights)};
+      });
     } catch (const c10::Error& error) {
       throw usage_error("the loss \"" + e_.loss.name + "\" does not accept outputs of shape " + shapes_of(outputs) +
                             " with targets of shape " + shapes_of(batch.targets) + ": " + error.msg(),
@@ -431,6 +435,11 @@ void measure_model(const Task& t, bool timed, Probe& probe) {
 
   const TriedModel tried(t, model);
   require_outputs(*model.ptr(), tried.loss(), e);
+  if (e.weighs_samples() && !tried.loss().takes_weights()) {
+    throw usage_error("the loss \"" + e.loss.name + "\" is one number a batch and takes no weights of samples",
+                      "dataset.weights",
+                      tried.loss().graph() == nullptr ? "leave it out" : "give the weights as a target to the loss");
+  }
   if (const train::GraphLoss* graph = tried.loss().graph()) {
     probe.least_batch = std::max(probe.least_batch, graph->batch_sizes.least);
     probe.most_batch = std::min(probe.most_batch, graph->batch_sizes.most);

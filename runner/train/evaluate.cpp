@@ -76,7 +76,7 @@ struct Measurement {
 Measurement measure_loss(const EvaluationParts& e, const datasets::Batch& batch) {
   const model::Autocast casts(e.numerics.precision, e.device);
   NamedTensors outputs = model::call(e.model.module(), e.loss.model_inputs(batch, e.numerics, e.device));
-  LossSum loss = e.loss.measure(outputs, batch.targets, batch.samples());
+  LossSum loss = e.loss.measure(outputs, batch);
   return {.outputs = std::move(outputs), .loss = std::move(loss)};
 }
 

@@ -48,7 +48,7 @@ Stepper::Stepper(const TrainerParts& parts, StepExchange& exchange, Scaler* scal
       exchange_(exchange),
       scaler_(scaler),
       batch_loaded_(std::move(batch_loaded)),
-      batches_(p_.batches, p_.loss, p_.group, p_.recorder),
+      batches_(p_.batches, p_.loss, p_.experiment.weighs_samples(), p_.group, p_.recorder),
       numerics_(model::Numerics::of(p_.experiment)),
       clip_(p_.experiment.clip) {
   // GradScaler looks at the gradients itself.
@@ -136,7 +136,7 @@ void Stepper::post_losses(const at::Tensor& loss, const std::vector<at::Tensor>&
 void StepBatches::start(std::int64_t step, std::int64_t micro_batches) {
   batches_.start_step(step);
   micro_batches_ = micro_batches;
-  if (loss_.divides_by_count()) count_targets();
+  if (divides_) count_targets();
 }
 
 void StepBatches::count_targets() {
@@ -144,7 +144,9 @@ void StepBatches::count_targets() {
   loaded_.clear();
   for (std::int64_t i = 0; i < micro_batches_; ++i) {
     loaded_.push_back(load());
-    own_count_ += loss_.count(only_target(loaded_.back().targets));
+    const at::Tensor& target = only_target(loaded_.back().targets);
+    const at::Tensor& weights = loaded_.back().weights;
+    own_count_ += weights.defined() ? loss_.count(target, weights) : loss_.count(target);
   }
   const auto of_ranks = dist::all_gather(group_, at::scalar_tensor(own_count_, at::kDouble));
   ranks_ = static_cast<double>(of_ranks.size());
@@ -165,10 +167,10 @@ datasets::Batch StepBatches::next() {
 }
 
 at::Tensor StepBatches::loss(NamedTensors outputs, const datasets::Batch& batch) {
-  const bool divides = loss_.divides_by_count();
   BatchLoss loss;
-  if (divides) {
-    loss.value = loss_.sum(model::main_output(outputs), only_target(batch.targets));
+  if (divides_) {
+    const at::Tensor &output = model::main_output(outputs), &target = only_target(batch.targets);
+    loss.value = batch.weights.defined() ? loss_.sum(output, target, batch.weights) : loss_.sum(output, target);
   } else if (loss_.graph() != nullptr && loss_.graph()->gathers && group_) {
     NamedTensors targets = batch.targets;
     for (NamedTensors* list : {&outputs, &targets}) {
@@ -181,7 +183,7 @@ at::Tensor StepBatches::loss(NamedTensors outputs, const datasets::Batch& batch)
   const at::Tensor value = loss.value;
   losses_.push_back(
       {.loss = {.value = value.detach(), .scalars = std::move(loss.scalars)}, .samples = batch.samples()});
-  if (divides) return all_count_ == 0 ? value * 0 : value * ranks_ / all_count_;
+  if (divides_) return all_count_ == 0 ? value * 0 : value * ranks_ / all_count_;
   // Multiplication by 1/k would give other bits.
   return micro_batches_ > 1 ? value / micro_batches_ : value;
 }
@@ -189,13 +191,13 @@ at::Tensor StepBatches::loss(NamedTensors outputs, const datasets::Batch& batch)
 LossSum StepBatches::read_losses() {
   LossSum sum;
   for (const auto& [loss, samples] : std::exchange(losses_, {})) {
-    if (loss_.divides_by_count()) {
+    if (divides_) {
       sum.add({.sum = loss.value.item<double>(), .weight = 0, .samples = samples});
     } else {
       sum.add(loss, samples);
     }
   }
-  if (loss_.divides_by_count()) sum.weight = own_count_;
+  if (divides_) sum.weight = own_count_;
   return sum;
 }
 

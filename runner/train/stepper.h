@@ -16,15 +16,21 @@
 namespace ddp::train {
 
 // The micro-batches of an optimizer step on one rank, and their losses. If the loss divides by the total weight of the
-// targets, all micro-batches of the step are loaded before the first forward, because each gradient needs the total of
-// all micro-batches on all ranks.
+// targets, or samples have weights, all micro-batches of the step are loaded before the first forward, because each
+// gradient needs the total of all micro-batches on all ranks.
 class StepBatches {
  public:
-  // The arguments outlive this object. `group` is null if the world size is 1, and `recorder` on other ranks than 0.
-  StepBatches(data::Batches& batches, const Loss& loss, const dist::Group& group, record::RunRecorder* recorder)
-      : batches_(batches), loss_(loss), group_(group), recorder_(recorder) {}
+  // The arguments outlive this object. `weighted`: samples have weights. `group` is null if the world size is 1, and
+  // `recorder` on other ranks than 0.
+  StepBatches(data::Batches& batches, const Loss& loss, bool weighted, const dist::Group& group,
+              record::RunRecorder* recorder)
+      : batches_(batches),
+        loss_(loss),
+        divides_(weighted || loss.divides_by_count()),
+        group_(group),
+        recorder_(recorder) {}
 
-  // Begins a step; `step`: number of steps done before it. Collective if the loss divides by the weight of the targets.
+  // Begins a step; `step`: number of steps done before it. Collective if the step divides by the weight of its targets.
   void start(std::int64_t step, std::int64_t micro_batches);
   // Returns the next micro-batch of the step.
   datasets::Batch next();
@@ -43,6 +49,7 @@ class StepBatches {
 
   data::Batches& batches_;
   const Loss& loss_;
+  const bool divides_;  // each step divides by the weight of all its targets
   const dist::Group& group_;
   record::RunRecorder* const recorder_;
   std::int64_t micro_batches_ = 0;  // of the step

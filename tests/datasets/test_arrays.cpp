@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "datasets/array_datasets.h"
 
 namespace ddp::datasets {
@@ -136,6 +138,24 @@ TEST_CASE("several inputs and targets keep their order, shapes and names") {
   CHECK(batch.targets[1].first == "an image");
   CHECK_FALSE(dataset->classes().defined());
   CHECK(dataset->facts() == Value{{"rows", 2}});
+}
+
+TEST_CASE("an array of weights is one finite number from 0 for each sample, and no prediction needs it") {
+  const ArrayFolder folder;
+  const std::string x = folder.write("x.npy", inputs_file());
+  const std::string y = folder.write("y.npy", targets_file());
+  const auto with_weights = [&](const std::string& weights) {
+    return Value{{"inputs", x}, {"targets", y}, {"weights", folder.write("w.npy", weights)}};
+  };
+  const auto dataset = built("npy", with_weights(npy_of<float>("<f4", "(4,)", {1, 0, 2.5F, 3})));
+  CHECK(at::equal(rows_of(*dataset, {3, 2}).weights, at::tensor({3.F, 2.5F})));
+  const auto refusal = [&](const std::string& weights) { return build_error("npy", with_weights(weights)); };
+  CHECK(contains(refusal(npy_of<float>("<f4", "(4,)", {1, 2, -1, 3})), "row 2 has the weight -1"));
+  CHECK(contains(refusal(npy_of<float>("<f4", "(4,)", {1, NAN, 1, 3})), "row 1 has the weight nan"));
+  CHECK(contains(refusal(npy_of<float>("<f4", "(2, 2)", {1, 1, 1, 3})), "has 2 rows"));
+  CHECK(contains(refusal(targets_file()), "give the weights as one floating-point number a sample"));
+  const Value options = with_weights(npy_of<float>("<f4", "(4,)", {1, 0, 2.5F, 3}));
+  CHECK_FALSE(rows_of(*built("npy", options, {.role = Role::prediction}), {0}).weights.defined());
 }
 
 }  // namespace ddp::datasets

@@ -185,8 +185,10 @@ def npy(inputs, targets, **options):
     return Arrays(np.load(inputs, mmap_mode="r"), np.load(targets, mmap_mode="r"), **options)
 
 
-def npz(path, inputs, targets=(), **options):
+def npz(path, inputs, targets=(), weights=None, **options):
     with np.load(path) as file:
+        if weights:
+            targets = [targets, weights]
         chosen = [file[name] for name in inputs] if isinstance(inputs, list) else file[inputs]
         if isinstance(targets, str):
             return Arrays(chosen, file[targets], **options)

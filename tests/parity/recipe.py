@@ -24,10 +24,10 @@ def weighted_cross_entropy(output, target, **options):
     return cross_entropy(output, target, **options)
 
 
-def bce_with_logits(output, target, pos_weight=None):
+def bce_with_logits(output, target, pos_weight=None, **options):
     if pos_weight is not None:
         pos_weight = torch.tensor(pos_weight, device=output.device)
-    return nn.functional.binary_cross_entropy_with_logits(output, target, pos_weight=pos_weight)
+    return nn.functional.binary_cross_entropy_with_logits(output, target, pos_weight=pos_weight, **options)
 
 
 def nll(output, target):
@@ -50,7 +50,7 @@ LOSSES = {
 class Loss:
     """The loss of an experiment file: a name, or a table with its options."""
 
-    def __init__(self, section):
+    def __init__(self, section, weighted=False):
         self.options = {"name": section} if isinstance(section, str) else dict(section)
         name = self.options.pop("name")
         self.of_model = name == "model"
@@ -58,7 +58,8 @@ class Loss:
         self.function = LOSSES.get(name)
         self.of_labels = self.function is bce_with_logits
         self.ignored = self.options.get("ignore_index", -100)
-        self.divides = "ignore_index" in self.options  # divides by the counted targets of the whole step
+        self.weighted = weighted  # targets are pairs: the target, and the weight of its sample
+        self.divides = weighted or "ignore_index" in self.options  # divides by the counted targets of the whole step
 
     def of_graph(self, outputs, targets):
         """The loss that Python computes; None: it is a named one."""
@@ -70,10 +71,25 @@ class Loss:
         return loss["loss"] if isinstance(loss, dict) else loss
 
     def __call__(self, output, target, **more):
+        if self.weighted:
+            target, weights = target
+            return (self.each(output, target) * weights).sum()
         return self.function(output, target, **self.options, **more)
+
+    def each(self, output, target):
+        """The loss of each sample: summed over its numbers."""
+        each = self.function(output, target, **self.options, reduction="none")
+        return each.reshape(len(target), -1).sum(1)
 
     def counted(self, target):
         """The sum of the weights of a batch's targets."""
+        if self.weighted:
+            target, weights = target
+            if self.function is weighted_cross_entropy:
+                of_class = torch.tensor(self.options.get("weight", [1.0] * 100))[target] * (target != self.ignored)
+            else:
+                of_class = torch.ones_like(target)
+            return (of_class.double().reshape(len(target), -1).sum(1) * weights.double()).sum().item()
         if self.function is not weighted_cross_entropy and self.function is not nll or target.is_floating_point():
             return float(target.numel())
         counted = target[target != self.ignored]

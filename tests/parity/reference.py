@@ -112,7 +112,7 @@ class Trainer:
             options = dict(experiment.get("distributed", {}))
             options.pop("backend", None)
             self.model = DistributedDataParallel(self.module, **options)
-        self.loss = Loss(experiment["loss"])
+        self.loss = Loss(experiment["loss"], weighted="weights" in experiment["dataset"])
         trained = [(name, p) for name, p in self.module.named_parameters() if p.requires_grad]
         groups = in_groups(experiment.get("groups", []), trained)
         self.optimizer = make_optimizer(experiment.get("optimizer", {}), groups)
@@ -308,7 +308,7 @@ class Trainer:
                 else:
                     output = self.answer_of(self.evaluated, x)
                     loss, weight = self.loss.measure(output, y)
-            right = self.right(output, y) if self.loss.function else self.right_of_logits(output, listed(y))
+            right = self.right(output, listed(y)[0]) if self.loss.function else self.right_of_logits(output, listed(y))
             batches.append([index, loss, *right, weight])
         self.evaluated.train()
         return batches

@@ -49,6 +49,14 @@ def ignoring(index, **options):
     return {"name": "cross_entropy", "ignore_index": index, **options}
 
 
+def weighted(title, targets, loss, **more):
+    path = f"{FOLDER}/{title}.npz"
+    weights = DRAW.integers(0, 5, ROWS).astype(np.float32) / 4
+    np.savez(path, x=np.load(more.pop("inputs", INPUTS)), y=targets, w=weights)
+    dataset = {"name": "npz", "path": path, "inputs": "x", "targets": "y", "weights": "w"}
+    return case(title, dataset=dataset, loss=loss, **({"validation": {"split": 0.2}} | more))
+
+
 NUMBERS = [
     {"name": "l1"},
     {"name": "smooth_l1"},
@@ -77,6 +85,12 @@ CASES = [
     on_classes("ignore_index of a class", CLASSES, ignoring(2)),
     on_classes("ignore_index of a text", TEXT_CLASSES, ignoring(0), inputs=TEXT, model=LINEAR, accumulate=2),
     on_classes("ignore_index, steps without a target", FEW, ignoring(-1), batch_size=4, validation={}),
+    *(weighted(f"weights of samples, cross_entropy, {world} ranks", CLASSES, {"name": "cross_entropy"}, world=world, accumulate=2)
+      for world in (1, 2, 3)),
+    weighted("weights of samples and classes", SOME, ignoring(-1, weight=WEIGHT)),
+    weighted("weights of samples, a text", TEXT_CLASSES, {"name": "cross_entropy"}, inputs=TEXT, model=LINEAR),
+    weighted("weights of samples, mse", np.load(LABELS), {"name": "mse"}),
+    weighted("weights of samples, labels", np.load(LABELS), {"name": "bce_with_logits", "pos_weight": 3.0}),
     on_classes("ignore_index, resumed", SOME, ignoring(-1), accumulate=2, first={"epochs": 1}),
 ]  # fmt: skip
 

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "catch.h"
 #include "tables.h"
 
@@ -25,6 +27,28 @@ TEST_CASE("mistakes in a table are named with file, line and column", "[slow]") 
   check_table_refused("y\na\nb\n", kClassOptions, {"shapes.csv", "no column"});
   check_table_refused("x,y\n", kClassOptions, {"shapes.csv", "no rows"});
   check_table_refused(std::string("x,y\n1,a\0b\n0,c\n\0,d\n", 19), kNumberOptions, {"shapes.csv"});
+}
+
+TEST_CASE("a column of weights weighs the rows of a table, and its bad cells are named with line and column") {
+  const std::string weights = "weights = \"w\", " + kNumberOptions;
+  check_table_refused("x,w,y\n1,1,2\n2,-1,3\n", weights,
+                      {"shapes.csv:3: column \"w\": is -1, and a weight is a finite number from 0"});
+  check_table_refused("x,w,y\n1,1,2\n2,,3\n", weights, {"shapes.csv:3: column \"w\": is missing"});
+  check_table_refused("x,y\n1,2\n", weights, {"shapes.csv", "no column \"w\""});
+  const ShapesWorkspace w;
+  const auto loss_of = [&](const Words& sets) {
+    return w.train(joined({"dataset.drop=[]"}, sets)).events("step").at(0).at("loss");
+  };
+  // The rows have the same weight in the columns "one" and "two".
+  std::string csv = text_of(w.folder() / "shapes.csv"), more;
+  for (std::size_t begin = 0, end; (end = csv.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    more += csv.substr(begin, end - begin) + (begin == 0 ? ",same" : ",2.5") + "\n";
+  }
+  w.write("shapes.csv", more);
+  const double weighted = loss_of({"dataset.weights=\"same\"", "dataset.drop=[\"weight\"]"});
+  const double plain = loss_of({"dataset.drop=[\"weight\", \"same\"]"});
+  CHECK(std::abs(weighted - plain) < 1e-6);
+  CHECK(loss_of({"dataset.weights=\"weight\"", "dataset.drop=[\"same\"]"}) != plain);
 }
 
 TEST_CASE("an unknown column of validation.by points at its key") {

@@ -22,7 +22,9 @@ struct HuberOptions {
   }
 };
 
-at::Tensor l1(const at::Tensor& output, const at::Tensor& target) { return at::l1_loss(output, target); }
+at::Tensor l1(const at::Tensor& output, const at::Tensor& target, std::int64_t reduction) {
+  return at::l1_loss(output, target, reduction);
+}
 
 // torch.nn.L1Loss.
 const bool l1_registered = losses().add<config::NoOptions>(
@@ -33,9 +35,10 @@ const bool l1_registered = losses().add<config::NoOptions>(
 const bool smooth_l1_registered = losses().add<SmoothL1Options>(
     "smooth_l1", "mean error: squared below beta, absolute above",
     [](const SmoothL1Options& o) {
-      return loss_of_numbers("smooth_l1", [beta = o.beta](const at::Tensor& output, const at::Tensor& target) {
-        return beta == 0 ? l1(output, target) : at::smooth_l1_loss(output, target, at::Reduction::Mean, beta);
-      });
+      return loss_of_numbers(
+          "smooth_l1", [beta = o.beta](const at::Tensor& output, const at::Tensor& target, std::int64_t reduction) {
+            return beta == 0 ? l1(output, target, reduction) : at::smooth_l1_loss(output, target, reduction, beta);
+          });
     },
     {{"outputs", "numbers"}});
 
@@ -43,9 +46,10 @@ const bool smooth_l1_registered = losses().add<SmoothL1Options>(
 const bool huber_registered = losses().add<HuberOptions>(
     "huber", "mean error: squared below delta, absolute above, times delta",
     [](const HuberOptions& o) {
-      return loss_of_numbers("huber", [delta = o.delta](const at::Tensor& output, const at::Tensor& target) {
-        return at::huber_loss(output, target, at::Reduction::Mean, delta);
-      });
+      return loss_of_numbers(
+          "huber", [delta = o.delta](const at::Tensor& output, const at::Tensor& target, std::int64_t reduction) {
+            return at::huber_loss(output, target, reduction, delta);
+          });
     },
     {{"outputs", "numbers"}});
 

@@ -53,15 +53,18 @@ void check_labels(const at::Tensor& targets) {
 const bool bce_registered = losses().add<BceOptions>(
     "bce_with_logits", "binary cross-entropy of labels from 0 to 1, after a sigmoid",
     [](const BceOptions& o) {
-      return Loss(LossParts{
-          .mean =
-              [weight = positive_weight(o.pos_weight)](const at::Tensor& output, const at::Tensor& target) {
-                check_bce(output, target, weight);
-                std::optional<at::Tensor> there;
-                if (weight) there = weight->to(target.options());
-                return at::binary_cross_entropy_with_logits(output, target, {}, there);
-              },
-          .check_targets = [](const at::Tensor&, const at::Tensor&) -> CheckTargets { return check_labels; }});
+      const auto reduced = [weight = positive_weight(o.pos_weight)](std::int64_t reduction) -> LossFunction {
+        return [weight, reduction](const at::Tensor& output, const at::Tensor& target) {
+          check_bce(output, target, weight);
+          std::optional<at::Tensor> there;
+          if (weight) there = weight->to(target.options());
+          return at::binary_cross_entropy_with_logits(output, target, {}, there, reduction);
+        };
+      };
+      return Loss(
+          LossParts{.mean = reduced(at::Reduction::Mean),
+                    .check_targets = [](const at::Tensor&, const at::Tensor&) -> CheckTargets { return check_labels; },
+                    .each = reduced(at::Reduction::None)});
     },
     {{"outputs", "label_logits"}, {"aliases", {"bce", "binary_crossentropy"}}});
 

@@ -1,4 +1,5 @@
 #include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/ones_like.h>
 #include <ATen/ops/tensor.h>
 #include <c10/util/StringUtil.h>
 
@@ -79,14 +80,16 @@ class CrossEntropy {
     };
   }
 
-  // Returns the divisor of torch's mean for these targets.
-  double count(const at::Tensor& target) const {
-    // If targets are probabilities, torch divides by their number.
-    if (target.is_floating_point()) return static_cast<double>(target.numel());
-    if (!weight_) return target.ne(ignored_).sum().item<double>();
+  // Returns the weight of each target in the divisor of torch's mean.
+  at::Tensor weights(const at::Tensor& target) const {
+    // If targets are probabilities of classes, torch divides by the number of targets.
+    if (target.is_floating_point()) return at::ones_like(target.select(1, 0), at::kDouble);
+    const at::Tensor counts = target.ne(ignored_);
+    if (!weight_) return counts.to(at::kDouble);
     check_indices(target, weight_->numel(), ignored_);
-    const at::Tensor counted = target.masked_select(target.ne(ignored_));
-    return weight_->to(target.device()).index_select(0, counted).sum(at::kDouble).item<double>();
+    const at::Tensor classes = target.masked_fill(counts.logical_not(), 0).flatten();
+    const at::Tensor weight = weight_->to(target.device(), at::kDouble).index_select(0, classes).view_as(target);
+    return weight * counts;
   }
 
  private:
@@ -136,10 +139,11 @@ Loss cross_entropy(const CrossEntropyOptions& o) {
   return Loss(
       LossParts{.mean = reduced(at::Reduction::Mean),
                 .check = [loss](const at::Tensor& output, const at::Tensor& target) { loss.check(output, target); },
-                .count = [loss](const at::Tensor& target) { return loss.count(target); },
+                .weights = [loss](const at::Tensor& target) { return loss.weights(target); },
                 .check_targets = [loss](const at::Tensor& output,
                                         const at::Tensor& target) { return loss.check_targets(output, target); },
-                .sum = o.ignore_index ? reduced(at::Reduction::Sum) : LossFunction()});
+                .sum = o.ignore_index ? reduced(at::Reduction::Sum) : LossFunction(),
+                .each = reduced(at::Reduction::None)});
 }
 
 const bool cross_entropy_registered = losses().add<CrossEntropyOptions>(

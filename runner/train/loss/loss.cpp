@@ -3,7 +3,9 @@
 #include <tuple>
 #include <utility>
 
+#include <ATen/core/Reduction.h>
 #include <ATen/ops/aminmax.h>
+#include <ATen/ops/ones_like.h>
 #include <c10/util/StringUtil.h>
 
 #include "base/error.h"
@@ -21,7 +23,24 @@ void LossSum::add(const BatchLoss& loss, std::int64_t count) {
 }
 
 double Loss::count(const at::Tensor& target) const {
-  return p_.count ? p_.count(target) : static_cast<double>(target.numel());
+  return p_.weights ? p_.weights(target).sum().item<double>() : static_cast<double>(target.numel());
+}
+
+namespace {
+
+// Sums over all but the first dimension: [n].
+at::Tensor of_samples(const at::Tensor& targets, std::int64_t samples) { return targets.reshape({samples, -1}).sum(1); }
+
+}  // namespace
+
+at::Tensor Loss::sum(const at::Tensor& output, const at::Tensor& target, const at::Tensor& weights) const {
+  const at::Tensor each = of_samples(call(p_.each, output, target), weights.size(0));
+  return (each * weights.to(each.device(), /*non_blocking=*/true)).sum();
+}
+
+double Loss::count(const at::Tensor& target, const at::Tensor& weights) const {
+  const at::Tensor of_targets = p_.weights ? p_.weights(target) : at::ones_like(target, at::kDouble);
+  return (of_samples(of_targets, weights.size(0)) * weights.to(of_targets.device(), at::kDouble)).sum().item<double>();
 }
 
 CheckTargets Loss::check_targets(const at::Tensor& output, const at::Tensor& target) const {
@@ -51,15 +70,21 @@ std::vector<std::string> Loss::scalar_names(const torch::nn::Module& model) cons
   return names;
 }
 
-LossSum Loss::measure(const NamedTensors& outputs, const NamedTensors& targets, std::int64_t samples) const {
+LossSum Loss::measure(const NamedTensors& outputs, const datasets::Batch& batch) const {
+  const std::int64_t samples = batch.samples();
   if (p_.graph) {
-    const BatchLoss loss = p_.graph->of(outputs, targets);
+    const BatchLoss loss = p_.graph->of(outputs, batch.targets);
     LossSum sum;
     sum.add(loss, samples);
     return sum;
   }
   const at::Tensor& output = model::main_output(outputs);
-  const at::Tensor& target = only_target(targets);
+  const at::Tensor& target = only_target(batch.targets);
+  if (batch.weights.defined()) {
+    return {.sum = sum(output, target, batch.weights).item<double>(),
+            .weight = count(target, batch.weights),
+            .samples = samples};
+  }
   if (divides_by_count()) {
     const double value = sum(output, target).item<double>();
     return {.sum = value, .weight = count(target), .samples = samples};
@@ -67,7 +92,11 @@ LossSum Loss::measure(const NamedTensors& outputs, const NamedTensors& targets, 
   const double mean = (*this)(output, target).item<double>();
   const auto all = static_cast<double>(samples);
   // Exactly 1 if every target weighs 1: the weight of such a batch is then exactly its number of samples.
-  const double share = p_.count && target.numel() > 0 ? count(target) / static_cast<double>(target.numel()) : 1;
+  double share = 1;
+  if (p_.weights && target.numel() > 0) {
+    const at::Tensor weights = p_.weights(target);
+    share = weights.sum().item<double>() / static_cast<double>(weights.numel());
+  }
   if (share == 0) return {.sum = 0, .weight = 0, .samples = samples};
   return {.sum = mean * (all * share), .weight = all * share, .samples = samples};
 }
@@ -150,15 +179,18 @@ void check_range(const std::string& name, const at::Tensor& targets, const Targe
                     "loss", range.remedy);
 }
 
-Loss loss_of_numbers(const std::string& name, LossFunction mean) {
-  return Loss(LossParts{.mean =
-                            [name, mean = std::move(mean)](const at::Tensor& output, const at::Tensor& target) {
-                              check_numbers(name, output, target);
-                              return mean(output, target);
-                            },
+Loss loss_of_numbers(const std::string& name, const ReducedLoss& reduced) {
+  const auto checked = [name, reduced](std::int64_t reduction) -> LossFunction {
+    return [name, reduced, reduction](const at::Tensor& output, const at::Tensor& target) {
+      check_numbers(name, output, target);
+      return reduced(output, target, reduction);
+    };
+  };
+  return Loss(LossParts{.mean = checked(at::Reduction::Mean),
                         .check_targets = [name](const at::Tensor&, const at::Tensor&) -> CheckTargets {
                           return [name](const at::Tensor& targets) { check_range(name, targets, {}); };
-                        }});
+                        },
+                        .each = checked(at::Reduction::None)});
 }
 
 }  // namespace ddp::train

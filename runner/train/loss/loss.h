@@ -79,14 +79,16 @@ struct LossParts {
   // Throws ddp::Error (usage) if outputs and targets do not match. The targets are on the device where the dataset made
   // them. Called before the loss on a GPU, whose kernels cannot report errors; on a CPU only after the loss failed.
   std::function<void(const at::Tensor& output, const at::Tensor& target)> check = {};
-  // Returns the sum of the targets' weights in the mean; an ignored target weighs 0. Empty: each target weighs 1.
-  std::function<double(const at::Tensor& target)> count = {};
+  // Returns the weight of each target in the mean, float64; an ignored one weighs 0. Empty: each target weighs 1.
+  std::function<at::Tensor(const at::Tensor& target)> weights = {};
   // Returns the check of all targets of the data before a run, for a model that gives such an output for such a target.
   // Empty: the loss takes any targets.
   std::function<CheckTargets(const at::Tensor& output, const at::Tensor& target)> check_targets = {};
   // Returns the sum over the targets. If given, a step divides this sum by the weight of all its targets, on all ranks
   // and in all micro-batches, instead of averaging the means of micro-batches.
   LossFunction sum = {};
+  // Returns the loss of each target times its weight, [n, …] or [n * t]. Empty: samples cannot be weighted.
+  LossFunction each = {};
   // Of a loss without all of the above.
   std::optional<GraphLoss> graph = {};
 };
@@ -125,11 +127,17 @@ class Loss {
   // Returns the weight of the targets, which may be on the CPU or on a GPU.
   double count(const at::Tensor& target) const;
 
+  // Tells whether the loss takes weights of samples.
+  bool takes_weights() const { return static_cast<bool>(p_.each); }
+  // The same sum and weight, with the weight of each sample, [n].
+  at::Tensor sum(const at::Tensor& output, const at::Tensor& target, const at::Tensor& weights) const;
+  double count(const at::Tensor& target, const at::Tensor& weights) const;
+
   // Returns the check of all targets, for a model that gives such an output for such a target.
   CheckTargets check_targets(const at::Tensor& output, const at::Tensor& target) const;
 
-  // Measures the loss of a batch of `samples` samples, with the weight of its targets.
-  LossSum measure(const NamedTensors& outputs, const NamedTensors& targets, std::int64_t samples) const;
+  // Measures the loss of a batch, with the weight of its targets.
+  LossSum measure(const NamedTensors& outputs, const datasets::Batch& batch) const;
 
  private:
   at::Tensor call(const LossFunction& function, const at::Tensor& output, const at::Tensor& target) const;
@@ -175,7 +183,11 @@ struct TargetRange {
 // Throws ddp::Error (usage), which names the first target that is not in the range or NaN.
 void check_range(const std::string& name, const at::Tensor& targets, const TargetRange& range);
 
-// Returns the loss `name`, which compares finite numbers with outputs of their shape: `mean` of both.
-Loss loss_of_numbers(const std::string& name, LossFunction mean);
+// Computes the losses of numbers, reduced as torch's function of this name does (at::Reduction).
+using ReducedLoss =
+    std::function<at::Tensor(const at::Tensor& output, const at::Tensor& target, std::int64_t reduction)>;
+
+// Returns the loss `name`, which compares finite numbers with outputs of their shape.
+Loss loss_of_numbers(const std::string& name, const ReducedLoss& reduced);
 
 }  // namespace ddp::train

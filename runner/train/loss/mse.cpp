@@ -9,8 +9,9 @@ namespace {
 const bool mse_registered = losses().add<config::NoOptions>(
     "mse", "mean squared error",
     [](const config::NoOptions&) {
-      return loss_of_numbers(
-          "mse", [](const at::Tensor& output, const at::Tensor& target) { return at::mse_loss(output, target); });
+      return loss_of_numbers("mse", [](const at::Tensor& output, const at::Tensor& target, std::int64_t reduction) {
+        return at::mse_loss(output, target, reduction);
+      });
     },
     {{"outputs", "numbers"}, {"aliases", {"l2", "mean_squared_error"}}});
 

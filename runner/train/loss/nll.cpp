@@ -29,24 +29,27 @@ ByClass nll_inputs(const at::Tensor& outputs, const at::Tensor& targets) {
 const bool nll_registered = losses().add<config::NoOptions>(
     "nll", "negative log-likelihood of class indices; outputs are log-probabilities",
     [](const config::NoOptions&) {
+      const auto reduced = [](std::int64_t reduction) -> LossFunction {
+        return [reduction](const at::Tensor& outputs, const at::Tensor& targets) {
+          const auto [output, target] = nll_inputs(outputs, targets);
+          return at::nll_loss_nd(output, target, {}, reduction);
+        };
+      };
       return Loss(LossParts{
-          .mean =
-              [](const at::Tensor& outputs, const at::Tensor& targets) {
-                const auto [output, target] = nll_inputs(outputs, targets);
-                return at::nll_loss_nd(output, target);
-              },
+          .mean = reduced(at::Reduction::Mean),
           .check =
               [](const at::Tensor& outputs, const at::Tensor& targets) {
                 const auto [output, target] = nll_inputs(outputs, targets);
                 check_indices(target, output.size(1), config::kIgnoredByDefault);
               },
-          .count = [](const at::Tensor& target) { return target.ne(config::kIgnoredByDefault).sum().item<double>(); },
+          .weights = [](const at::Tensor& target) { return target.ne(config::kIgnoredByDefault).to(at::kDouble); },
           .check_targets = [](const at::Tensor& outputs, const at::Tensor& targets) -> CheckTargets {
             return [classes = nll_inputs(outputs, targets).output.size(1)](const at::Tensor& all) {
               require_indices(all);
               check_indices(all, classes, config::kIgnoredByDefault);
             };
-          }});
+          },
+          .each = reduced(at::Reduction::None)});
     },
     {{"outputs", "log_probabilities"}});
 
