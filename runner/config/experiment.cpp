@@ -449,6 +449,7 @@ void ParameterGroup::fields(Fields& f) {
     match);
   f({.name = "lr_scale", .doc = "factor of the learning rate in each step", .aliases = {"lr"}, .range = at_least(0)},
     lr_scale);
+  f({.name = "optimizer", .doc = "an optimizer for this group alone, with its own options, lr among them"}, optimizer);
 }
 
 std::vector<ParameterGroup> parameter_groups(const Experiment& experiment) {
@@ -456,7 +457,7 @@ std::vector<ParameterGroup> parameter_groups(const Experiment& experiment) {
   for (const Value& table : experiment.groups) {
     groups.push_back(read<ParameterGroup>(table));
     for (const auto& [key, value] : table.items()) {
-      if (key != "match" && key != "lr_scale") groups.back().options[key] = value;
+      if (key != "match" && key != "lr_scale" && key != "optimizer") groups.back().options[key] = value;
     }
   }
   return groups;
@@ -473,7 +474,8 @@ void supply_group_keys(std::vector<Option>& options, const Components& component
     for (Option option : spec.options) {
       const bool is_known =
           std::any_of(keys.begin(), keys.end(), [&](const Option& o) { return o.name == option.name; });
-      if (option.name == "lr" || is_known) continue;
+      // `lr` is a key of groups with an optimizer of their own, whose keys the check of a group knows.
+      if ((option.name == "lr" && !optimizer.empty()) || is_known) continue;
       option.default_value = {};
       option.required = false;
       keys.push_back(std::move(option));

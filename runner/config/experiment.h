@@ -148,7 +148,8 @@ std::optional<Condition> condition_of(const std::string& text);
 struct ParameterGroup {
   Value match;  // a pattern of names or a condition, or a list of them
   double lr_scale = 1;
-  Value options = Value::object();  // options of the optimizer that the group sets, without match and lr_scale
+  std::optional<std::string> optimizer;  // of this group alone, with options of its own; nothing: the experiment's
+  Value options = Value::object();       // options of the optimizer that the group sets
 
   std::vector<std::string> patterns() const;
   void fields(Fields& f);

@@ -36,7 +36,7 @@ TEST_CASE("a mistake in a group of parameters shows its place and what is allowe
   CHECK(contains(lr, "did you mean \"lr_scale\"?"));
   const std::string beta = mistakes(kModelAndDataset + "groups = [{ match = \"*\", betas = [0.5, 0.5] }]\n");
   CHECK(contains(beta, "unknown key \"betas\" in [groups[0]]"));
-  CHECK(contains(beta, "match, lr_scale, momentum"));
+  CHECK(contains(beta, "match, lr_scale, optimizer, momentum"));
   CHECK(contains(beta, "this option belongs to optimizer adam"));
   CHECK(contains(mistakes(kModelAndDataset + "groups = [{ match = \"*\", momentm = 0.5 }]\n"),
                  "did you mean \"momentum\"?"));
@@ -47,6 +47,21 @@ TEST_CASE("a mistake in a group of parameters shows its place and what is allowe
   CHECK(contains(mistakes(kModelAndDataset + "groups = [{ match = [\"*.bias\", \"ndim=2\"] }]\n"), "\"ndim=2\""));
   CHECK(contains(mistakes(kModelAndDataset + "groups = [{ match = \"*\", lr_scale = -1 }]\n"), "at least 0"));
   CHECK(contains(mistakes(kModelAndDataset + "groups = [\"*\"]\n"), "\"groups[0]\" must be"));
+}
+
+TEST_CASE("a group with an optimizer of its own has all of that optimizer's options") {
+  const Experiment e =
+      load_text(kModelAndDataset + "groups = [{ match = \"*\", optimizer = \"adam\", lr = 0.5, betas = [0.5, 0.5] }]\n")
+          .experiment;
+  const ParameterGroup group = parameter_groups(e).at(0);
+  CHECK(group.optimizer == "adam");
+  CHECK(group.options == Value{{"lr", 0.5}, {"betas", {0.5, 0.5}}});
+  const auto told = [](const std::string& keys) {
+    return mistakes(kModelAndDataset + "groups = [{ match = \"*\", " + keys + " }]\n");
+  };
+  CHECK(contains(told("optimizer = \"adem\""), "there is no optimizer \"adem\""));
+  CHECK(contains(told("optimizer = \"adam\", lr_scale = 0.5"), "unknown key \"lr_scale\""));
+  CHECK(contains(told("optimizer = \"adam\", momentum = 0.5"), "unknown key \"momentum\""));
 }
 
 TEST_CASE("groups of parameters replace the groups of the extended file") {

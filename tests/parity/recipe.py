@@ -128,7 +128,86 @@ class Lion(torch.optim.Optimizer):
                 average.mul_(beta2).add_(p.grad, alpha=1 - beta2)
 
 
+class Lamb(torch.optim.Optimizer):
+    """Algorithm 2 of You and others 2020, "Large Batch Optimization for Deep Learning"."""
+
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-6, weight_decay=0.0, **_):
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                state = self.state[p]
+                if not state:
+                    state.update(step=0, m=torch.zeros_like(p), v=torch.zeros_like(p))
+                state["step"] += 1
+                beta1, beta2 = group["betas"]
+                state["m"].lerp_(p.grad, 1 - beta1)
+                state["v"].mul_(beta2).addcmul_(p.grad, p.grad, value=1 - beta2)
+                root = (state["v"] / (1 - beta2 ** state["step"])).sqrt() + group["eps"]
+                update = state["m"] / (1 - beta1 ** state["step"]) / root
+                if group["weight_decay"]:
+                    update.add_(p, alpha=group["weight_decay"])
+                of_weights, of_update = p.norm().item(), update.norm().item()
+                trust = of_weights / of_update if of_weights > 0 and of_update > 0 else 1
+                p.add_(update, alpha=-group["lr"] * trust)
+
+
+class Lars(torch.optim.Optimizer):
+    """Algorithm 1 of You, Gitman and Ginsburg 2017, "Large Batch Training of Convolutional Networks"."""
+
+    def __init__(self, params, lr=1e-2, momentum=0.9, weight_decay=0.0, trust_coefficient=1e-3, eps=1e-8, **_):
+        super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay,
+                                  "trust_coefficient": trust_coefficient, "eps": eps})  # fmt: skip
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                state = self.state[p]
+                if not state:
+                    state["velocity"] = torch.zeros_like(p)
+                decay, of_weights, of_gradient = group["weight_decay"], p.norm().item(), p.grad.norm().item()
+                trust = 1
+                if of_weights > 0 and of_gradient > 0:
+                    trust = group["trust_coefficient"] * of_weights / (of_gradient + decay * of_weights + group["eps"])
+                velocity = state["velocity"].mul_(group["momentum"])
+                velocity.add_(p.grad.add(p, alpha=decay), alpha=group["lr"] * trust)
+                p.sub_(velocity)
+
+
+class MatricesWithMuon(torch.optim.Optimizer):
+    """Muon for the first group, and AdamW for the others; each lr follows the schedule of AdamW's."""
+
+    def __init__(self, params, lr=1e-3, fused=True, foreach=None):
+        matrices, *others = params
+        self.muon = torch.optim.Muon(matrices["params"], **{k: v for k, v in matrices.items() if k not in ("params", "optimizer")})
+        self.adamw = torch.optim.AdamW(others, lr=lr, fused=fused, foreach=foreach)
+        super().__init__(others, {"lr": lr})
+        self.own = self.muon.param_groups[0]["lr"], lr
+
+    def step(self):
+        for mine, theirs in zip(self.param_groups, self.adamw.param_groups):
+            theirs["lr"] = mine["lr"]
+        own, top = self.own
+        self.muon.param_groups[0]["lr"] = own * (self.param_groups[0]["lr"] / top)
+        self.muon.step()
+        self.adamw.step()
+
+    def zero_grad(self, set_to_none=True):
+        self.muon.zero_grad(set_to_none)
+        self.adamw.zero_grad(set_to_none)
+
+
 OPTIMIZERS = {
+    "lamb": Lamb,
+    "lars": Lars,
+    "muon": torch.optim.Muon,
     "sgd": torch.optim.SGD,
     "adam": torch.optim.Adam,
     "adamw": torch.optim.AdamW,
@@ -149,7 +228,13 @@ def make_optimizer(section, parameters):
         options["eps"] = tuple(options.get("eps", (None, 1e-3)))
     if "betas" in options:
         options["betas"] = tuple(options["betas"])
-    without_kernel = options["name"] in ("rmsprop", "adafactor", "nadam", "radam")
+    without_kernel = options["name"] in ("rmsprop", "adafactor", "nadam", "radam", "muon")
+    if isinstance(parameters, list) and parameters[0].get("optimizer") == "muon":
+        assert options["name"] == "adamw"
+        return MatricesWithMuon(parameters, lr=options["lr"])
+    if options["name"] == "muon":
+        options = {key: value for key, value in options.items() if key != "fused"}
+        return named(OPTIMIZERS, options, params=parameters)
     if without_kernel:
         options.update(fused=False)
     if not options["fused"]:

@@ -40,7 +40,14 @@ LOOPS = [
     {"name": "radam"},
     {"name": "radam", "lr": 0.01, "betas": [0.8, 0.95], "weight_decay": 0.1},
     {"name": "radam", "lr": 0.01, "weight_decay": 0.1, "decoupled_weight_decay": True},
+    {"name": "lamb"},
+    {"name": "lamb", "lr": 0.01, "betas": [0.8, 0.95], "eps": 1e-5, "weight_decay": 0.1},
+    {"name": "lars"},
+    {"name": "lars", "lr": 0.5, "momentum": 0.8, "weight_decay": 0.01, "trust_coefficient": 0.01},
 ]
+MATRICES = {"name": "sequential", "layers": [{"type": "Linear", "in_features": 20, "out_features": 16, "bias": False},
+                                             {"type": "ReLU"},
+                                             {"type": "Linear", "in_features": 16, "out_features": 4, "bias": False}]}  # fmt: skip
 
 SCHEDULERS = [
     {"name": "constant", "warmup_steps": 5},
@@ -64,6 +71,11 @@ CASES = [
     *(case(f"{described(o)}", optimizer=o, epochs=4, first={"epochs": 2}) for o in LOOPS),
     *(case(f"adagrad resumed, fused = {fused}", optimizer={"name": "adagrad", "fused": fused}, first={"epochs": 1})
       for fused in (True, False)),
+    *(case(f"{described(o)}", optimizer=o, epochs=4, model=MATRICES, first={"epochs": 2})
+      for o in ({"name": "muon"}, {"name": "muon", "lr": 0.02, "nesterov": False, "weight_decay": 0.0, "ns_steps": 3},
+                {"name": "muon", "adjust_lr_fn": "match_rms_adamw"})),
+    case("muon for matrices, adamw for the others", optimizer={"name": "adamw", "lr": 0.01}, epochs=3,
+         groups=[{"match": ["ndim==2"], "optimizer": "muon", "lr": 0.02}], scheduler={"name": "cosine"}),
     case("nadam, 400 steps", optimizer={"name": "nadam"}, steps=400),
     case("radam, 400 steps", optimizer={"name": "radam", "lr": 0.01}, steps=400),
     case("adagrad, the defaults", optimizer={"name": "adagrad"}),

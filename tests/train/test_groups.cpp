@@ -1,3 +1,4 @@
+#include <ATen/ops/equal.h>
 #include <ATen/ops/ones_like.h>
 
 #include "catch.h"
@@ -74,6 +75,26 @@ TEST_CASE("patterns that match no free parameter are refused, with the nearest n
   const std::string taken = refusal_of({{{"match", "ndim<2"}}, {{"match", {"3.*", "0.bias"}}}});
   CHECK(contains(taken,
                  "every parameter that \"0.bias\" matches belongs to an earlier group already, such as groups[0]"));
+}
+
+TEST_CASE("a group with an optimizer of its own steps with the same share of its own lr") {
+  const NamedTensors parameters = four_parameters();
+  const std::vector<at::Tensor> before = {parameters[0].second.detach().clone(), parameters[1].second.detach().clone()};
+  GroupedOptimizer optimizer(with_groups({{{"match", "*.bias"}, {"optimizer", "sgd"}, {"lr", 2.0}}}), parameters);
+  for (const auto& [name, parameter] : parameters) parameter.mutable_grad() = at::ones_like(parameter);
+  optimizer.step(0.25);  // half of the top lr
+  CHECK(at::equal(parameters[0].second.detach(), before[0] - 0.25));
+  CHECK(at::equal(parameters[1].second.detach(), before[1] - 1));
+  CHECK(optimizer.description()[0]["options"]["optimizer"] == "sgd");
+}
+
+TEST_CASE("muon refuses a parameter that is not a matrix, alone and in a group") {
+  config::Experiment alone = with_groups(config::Value::array());
+  alone.optimizer = {.name = "muon", .options = config::Value::object()};
+  CHECK(contains(error_of([&] { GroupedOptimizer(alone, four_parameters()); }),
+                 "muon updates matrices, and \"0.bias\" has the shape [3]"));
+  const std::string of_group = refusal_of({{{"match", "*"}, {"optimizer", "muon"}}});
+  CHECK(contains(of_group, "groups[0]: muon updates matrices"));
 }
 
 TEST_CASE("a tied parameter belongs to one group, by any of its names") {

@@ -289,6 +289,9 @@ std::optional<Value> Checker::item_table(const Node& node, const Option& option,
     mistakes_.add(node.place, "\"" + path + "\" must be a table, not " + shown(node));
     return std::nullopt;
   }
+  if (const Node* own = option.item_kind.empty() ? nullptr : node.find(option.item_kind)) {
+    return table_of_own(node, *own, option, path);
+  }
   const std::string known_as =
       option.item_component.empty() ? "keys of one of " + option.name : option.item_kind + " " + option.item_component;
   return table(node, option.item_keys,
@@ -296,6 +299,29 @@ std::optional<Value> Checker::item_table(const Node& node, const Option& option,
                 .known_as = known_as,
                 .kind = option.item_component.empty() ? "" : option.item_kind,
                 .section = option.name});
+}
+
+// Reads a table of such a list that names a component of its own: its other keys are that component's options.
+std::optional<Value> Checker::table_of_own(const Node& node, const Node& own, const Option& option,
+                                           const std::string& path) const {
+  const std::string name = own.text().value_or("");
+  const Spec* spec = components_.find(option.item_kind, name);
+  if (!spec) {
+    const std::vector<Named> known = named(components_.of(option.item_kind));
+    mistakes_.add(own.place, "there is no " + option.item_kind + " " + in_quotes(name),
+                  remedy_of_name(name, known, "every " + option.item_kind));
+    return std::nullopt;
+  }
+  std::vector<Option> keys;
+  for (const Option& key : option.item_keys) {
+    if (key.name == "match" || key.name == option.item_kind) keys.push_back(key);
+  }
+  for (Option key : spec->options) {
+    key.default_value = {};
+    key.required = false;
+    keys.push_back(std::move(key));
+  }
+  return table(node, keys, {.path = path, .known_as = option.item_kind + " " + name, .section = option.name});
 }
 
 // Reads one table of a list of tables; its "type" determines its other keys.

@@ -45,6 +45,8 @@ class Checker {
   std::optional<Value> value(const Node& node, const Option& option, const std::string& path) const;
   std::optional<Value> component(const Node& node, const Option& option, const std::string& path) const;
   std::optional<Value> item_table(const Node& node, const Option& option, const std::string& path) const;
+  std::optional<Value> table_of_own(const Node& node, const Node& own, const Option& option,
+                                    const std::string& path) const;
   std::optional<Value> variant(const Node& node, const Option& option, const std::string& path) const;
   std::optional<Value> scalar(const Node& node, const Option& option, const std::string& path) const;
   std::optional<Value> list(const Node& node, const Option& option, const std::string& path) const;

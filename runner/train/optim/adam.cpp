@@ -4,6 +4,7 @@
 #include <ATen/ops/_foreach_add.h>
 #include <ATen/ops/_fused_adam.h>
 #include <ATen/ops/_fused_adamw.h>
+#include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/maximum.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
@@ -233,6 +234,37 @@ class Nadam : public LoopOptimizer {
 
 const bool nadam =
     optimizers().add<NadamOptions>("nadam", "Adam with Nesterov momentum (Dozat 2016)", config::made<Nadam>);
+
+struct LambOptions : MomentOptions {
+  LambOptions() { eps = 1e-6; }
+};
+
+// You and others 2020, "Large Batch Optimization for Deep Learning", algorithm 2, with the identity as phi: Adam's
+// update, with the weights' decay in it, has the norm of its parameter. One of zeros takes the rate as it is.
+class Lamb : public LoopOptimizer {
+ public:
+  Lamb(const LambOptions& o, const NamedTensors& named) : LoopOptimizer(named, o.lr), o_(o) {}
+
+ private:
+  std::vector<std::string> kept(const Slot&) const override { return {"step", "exp_avg", "exp_avg_sq"}; }
+
+  void update_one(Slot& slot, double lr) const override {
+    MomentOptions without_decay = o_;
+    without_decay.weight_decay = 0;
+    const Moments m = next_moments(slot, without_decay, /*decoupled=*/true, lr);
+    const at::Tensor denominator = m.square.div(1 - std::pow(o_.betas[1], m.step)).sqrt_().add_(o_.eps);
+    const at::Tensor change = m.average.div(1 - std::pow(o_.betas[0], m.step)).div_(denominator);
+    if (o_.weight_decay != 0) change.add_(slot.parameter, o_.weight_decay);
+    const double of_weights = at::linalg_vector_norm(slot.parameter, 2).item<double>();
+    const double of_change = at::linalg_vector_norm(change, 2).item<double>();
+    slot.parameter.add_(change, -lr * (of_weights > 0 && of_change > 0 ? of_weights / of_change : 1));
+  }
+
+  const LambOptions o_;
+};
+
+const bool lamb =
+    optimizers().add<LambOptions>("lamb", "Adam with a rate for each layer (You and others 2020)", config::made<Lamb>);
 
 }  // namespace
 }  // namespace ddp::train

@@ -64,11 +64,15 @@ class Deal {
 // Builds the optimizer of a group of parameters. An error in the group's options names the group: "groups[1].nesterov".
 std::unique_ptr<Optimizer> optimizer_of_group(const config::Component& chosen, const config::ParameterGroup& given,
                                               const NamedTensors& parameters, std::size_t index) try {
+  if (given.optimizer) return optimizers().build(*given.optimizer, given.options, parameters);
   config::Value options = chosen.options;
   options.update(given.options);
   return optimizers().build(chosen.name, options, parameters);
 } catch (const Error& error) {
   constexpr std::string_view kSection = "optimizer.";
+  if (given.optimizer && error.where() == "optimizer") {
+    throw usage_error(error.summary(), "groups[" + std::to_string(index) + "]", error.remedy());
+  }
   const std::string option = error.where().substr(std::min(kSection.size(), error.where().size()));
   if (given.options.empty() || !error.where().starts_with(kSection)) throw;
   const std::string group = "groups[" + std::to_string(index) + "]";
@@ -93,10 +97,18 @@ GroupedOptimizer::GroupedOptimizer(const config::Experiment& e, const NamedTenso
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     groups_[i].optimizer = optimizer_of_group(e.optimizer, groups_[i].given, groups_[i].parameters, i);
   }
+  const bool has_own =
+      std::any_of(groups_.begin(), groups_.end(), [](const Group& g) { return g.given.optimizer.has_value(); });
+  if (has_own && lr() == 0) {
+    throw usage_error("is 0, and a group's own lr follows the same schedule", "optimizer.lr", "give a number above 0");
+  }
 }
 
 void GroupedOptimizer::step(double lr) {
-  for (const Group& group : groups_) group.optimizer->step(lr * group.given.lr_scale);
+  for (const Group& group : groups_) {
+    const double own = group.optimizer->lr();
+    group.optimizer->step(group.given.optimizer ? own * (lr / this->lr()) : lr * group.given.lr_scale);
+  }
 }
 
 std::int64_t GroupedOptimizer::bytes() const {
@@ -132,8 +144,10 @@ config::Value GroupedOptimizer::description() const {
   if (groups_.size() == 1) return list;
   for (const Group& group : groups_) {
     const NamedTensors trained = trained_of(group.parameters);
+    config::Value options = group.given.options;
+    if (group.given.optimizer) options["optimizer"] = *group.given.optimizer;
     list.push_back(config::written(config::GroupDescription{.match = group.patterns,
-                                                            .options = group.given.options,
+                                                            .options = options,
                                                             .lr_scale = group.given.lr_scale,
                                                             .parameters = model::count_of(trained),
                                                             .tensors = static_cast<std::int64_t>(trained.size())}));

@@ -20,7 +20,8 @@ class GroupedOptimizer {
   // Throws ddp::Error (usage) if a pattern matches no parameter, or only parameters of earlier groups.
   GroupedOptimizer(const config::Experiment& experiment, const NamedTensors& all_names);
 
-  // Updates every parameter that has a gradient. `lr`: the learning rate of the schedule.
+  // Updates every parameter that has a gradient. `lr`: the learning rate of the schedule. A group with an optimizer of
+  // its own has the same share of its own lr.
   void step(double lr);
   // The base learning rate of schedulers.
   double lr() const { return groups_.back().optimizer->lr(); }
