@@ -100,6 +100,27 @@ inline std::vector<Edit> computing_loss(const std::string& output = "logits", co
           {R"(["x"])", R"(["x", "y"])"}};
 }
 
+// The bytes of an exported loss of an output of 3 numbers and class indices: cross-entropy, or `target` in its place.
+inline std::string exported_loss(const std::string& target = "torch.ops.aten.cross_entropy_loss.default") {
+  const std::string any = kAnyBatch;
+  const std::string graph = R"({"graph_module": {"graph": {"nodes": [{"target": ")" + target + R"(",
+      "inputs": [{"name": "self", "arg": {"as_tensor": {"name": "output"}}},
+                 {"name": "target", "arg": {"as_tensor": {"name": "y"}}}],
+      "outputs": [{"as_tensor": {"name": "loss"}}], "metadata": {}}],
+    "tensor_values": {"output": {"dtype": 7, "sizes": [)" +
+                            any + R"(, {"as_int": 3}]},
+                      "y": {"dtype": 5, "sizes": [)" +
+                            any + R"(]}, "loss": {"dtype": 7, "sizes": []}}},
+  "signature": {"input_specs": [{"user_input": {"arg": {"as_tensor": {"name": "output"}}}},
+                                {"user_input": {"arg": {"as_tensor": {"name": "y"}}}}],
+                "output_specs": [{"user_output": {"arg": {"as_tensor": {"name": "loss"}}}}]}},
+  "range_constraints": {"s77": {"min_val": 1, "max_val": 64}}, "schema_version": {"major": 8, "minor": 17}})";
+  return ZipBytes()
+      .add("net/models/model.json", graph, /*pack=*/false)
+      .add("net/data/weights/model_weights_config.json", R"({"config": {}})", /*pack=*/false)
+      .bytes();
+}
+
 // arrays.toml with that model, net.pt2, in place of its own.
 struct ExportedWorkspace : ArrayWorkspace {
   ExportedWorkspace() { write("net.pt2", exported_model()); }

@@ -82,6 +82,22 @@ TEST_CASE("a dict without loss, and one without logits, are refused where they a
             {"returns a dict without \"loss\"; it has: cost, logits, level"});
 }
 
+TEST_CASE("an exported loss trains as the named one, and a file that changed is refused by name", "[slow]") {
+  const ExportedWorkspace w;
+  w.write("net.loss.pt2", exported_loss());
+  const Words sets{"loss={name=\"exported\", path=\"net.loss.pt2\"}"};
+  const RunFolder named = w.done({"run", "arrays.toml", "--name", "named"}).run;
+  const RunFolder run = w.done(with_sets({"run", "arrays.toml"}, sets)).run;
+  CHECK(run.training() == named.training());
+  CHECK(run.model() == named.model());
+  kill_and_resume(w, "arrays", sets);
+  w.done({"fork", "arrays", "--name", "forked", "--set", "epochs=5"});
+  w.write("net.loss.pt2", exported_loss("torch.ops.aten.multi_margin_loss.default"));
+  const std::string changed = "net.loss.pt2: has another content than when the checkpoint was trained";
+  w.refused({"resume", "arrays", "--set", "epochs=9"}, {changed});
+  w.refused({"eval", "arrays"}, {changed});
+}
+
 TEST_CASE("a loss that is one number a batch takes no weights of samples") {
   const LossWorkspace w;
   w.write("w.npy", npy_of("<f4", "(100,)", std::vector<float>(100, 1)));

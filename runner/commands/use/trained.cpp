@@ -48,9 +48,10 @@ void add_trained(CLI::App& verb, TrainedOptions& o, const std::vector<std::strin
   add_trained_run(verb, o);
   add_sets(verb, o.sets);
   // model.path, model.eval: the model's file may have moved.
-  o.usable = {"batch_size", "dataset",       "device_pool",    "devices_per_rank", "threads",    "precision",
-              "tf32",       "channels_last", "flush_denormal", "deterministic",    "parallel",   "distributed",
-              "loader",     "seed",          "grace",          "sources",          "model.path", "model.eval"};
+  o.usable = {"batch_size",    "dataset",       "device_pool",    "devices_per_rank", "threads",    "precision",
+              "tf32",          "channels_last", "flush_denormal", "deterministic",    "parallel",   "distributed",
+              "loader",        "seed",          "grace",          "sources",          "model.path", "model.eval",
+              "model.predict", "loss.path"};
   o.usable.insert(o.usable.end(), usable.begin(), usable.end());
   verb.get_option("--set")->description("key=value that overrides the run's setting, as in TOML; repeatable; keys: " +
                                         report::joined(o.usable));

@@ -98,7 +98,7 @@ std::int64_t whole_member(const nlohmann::json& object, const std::string& key) 
   return value.get<std::int64_t>();
 }
 
-bool is_model_file(const DataFile& file) { return file.key.starts_with("model."); }
+bool is_model_file(const DataFile& file) { return file.key.starts_with("model.") || file.key.starts_with("loss."); }
 
 // Returns "" if the files of a folder are the same.
 std::string change_of_folder(const DataFile& then, const DataFile& now) {

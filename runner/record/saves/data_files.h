@@ -66,10 +66,10 @@ config::Value fitted_to_data(const std::filesystem::path& checkpoint);
 // the checkpoint's files. A resume after a kill then accepts them until the run saves. Throws ddp::Error (training).
 void accept_data(const std::filesystem::path& checkpoint, const std::vector<DataFile>& now);
 
-// The files of a model that was written in Python. They hold its graph, which no weights show: the content decides, and
-// neither path nor time.
+// The files of a model or a loss that was written in Python. They hold its graph, which no weights show: the content
+// decides, and neither path nor time.
 
-// Returns the files that the options of [model] name, with the hash of their content. Leaves out files that cannot be
+// Returns the files that the options of [model] and [loss] name, with the hash of their content. Leaves out files that cannot be
 // read.
 std::vector<DataFile> model_files(const config::Experiment& experiment);
 
