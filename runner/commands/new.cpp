@@ -15,6 +15,7 @@
 #include "config/check/suggest.h"
 #include "config/components.h"
 #include "record/file/atomic_file.h"
+#include "report/text/words.h"
 
 namespace ddp::commands {
 
@@ -102,8 +103,8 @@ void add_new(CLI::App& app, int&) {
   };
   auto o = std::make_shared<Options>();
   CLI::App* verb =
-      app.add_subcommand("new", "write the C++ template of a model, dataset or metric, with an experiment");
-  verb->add_option("KIND", o->kind, "model, dataset or metric")->required()->check(require_kind);
+      app.add_subcommand("new", "write the C++ template of a model, dataset or another component, with an experiment");
+  verb->add_option("KIND", o->kind, report::joined(template_kinds()))->required()->check(require_kind);
   verb->add_option("NAME", o->name, "name of the component and of its files")->required();
   verb->callback([o] { write_new(o->kind, o->name); });
 }

@@ -39,6 +39,11 @@ TEST_CASE("new metric writes a metric that validations measure and that chooses 
   CHECK(run.events("epoch").back().at("val_my_metric").get<double>() > 0);
 }
 
+TEST_CASE("new loss, new optimizer and new tokenizer write components that train unchanged", "[slow]") {
+  const SourcesWorkspace w;
+  for (const char* kind : {"loss", "optimizer", "tokenizer"}) check_new(w, kind);
+}
+
 TEST_CASE("new overwrites no file, and refuses taken and invalid names and unknown kinds") {
   const SourcesWorkspace w;
   const auto check_not_written = [&](const Words& arguments, const std::string& what) { w.refused(arguments, {what}); };
