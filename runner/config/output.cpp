@@ -37,6 +37,10 @@ Value Members::closed() {
                   {"properties", std::move(object_)},
                   {"required", std::move(required_)},
                   {"additionalProperties", false}};
+  if (const auto any = patterns_.find(""); any != patterns_.end()) {
+    schema["additionalProperties"] = *any;
+    patterns_.erase(any);
+  }
   if (!patterns_.empty()) schema["patternProperties"] = std::move(patterns_);
   return schema;
 }

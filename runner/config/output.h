@@ -72,7 +72,8 @@ class Members {
   }
   // True, or left out.
   void flag(const Member& m, bool value);
-  // Numbers under names of this pattern; null: not finite. `always`: the name of one that is always there.
+  // Numbers under names of this pattern, or any other name if it is empty; null: not finite. `always`: the name of one
+  // that is always there.
   template <class Numbers>
   void numbers(const char* pattern, const char* doc, const Numbers& numbers, const char* always = "") {
     if (defs_ != nullptr) return describe_numbers(pattern, doc, always);

@@ -93,7 +93,7 @@ void list(Line& m, const StepRecord& r, const Pace& pace) {
   m(kSeconds, pace.seconds);
   m({.name = "grad_norm", .doc = "before clipping; only with clip.norm", .optional = true, .may_be_null = true},
     r.grad_norm);
-  m.numbers("^", "further scalars of a loss of a graph", r.scalars);
+  m.numbers("", "further scalars of a loss of a graph", r.scalars);
   m.flag({"skipped", "fp16: the gradients were not finite, and no parameter changed"}, r.skipped);
   m.not_finite();
 }
