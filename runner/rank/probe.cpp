@@ -1,6 +1,7 @@
 #include "rank/probe.h"
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <functional>
 #include <unordered_set>
@@ -156,6 +157,11 @@ class TriedModel {
 
   // Returns the loss of the batch with these outputs. Throws if the loss does not take both.
   train::BatchLoss loss_of(const NamedTensors& outputs, const datasets::Batch& batch) const {
+    if (batch.weights.defined() && !loss_.takes_weights()) {
+      throw usage_error("the loss \"" + e_.loss.name + "\" is one number a batch and takes no weights of samples",
+                        "dataset.weights",
+                        loss_.graph() == nullptr ? "leave it out" : "give the weights as a target to the loss");
+    }
     try {
       return under_casts(numerics_, [&]() -> train::BatchLoss {
         if (!batch.weights.defined()) return loss_(outputs, batch.targets);
@@ -180,6 +186,14 @@ class TriedModel {
     }
     const std::vector<std::string> metrics = e_.metric_names();
     for (const std::string& name : names) {
+      // It becomes a key of JSON lines, a tag of TensorBoard and a column of tables.
+      const bool is_plain = std::all_of(name.begin(), name.end(), [](unsigned char c) {
+        return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.' || c == '/';
+      });
+      if (!is_plain || name.empty()) {
+        throw usage_error("the scalar " + config::in_quotes(name) + " of the loss cannot be recorded under this name",
+                          "loss", "use letters, digits, _, -, . and / in forward's dict");
+      }
       const bool is_metric = std::find(metrics.begin(), metrics.end(), name) != metrics.end();
       if (!is_metric && !record::is_key_of_step(name)) continue;
       throw usage_error("the scalar " + config::in_quotes(name) + " of the loss has the name of " +
@@ -435,11 +449,6 @@ void measure_model(const Task& t, bool timed, Probe& probe) {
 
   const TriedModel tried(t, model);
   require_outputs(*model.ptr(), tried.loss(), e);
-  if (e.weighs_samples() && !tried.loss().takes_weights()) {
-    throw usage_error("the loss \"" + e.loss.name + "\" is one number a batch and takes no weights of samples",
-                      "dataset.weights",
-                      tried.loss().graph() == nullptr ? "leave it out" : "give the weights as a target to the loss");
-  }
   if (const train::GraphLoss* graph = tried.loss().graph()) {
     probe.least_batch = std::max(probe.least_batch, graph->batch_sizes.least);
     probe.most_batch = std::min(probe.most_batch, graph->batch_sizes.most);

@@ -50,6 +50,8 @@ TEST_CASE("a scalar beside the loss cannot have the name of a value that each st
   const LossWorkspace w;
   w.write("net.pt2", exported_model(computing_loss("logits", "lr")));
   w.refused(with_sets({"run", "arrays.toml"}, kSets), {"the scalar \"lr\" of the loss has the name of a value"});
+  w.write("net.pt2", exported_model(computing_loss("logits", "a b")));
+  w.refused(with_sets({"run", "arrays.toml"}, kSets), {"the scalar \"a b\" of the loss cannot be recorded"});
 }
 
 TEST_CASE("a model that computes its loss predicts with logits, or the first output with dimensions") {
