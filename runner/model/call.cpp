@@ -124,8 +124,9 @@ Prediction predict(torch::nn::AnyModule& model, const std::vector<at::Tensor>& i
   for (const auto& [name, output] : outputs) {
     if (output.dim() > 0) return {.output = output};
   }
-  throw usage_error("gives no output without its targets", "model.predict",
-                    "name a graph of the same weights that takes the inputs alone");
+  throw usage_error("the model gives no output without its targets", "model.predict",
+                    "name in [model] predict a graph of the same weights that takes the inputs alone: --predict of "
+                    "export_model.py writes it");
 }
 
 at::Tensor next_token_scores(torch::nn::AnyModule& model, const at::Tensor& tokens) {

@@ -64,6 +64,19 @@ TEST_CASE("a model that computes its loss predicts with logits, or the first out
   CHECK(w.done({"predict", "second", "x.npy"}).out.starts_with("prediction_y_0"));
 }
 
+TEST_CASE("a model that gives nothing but its loss names the option for predictions") {
+  const LossWorkspace w;
+  std::vector<Edit> edits = computing_loss();
+  // The loss and the mean alone: without the output in their middle.
+  std::string& outputs = edits[2].second;
+  const std::string loss = outputs.substr(0, outputs.find(", "));
+  edits[2].second = loss;
+  edits[3] = {};
+  w.write("net.pt2", exported_model(edits));
+  w.done(with_sets({"run", "arrays.toml"}, kSets));
+  w.refused({"predict", "arrays", "x.npy"}, {"gives no output without its targets", "[model] predict"});
+}
+
 TEST_CASE("metrics with a loss of a graph need logits and one target") {
   const LossWorkspace w;
   w.write("net.pt2", exported_model(computing_loss("scores")));
