@@ -36,7 +36,7 @@ CallList additions(int calls) {
     if (i > 0) call.last_uses = {i};
     list.calls.push_back(std::move(call));
   }
-  list.outputs = {calls};
+  list.outputs = {{"y", calls}};
   return list;
 }
 
@@ -62,7 +62,7 @@ int main(int argc, char** argv) {
   const at::Tensor x = at::ones({1});
   ddp::graph::Executor executor(additions(calls));
   at::Tensor sum;
-  const double listed = least_microseconds(runs, [&] { sum = executor.run({x}).front(); });
+  const double listed = least_microseconds(runs, [&] { sum = executor.run({x}).front().second; });
   const float of_list = sum.item<float>();
   const double written = least_microseconds(runs, [&] {
     sum = x;

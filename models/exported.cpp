@@ -62,28 +62,6 @@ struct ExportedPart : torch::nn::Module {
   std::map<std::string, std::shared_ptr<ExportedPart>> parts;
 };
 
-// A graph of the model, and the names of its outputs.
-struct NamedGraph {
-  NamedTensors run(const std::vector<at::Tensor>& inputs) {
-    std::vector<at::Tensor> values = executor.run(inputs);
-    NamedTensors named;
-    named.reserve(values.size());
-    for (std::size_t i = 0; i < values.size(); ++i) named.emplace_back(names[i], std::move(values[i]));
-    return named;
-  }
-
-  graph::Executor executor;
-  std::vector<std::string> names;
-};
-
-std::vector<std::string> names_of(const std::vector<Program::Output>& outputs, bool scalars_alone = false) {
-  std::vector<std::string> names;
-  for (const Program::Output& output : outputs) {
-    if (output.is_scalar || !scalars_alone) names.push_back(output.name);
-  }
-  return names;
-}
-
 struct Exported : ExportedPart, model::TakesInputs, model::GivesOutputs, model::LimitsBatches, model::HasWarnings {
   Exported(const ExportedOptions& options, const c10::Device& device)
       : Exported(graph::read_program(options.path), options, device) {}
@@ -93,9 +71,10 @@ struct Exported : ExportedPart, model::TakesInputs, model::GivesOutputs, model::
         file_(trained.file),
         is_of_evaluation_(graph::is_of_evaluation(trained.graph)),
         has_synchronised_norms_(graph::has_synchronised_norms(trained.graph)),
-        scalar_names_(names_of(trained.outputs, /*scalars_alone=*/true)),
+        output_names_(trained.output_names()),
+        scalar_names_(trained.scalar_names()),
         trains_(bind(trained, device)),
-        evaluates_(graph_of_evaluation(trained, options, device)) {
+        evaluates_(executor_of_evaluation(trained, options, device)) {
     if (!options.predict.empty()) {
       const Program own = graph::read_program(options.predict);
       predicts_.emplace(bind_again(own, "model.predict", device));
@@ -111,7 +90,7 @@ struct Exported : ExportedPart, model::TakesInputs, model::GivesOutputs, model::
     return (is_training() ? trains_ : evaluates_).run(inputs);
   }
 
-  std::vector<std::string> output_names() const override { return trains_.names; }
+  std::vector<std::string> output_names() const override { return output_names_; }
   std::vector<std::string> scalar_names() const override { return scalar_names_; }
 
   NamedTensors predicted(const std::vector<at::Tensor>& inputs) override {
@@ -120,10 +99,7 @@ struct Exported : ExportedPart, model::TakesInputs, model::GivesOutputs, model::
     return predicts_->run(inputs);
   }
 
-  std::optional<c10::ScalarType> target_type(std::size_t inputs) const override {
-    const std::vector<c10::ScalarType> types = shapes_.types();
-    return inputs < types.size() ? std::optional(types[inputs]) : std::nullopt;
-  }
+  std::optional<c10::ScalarType> target_type(std::size_t inputs) const override { return shapes_.type_at(inputs); }
 
   model::BatchSizes batch_sizes() const override { return shapes_.batch_sizes(); }
 
@@ -138,7 +114,7 @@ struct Exported : ExportedPart, model::TakesInputs, model::GivesOutputs, model::
   }
 
  private:
-  NamedGraph bind(const Program& program, const c10::Device& device) {
+  graph::Executor bind(const Program& program, const c10::Device& device) {
     for (const Program::Bound& bound : program.bound) {
       at::Tensor tensor = bound.tensor;
       if (bound.role == Program::Bound::Role::constant) {
@@ -148,8 +124,7 @@ struct Exported : ExportedPart, model::TakesInputs, model::GivesOutputs, model::
       }
       tensors_.emplace(bound.name, tensor);
     }
-    return {.executor = graph::Executor(graph::resolve(program, {.device = device}, tensors_)),
-            .names = names_of(program.outputs)};
+    return graph::Executor(graph::resolve(program, {.device = device}, tensors_));
   }
 
   // "layers.0.weight" is the tensor "weight" in the module "0" in the module "layers".
@@ -170,24 +145,22 @@ struct Exported : ExportedPart, model::TakesInputs, model::GivesOutputs, model::
                       "model.path");
   }
 
-  NamedGraph graph_of_evaluation(const Program& trained, const ExportedOptions& options, const c10::Device& device) {
+  graph::Executor executor_of_evaluation(const Program& trained, const ExportedOptions& options,
+                                         const c10::Device& device) {
     if (options.eval.empty()) {
-      return {.executor = graph::Executor(graph::resolve(trained, {.evaluates = true, .device = device}, tensors_)),
-              .names = names_of(trained.outputs)};
+      return graph::Executor(graph::resolve(trained, {.evaluates = true, .device = device}, tensors_));
     }
     return bind_again(graph::read_program(options.eval), "model.eval", device);
   }
 
   // Another graph of model.eval() uses the trained weights, but the constants of its own file. `key`: of its file.
-  NamedGraph bind_again(const Program& own, const std::string& key, const c10::Device& device) const {
+  graph::Executor bind_again(const Program& own, const std::string& key, const c10::Device& device) const {
     require_same_weights(own, key);
     std::map<std::string, at::Tensor> tensors = tensors_;
     for (const Program::Bound& bound : own.bound) {
       if (bound.role == Program::Bound::Role::constant) tensors[bound.name] = bound.tensor.to(device);
     }
-    return {.executor = graph::Executor(
-                graph::resolve(own, {.evaluates = true, .is_switched = false, .device = device}, tensors)),
-            .names = names_of(own.outputs)};
+    return graph::Executor(graph::resolve(own, {.evaluates = true, .is_switched = false, .device = device}, tensors));
   }
 
   void require_same_weights(const Program& other, const std::string& key) const {
@@ -208,10 +181,10 @@ struct Exported : ExportedPart, model::TakesInputs, model::GivesOutputs, model::
   const std::string file_;
   const bool is_of_evaluation_;
   const bool has_synchronised_norms_;
-  const std::vector<std::string> scalar_names_;
-  NamedGraph trains_;
-  NamedGraph evaluates_;
-  std::optional<NamedGraph> predicts_;
+  const std::vector<std::string> output_names_, scalar_names_;
+  graph::Executor trains_;
+  graph::Executor evaluates_;
+  std::optional<graph::Executor> predicts_;
   std::optional<graph::ShapeCheck> prediction_shapes_;
 };
 

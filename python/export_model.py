@@ -12,7 +12,8 @@ several times, in the order of forward's arguments. The model draws its weights 
 
 A model that computes its loss takes its targets after its inputs. --loss-from-model says so; --target describes each
 target as --input describes an input. forward returns the loss, or a dict with "loss"; its other scalars are recorded,
-and its "logits" are the answers. --predict names a class of the same weights that takes the inputs alone.
+and its "logits" are the answers. --predict names a method of the model, or a class with its weights, that takes the
+inputs alone.
 
 A loss of its own is a class or a function too: --loss net.py:Loss. It takes the model's outputs, then the targets.
 

@@ -48,7 +48,7 @@ at::Tensor wrapped_number(const c10::IValue& number) {
 
 Executor::Executor(CallList list) : list_(std::move(list)), values_(list_.values) {}
 
-std::vector<at::Tensor> Executor::run(const std::vector<at::Tensor>& inputs) {
+NamedTensors Executor::run(const std::vector<at::Tensor>& inputs) {
   inputs_ = &inputs;
   for (std::size_t i = 0; i < list_.inputs.size(); ++i) {
     if (list_.inputs[i] != CallList::kNone) values_[static_cast<std::size_t>(list_.inputs[i])] = inputs.at(i);
@@ -76,10 +76,10 @@ std::vector<at::Tensor> Executor::run(const std::vector<at::Tensor>& inputs) {
     clear();
     throw;
   }
-  std::vector<at::Tensor> outputs;
+  NamedTensors outputs;
   outputs.reserve(list_.outputs.size());
-  for (const CallList::Slot slot : list_.outputs) {
-    outputs.push_back(values_[static_cast<std::size_t>(slot)].toTensor());
+  for (const auto& [name, slot] : list_.outputs) {
+    outputs.emplace_back(name, values_[static_cast<std::size_t>(slot)].toTensor());
   }
   clear();
   return outputs;

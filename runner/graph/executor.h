@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -10,6 +11,7 @@
 #include <ATen/core/ivalue.h>
 
 #include "graph/argument_checks.h"
+#include "model/named_tensors.h"
 
 namespace ddp::graph {
 
@@ -76,7 +78,7 @@ struct CallList {
   std::vector<Call> calls = {};
   std::vector<c10::IValue> values = {};  // one per slot: tensors that outlive a run are set
   std::vector<Slot> inputs = {};
-  std::vector<Slot> outputs = {};
+  std::vector<std::pair<std::string, Slot>> outputs = {};
   std::string file = {};  // the graph's file, for errors
 };
 
@@ -91,7 +93,7 @@ class Executor {
   // Returns the outputs for inputs in the list's order, in the caller's autograd mode. Throws an operator's error
   // (c10::Error) with the Python line of the call, and ddp::Error (usage) if the arguments would crash an operator. Not
   // reentrant.
-  std::vector<at::Tensor> run(const std::vector<at::Tensor>& inputs);
+  NamedTensors run(const std::vector<at::Tensor>& inputs);
 
   const CallList& list() const { return list_; }
 

@@ -200,6 +200,20 @@ Program read_program(const std::filesystem::path& file) try { return ProgramRead
   format::throw_refusal(file.string(), kExportAgain);
 }
 
+std::vector<std::string> Program::output_names() const {
+  std::vector<std::string> names;
+  for (const Output& output : outputs) names.push_back(output.name);
+  return names;
+}
+
+std::vector<std::string> Program::scalar_names() const {
+  std::vector<std::string> names;
+  for (const Output& output : outputs) {
+    if (output.is_scalar) names.push_back(output.name);
+  }
+  return names;
+}
+
 namespace {
 
 std::string text_of(const Program::Extent& extent) {
@@ -255,10 +269,8 @@ std::vector<at::Tensor> ShapeCheck::completed(std::vector<at::Tensor> given) {
   return given;
 }
 
-std::vector<c10::ScalarType> ShapeCheck::types() const {
-  std::vector<c10::ScalarType> types;
-  for (const Program::Input& input : inputs_) types.push_back(input.type);
-  return types;
+std::optional<c10::ScalarType> ShapeCheck::type_at(std::size_t place) const {
+  return place < inputs_.size() ? std::optional(inputs_[place].type) : std::nullopt;
 }
 
 // The size of an extent in the current batch.

@@ -53,6 +53,10 @@ struct Program {
   std::vector<Bound> bound = {};
   std::vector<Input> inputs = {};
   std::vector<Output> outputs = {};
+
+  // The names of the outputs, and of the ones without dimensions.
+  std::vector<std::string> output_names() const;
+  std::vector<std::string> scalar_names() const;
 };
 
 // Reads an archive without executing any of it. Throws ddp::Error (usage) if the archive is damaged, if weights are
@@ -73,8 +77,8 @@ class ShapeCheck {
   void require(const std::vector<at::Tensor>& given);
   // Returns the inputs, followed by zeros for each further input of the export, on the device of the first input.
   std::vector<at::Tensor> completed(std::vector<at::Tensor> given);
-  // The types of the inputs.
-  std::vector<c10::ScalarType> types() const;
+  // The type of the input at this place; nothing: there are fewer inputs.
+  std::optional<c10::ScalarType> type_at(std::size_t place) const;
 
  private:
   bool fits(const Program::Input& input, const at::Tensor& given);

@@ -288,7 +288,8 @@ class Resolver {
 
   CallList resolve() {
     add_nodes(graph_);
-    for (const Program::Output& output : program_.outputs) list_.outputs.push_back(values_.slot(output.value));
+    for (const Program::Output& output : program_.outputs)
+      list_.outputs.emplace_back(output.name, values_.slot(output.value));
     list_.file = program_.file;
     free_after_last_use();
     return std::move(list_);
@@ -437,7 +438,7 @@ class Resolver {
         }
       }
     }
-    for (const CallList::Slot slot : list_.outputs) last[static_cast<std::size_t>(slot)] = nullptr;
+    for (const auto& [name, slot] : list_.outputs) last[static_cast<std::size_t>(slot)] = nullptr;
     for (std::size_t slot = 0; slot < last.size(); ++slot) {
       if (last[slot] != nullptr && list_.values[slot].isNone()) {
         last[slot]->last_uses.push_back(static_cast<CallList::Slot>(slot));

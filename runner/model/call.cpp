@@ -76,13 +76,13 @@ auto explaining_indices(torch::nn::AnyModule& model, const std::vector<at::Tenso
                                   "\n  give the table a row for each value, or correct the inputs");
 }
 
+}  // namespace
+
 NamedTensors one_output(at::Tensor output) {
   NamedTensors outputs;
   outputs.emplace_back("output", std::move(output));
   return outputs;
 }
-
-}  // namespace
 
 bool is_of_list(const std::string& name) { return name.find_first_not_of("0123456789") == std::string::npos; }
 
@@ -95,15 +95,21 @@ NamedTensors call(torch::nn::AnyModule& model, const std::vector<at::Tensor>& in
   });
 }
 
-std::size_t main_place(const std::vector<std::string>& names, const std::string& where) {
+std::size_t place_of(const std::string& key, const std::vector<std::string>& names, const std::string& where,
+                     const std::string& remedy) {
   if (names.size() == 1 || is_of_list(names.front())) return 0;
-  const auto logits = std::find(names.begin(), names.end(), kLogits);
-  if (logits != names.end()) return static_cast<std::size_t>(logits - names.begin());
+  const auto found = std::find(names.begin(), names.end(), key);
+  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
   std::string all;
   for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
-  throw usage_error("forward returns a dict without \"logits\"; it has: " + config::printable(all), where,
-                    "name the output for the loss \"logits\", or return it alone; if forward computes the loss, give "
-                    "loss = \"model\"");
+  throw usage_error("forward returns a dict without " + config::in_quotes(key) + "; it has: " + config::printable(all),
+                    where, remedy);
+}
+
+std::size_t main_place(const std::vector<std::string>& names, const std::string& where) {
+  return place_of(kLogits, names, where,
+                  "name the output for the loss \"logits\", or return it alone; if forward computes the loss, give "
+                  "loss = \"model\"");
 }
 
 const at::Tensor& main_output(const NamedTensors& outputs) {

@@ -48,14 +48,20 @@ inline constexpr std::size_t kMostNamedInputs = 6;
 // another number of parameters; a c10::IndexError names the inputs' values.
 NamedTensors call(torch::nn::AnyModule& model, const std::vector<at::Tensor>& inputs);
 
+// The outputs of a model that gives one tensor.
+NamedTensors one_output(at::Tensor output);
+
 // Tells whether an output of this name is an element of a list: "0", "1", …
 bool is_of_list(const std::string& name);
 
 // The output with the answers of a model: "logits" of a dict.
 inline constexpr const char* kLogits = "logits";
 
-// Returns the place of the output that a named loss takes: the only output, "logits" of a dict, or the first one of a
-// list. Throws ddp::Error (usage), which names `where`, for a dict without "logits".
+// Returns the place of an output: the only one, the one with this key of a dict, or the first one of a list. Throws
+// ddp::Error (usage), which names `where`, for a dict without the key.
+std::size_t place_of(const std::string& key, const std::vector<std::string>& names, const std::string& where,
+                     const std::string& remedy);
+// Returns the place of the output that a named loss takes: that of "logits".
 std::size_t main_place(const std::vector<std::string>& names, const std::string& where = "model");
 // Returns this output.
 const at::Tensor& main_output(const NamedTensors& outputs);

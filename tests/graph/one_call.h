@@ -45,8 +45,8 @@ class OneCall {
     call.results.push_back({.slots = {0}});
     list.calls.push_back(std::move(call));
     list.values.emplace_back();
-    list.outputs = {0};
-    return Executor(std::move(list)).run({}).front();
+    list.outputs = {{"y", 0}};
+    return Executor(std::move(list)).run({}).front().second;
   }
 
   // Runs the call without a check.

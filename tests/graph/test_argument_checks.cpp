@@ -236,8 +236,8 @@ TEST_CASE("a graph may change the shape of its own tensors in place, but of no w
     list.values.resize(3);
     list.values[0] = weight;
     list.inputs = {1};
-    list.outputs = {2};
-    return Executor(std::move(list)).run({input}).front();
+    list.outputs = {{"y", 2}};
+    return Executor(std::move(list)).run({input}).front().second;
   };
   const at::Tensor weight = at::rand({3, 4});
   const at::Tensor input = at::rand({2, 3});

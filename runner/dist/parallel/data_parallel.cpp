@@ -121,9 +121,7 @@ class DataParallel : public Parallel {
   }
   NamedTensors forward(const std::vector<at::Tensor>& inputs) override {
     if (devices_.size() == 1) return model::call(module(), inputs);
-    NamedTensors outputs;
-    outputs.emplace_back("output", data_parallel(module(), inputs, devices_));
-    return outputs;
+    return model::one_output(data_parallel(module(), inputs, devices_));
   }
 
  private:

@@ -113,7 +113,7 @@ class Ddp : public Parallel {
 
  private:
   void make_engine(Buckets buckets, const c10::intrusive_ptr<c10d::ProcessGroup>& group);
-  void prepare(const std::vector<at::Tensor>& outputs);
+  void prepare(const NamedTensors& outputs);
 
   const Group group_;
   const config::Distributed options_;
@@ -161,18 +161,18 @@ NamedTensors Ddp::forward(const std::vector<at::Tensor>& inputs) {
   if (previous_forward_synced_) broadcast_buffers();
   previous_forward_synced_ = synchronises();
   NamedTensors outputs = model::call(module(), inputs);
-  if (synchronises()) prepare(tensors_of(outputs));
+  if (synchronises()) prepare(outputs);
   return outputs;
 }
 
-void Ddp::prepare(const std::vector<at::Tensor>& outputs) {
+void Ddp::prepare(const NamedTensors& outputs) {
   const bool search = options_.find_unused_parameters && !options_.static_graph;
-  engine_.reducer->prepare_for_backward(search ? outputs : std::vector<at::Tensor>{});
+  engine_.reducer->prepare_for_backward(search ? tensors_of(outputs) : std::vector<at::Tensor>{});
   if (!options_.static_graph || engine_.static_graph_started) return;
   // In the first iteration of a static graph, all gradients are reduced once, after backward (Python's _DDPSink).
   engine_.static_graph_started = true;
   const auto is_queued = std::make_shared<bool>(false);
-  for (const at::Tensor& output : outputs) {
+  for (const auto& [name, output] : outputs) {
     if (!output.requires_grad()) continue;
     output.register_hook([reducer = engine_.reducer, is_queued](const at::Tensor& gradient) {
       if (!std::exchange(*is_queued, true)) {

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -19,13 +18,14 @@
 namespace ddp::train {
 
 std::size_t place_of_loss(const std::vector<std::string>& names, const std::string& where) {
-  if (names.size() == 1 || model::is_of_list(names.front())) return 0;
-  const auto loss = std::find(names.begin(), names.end(), kLoss);
-  if (loss != names.end()) return static_cast<std::size_t>(loss - names.begin());
-  std::string all;
-  for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
-  throw usage_error("forward returns a dict without \"loss\"; it has: " + config::printable(all), where,
-                    "name the loss \"loss\", or return it alone or first in a tuple");
+  return model::place_of(kLoss, names, where, "name the loss \"loss\", or return it alone or first in a tuple");
+}
+
+std::vector<std::string> scalars_beside_loss(const std::vector<std::string>& outputs,
+                                             std::vector<std::string> scalars) {
+  const std::string& loss = outputs[place_of_loss(outputs)];
+  std::erase_if(scalars, [&](const std::string& name) { return name == loss || model::is_of_list(name); });
+  return scalars;
 }
 
 namespace {
@@ -48,13 +48,9 @@ BatchLoss loss_in(const NamedTensors& outputs) {
   return loss;
 }
 
-struct ModelLossOptions {
-  void fields(config::Fields&) {}
-};
-
-const bool model_registered = losses().add<ModelLossOptions>(
+const bool model_registered = losses().add<config::NoOptions>(
     "model", "the model computes its loss: forward takes the inputs, then the targets",
-    [](const ModelLossOptions&) {
+    [](const config::NoOptions&) {
       return Loss(LossParts{
           .graph = GraphLoss{.of = [](const NamedTensors& outputs, const NamedTensors&) { return loss_in(outputs); },
                              .is_of_model = true}});
@@ -86,8 +82,7 @@ class ExportedLoss {
             program_.file, "make it a parameter of the model, or a buffer");
       }
     }
-    for (const graph::Program::Output& output : program_.outputs) names_.push_back(output.name);
-    place_of_loss(names_, program_.file);
+    place_of_loss(program_.output_names(), program_.file);
   }
 
   BatchLoss operator()(const NamedTensors& outputs, const NamedTensors& targets) {
@@ -98,29 +93,15 @@ class ExportedLoss {
     const bool evaluates = !at::GradMode::is_enabled();
     std::optional<graph::Executor>& executor = evaluates ? evaluates_ : trains_;
     if (!executor) executor.emplace(resolved(evaluates, device));
-    std::vector<at::Tensor> values = executor->run(inputs);
+    const NamedTensors values = executor->run(inputs);
     require_constant_buffers();
-    NamedTensors named;
-    for (std::size_t i = 0; i < values.size(); ++i) named.emplace_back(names_[i], std::move(values[i]));
-    return loss_in(named);
+    return loss_in(values);
   }
 
   std::vector<std::string> scalar_names() const {
-    std::vector<std::string> names;
-    const std::size_t loss = place_of_loss(names_);
-    for (std::size_t i = 0; i < names_.size(); ++i) {
-      const bool is_named = program_.outputs[i].is_scalar && !model::is_of_list(names_[i]);
-      if (i != loss && is_named) names.push_back(names_[i]);
-    }
-    return names;
+    return scalars_beside_loss(program_.output_names(), program_.scalar_names());
   }
-
-  model::BatchSizes batch_sizes() const { return shapes_.batch_sizes(); }
-
-  std::optional<c10::ScalarType> target_type(std::size_t outputs) const {
-    const std::vector<c10::ScalarType> types = shapes_.types();
-    return outputs < types.size() ? std::optional(types[outputs]) : std::nullopt;
-  }
+  const graph::ShapeCheck& shapes() const { return shapes_; }
 
  private:
   graph::CallList resolved(bool evaluates, c10::Device device) {
@@ -142,7 +123,6 @@ class ExportedLoss {
 
   const graph::Program program_;
   graph::ShapeCheck shapes_;
-  std::vector<std::string> names_;
   std::map<std::string, at::Tensor> tensors_;
   std::map<std::string, std::int64_t> versions_;  // of the tensors: a write in place raises it
   std::optional<graph::Executor> trains_, evaluates_;
@@ -157,8 +137,8 @@ const bool exported_registered = losses().add<ExportedLossOptions>(
                                           const NamedTensors& targets) { return (*loss)(outputs, targets); },
                              .gathers = o.gather,
                              .scalar_names = loss->scalar_names(),
-                             .batch_sizes = loss->batch_sizes(),
-                             .target_type = [loss](std::size_t outputs) { return loss->target_type(outputs); }}});
+                             .batch_sizes = loss->shapes().batch_sizes(),
+                             .target_type = [loss](std::size_t outputs) { return loss->shapes().type_at(outputs); }}});
     },
     {{"targets", "optional"}});
 

@@ -66,11 +66,7 @@ std::vector<std::string> Loss::scalar_names(const torch::nn::Module& model) cons
   if (!p_.graph->is_of_model) return p_.graph->scalar_names;
   const auto* const several = dynamic_cast<const model::GivesOutputs*>(&model);
   if (several == nullptr) return {};
-  const std::vector<std::string> outputs = several->output_names();
-  const std::string loss = outputs[place_of_loss(outputs)];
-  std::vector<std::string> names = several->scalar_names();
-  std::erase_if(names, [&](const std::string& name) { return name == loss || model::is_of_list(name); });
-  return names;
+  return scalars_beside_loss(several->output_names(), several->scalar_names());
 }
 
 LossSum Loss::measure(const NamedTensors& outputs, const datasets::Batch& batch) const {

@@ -157,6 +157,9 @@ inline constexpr const char* kLoss = "loss";
 // Throws ddp::Error (usage), which names `where`, for a dict without "loss".
 std::size_t place_of_loss(const std::vector<std::string>& names, const std::string& where = "loss");
 
+// Returns the scalars that come with the loss: those of a dict with these outputs, but for the loss.
+std::vector<std::string> scalars_beside_loss(const std::vector<std::string>& outputs, std::vector<std::string> scalars);
+
 // The answers of a batch and their target, for metrics.
 struct Answers {
   at::Tensor output, target;
