@@ -4,7 +4,7 @@
 #   cuda       into the same folder        the libraries for GPUs, which Python's `import torch` also loads
 #   python     $cache/python-<version>     the other packages that the parity tests import
 #   tools      $cache/tools-<version>      tools with which tests check results
-#   data       $cache/data-<version>       pandas, scikit-learn and torchvision, the peers of tables and models in tests
+#   data       $cache/data-<version>       pandas, scikit-learn, torchvision and transformers, the peers of tables and models in tests
 #   peers      $cache/peers-<version>      the peers of sweeps in benches
 #   pillow     $cache/pillow-<version>     Pillow, which draws the letters of scripts/glyphs
 #   tables     $arrow                      Arrow C++, for experiments that name a table
@@ -98,11 +98,11 @@ fetch_tools() {
   export DDP_PYTHON="$python" DDP_TOOLS="$packages_layer:$python_layer"
 }
 
-# Fetches pandas, scikit-learn, torchvision and the whole pyarrow, with which tests compare tables and models. Adds them
-# to DDP_PYTHONPATH.
+# Fetches pandas, scikit-learn, torchvision, transformers and the whole pyarrow, with which tests compare tables and
+# models. Adds them to DDP_PYTHONPATH.
 fetch_data() {
   fetch_pytorch
-  fetch_packages data 1000 "pandas, scikit-learn and torchvision, for the tests: 135 MB"
+  fetch_packages data 1100 "pandas, scikit-learn, torchvision and transformers, for the tests: 155 MB"
   export DDP_PYTHONPATH="$packages_layer:$DDP_PYTHONPATH"
 }
 
