@@ -3,7 +3,7 @@
 #   PREFIX/lib/ddp-exp/         the program, its libraries, components.json and sdk.json, which it finds beside itself
 #   PREFIX/include/ddp-exp/     headers for a user's own components
 #   PREFIX/lib/cmake/ddp-exp/   for find_package(ddp-exp)
-#   PREFIX/share/ddp-exp/       example experiments, their JSON Schema, and python/export_model.py
+#   PREFIX/share/ddp-exp/       example experiments, their JSON Schema, and python/*.py
 #   PREFIX/share/               the manual page, and completion for bash, zsh and fish
 # The component "bundle" adds system libraries that not every system has. scripts/setup/package/staging.py uses it.
 # LibTorch and Arrow stay outside (launch/library/libtorch.h and base/installation.cpp say where the program looks).

@@ -10,7 +10,7 @@ import parity  # before numpy, which would start threads
 
 CASES = 3  # of each script, evenly spread over its list
 WHOLE = {"test_kept_values"}
-OTHERS = {"test_sample", "test_decoding", "test_export", "test_export_archive", "test_export_onnx",
+OTHERS = {"test_sample", "test_ddp_run", "test_decoding", "test_export", "test_export_archive", "test_export_onnx",
           "test_export_refusals", "test_generate", "test_license_gpt", "test_metrics", "test_predict", "test_reference",
           "test_schedules", "test_transforms"}  # fmt: skip (these list no cases)
 
