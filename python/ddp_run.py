@@ -82,45 +82,51 @@ class Run:
         ]  # fmt: skip
 
     def preprocess(self, data):
-        inputs, _ = self._inputs(data)
+        inputs = self._inputs(data)
         return inputs[0] if len(inputs) == 1 else inputs
 
     @torch.no_grad()
     def predict(self, data):
         if self.dataset["name"] in ("text", "tokens"):
             raise Error(f"{self.folder}: a text has no rows to predict; use run.model(run.preprocess(text))")
-        inputs, columns = self._inputs(data)
-        rows = len(inputs[0])
-        if rows == 0:  # a row of zeros shows the columns
-            inputs = [torch.zeros(1, *one.shape[1:], dtype=one.dtype) for one in inputs]
         size = self.config.get("validation", {}).get("batch_size", self.config["batch_size"])
+        columns, parts = {}, [data]
+        if self.dataset["name"] in IMAGES and isinstance(data, (*PATHS, list, tuple)):
+            paths = [data] if isinstance(data, PATHS) else data
+            columns = {"path": objects(map(str, paths))}
+            parts = [paths[at : at + size] for at in range(0, max(len(paths), 1), size)]
         flushes, threads = self.config.get("flush_denormal", False), torch.get_num_threads()
         torch.set_num_threads(self.config["threads"])
+        answers = []
         try:
             if flushes:
                 torch.set_flush_denormal(True)
-            batches = zip(*(one.split(size) for one in inputs))
-            answers = [self._answer([one.clone() for one in batch]) for batch in batches]
+            for inputs in map(self._inputs, parts):
+                rows = len(inputs[0])
+                if rows == 0:  # a row of zeros shows the columns
+                    inputs = [torch.zeros(1, *one.shape[1:], dtype=one.dtype) for one in inputs]
+                for batch in zip(*(one.split(size) for one in inputs)):
+                    output, is_logits = self._answer([one.clone() for one in batch])
+                    answers.append(output[:rows])
         finally:
             torch.set_num_threads(threads)
             if flushes:
                 torch.set_flush_denormal(False)
-        outputs = torch.cat([output for output, _ in answers])[:rows]
-        return self._columns(outputs, self._kind(answers[0][1], len(inputs)), columns)
+        return self._columns(torch.cat(answers), self._kind(is_logits, len(inputs)), columns)
 
     def _inputs(self, data):
-        """(the model's inputs, the columns in front of the results)"""
+        """The model's inputs."""
         name = self.dataset["name"]
         if self.preprocessing.get("kind") == "table":
-            return [encode_table(self, data)], {}
+            return [encode_table(self, data)]
         if name in ("text", "tokens"):
-            return [encode_text(self, data)], {}
+            return [encode_text(self, data)]
         if name in IMAGES:
-            return encode_images(self, data)
+            return [encode_images(self, data)]
         if name == "digits":
             rows = np.loadtxt(data, delimiter=",")[:, :64] if isinstance(data, PATHS) else np.asarray(data)
-            return [torch.from_numpy(rows.astype(np.float32)) / 16], {}
-        return encode_arrays(self, data), {}
+            return [torch.from_numpy(rows.astype(np.float32)) / 16]
+        return encode_arrays(self, data)
 
     def _answer(self, batch):
         """(the model's answer to a batch, whether it is the output named logits)"""
@@ -299,15 +305,18 @@ def encode_table(run, data):
         data, marks = read_table(pathlib.Path(data), dataset)
     elif not hasattr(data, "columns") and not isinstance(data, Mapping):
         raise Error(f"a table is a DataFrame, a dict of columns or a file, not {type(data).__name__}")
-    columns = {str(name): np.asarray(data[name]) for name in data}
+    names = {str(name): name for name in data}  # pandas numbers columns without a header
     parts = []
     for feature in fitted["features"]:
-        if feature["name"] not in columns:
-            raise Error(f"the data have no column {feature['name']!r}{nearest(feature['name'], columns)}")
+        name = feature["name"]
+        if name not in names:
+            raise Error(f"the data have no column {name!r}{nearest(name, names)}")
+        cells = data[names[name]]
+        cells = np.asarray(cells) if hasattr(cells, "dtype") else objects(cells)  # numpy turns ["a", nan] into texts
         encode = encode_category if "categories" in feature else encode_numbers
-        parts.append(encode(feature, columns[feature["name"]], marks, fitted["missing"]))
+        parts.append(encode(feature, cells, marks, fitted["missing"]))
         if len(parts[-1]) != len(parts[0]):
-            raise Error(f"column {feature['name']!r} has {len(parts[-1])} rows, but the first one {len(parts[0])}")
+            raise Error(f"column {name!r} has {len(parts[-1])} rows, but the first one has {len(parts[0])}")
     return torch.from_numpy(np.concatenate(parts, axis=1))
 
 
@@ -404,9 +413,10 @@ def spellings(number):
 
 def typed(names):
     """Names of classes as numbers, if each is the text of its number."""
+    whole = [int(name) for name in names if re.fullmatch("-?[0-9]+", name)]
+    if [str(one) for one in whole] == names and all(-(2**63) <= one < 2**63 for one in whole):
+        return np.array(whole)
     numbers = [parsed(name) for name in names]
-    if all(re.fullmatch("-?[0-9]+", name, re.A) and str(int(name)) == name for name in names):
-        return np.array([int(name) for name in names])
     if all(one is not None and math.isfinite(one) and name in spellings(one) for name, one in zip(names, numbers)):
         return np.array(numbers)
     return objects(names)
@@ -551,12 +561,10 @@ def encode_text(run, data):
 # --- Images: the arithmetic of torchvision's v2 on uint8 tensors
 
 def encode_images(run, data):
-    """(the images, float32 [n, channels, height, width], and their paths)"""
+    """float32 [n, channels, height, width]"""
     data = [data] if isinstance(data, PATHS) else data
-    paths = {}
     if isinstance(data, (list, tuple)):
-        paths = {"path": objects(map(str, data))}
-        data = (read_image(path) for path in data)
+        data = map(read_image, data)
     else:
         data = torch.as_tensor(np.asarray(data))
         data = data[:, None] if data.dim() == 3 else data
@@ -566,7 +574,7 @@ def encode_images(run, data):
     shapes = sorted({tuple(image.shape) for image in images})
     if len(shapes) != 1:
         raise Error(f"the images have the shapes {shapes}, and a batch needs one" if shapes else "there are no images")
-    return [torch.stack(images)], paths
+    return torch.stack(images)
 
 
 def read_image(path):

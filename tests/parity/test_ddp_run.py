@@ -130,14 +130,18 @@ def check_tables(folder):
     texts = {"city": str, "zip": str, "income": str}
     frame = pandas.read_csv(people, dtype=texts, keep_default_na=False)
 
+    marked = {"missing_values": ["", "NA", "-5"], "target": "kind", "normalise": "standard"}
     run = train(folder, "classes", model={"name": "mlp", "hidden": [8], "activation": "silu"}, loss="cross_entropy",
-                dataset=table | {"target": "kind", "normalise": "standard"}, ema={"decay": 0.5}, epochs=6,
+                dataset=table | marked, ema={"decay": 0.5}, epochs=6,
                 optimizer={"name": "sgd", "lr": 5.0}, **half)  # fmt: skip
     loaded = ddp_run.load(run)
     require_same(run, loaded.predict(people), people)
+    assert loaded.preprocess({name: frame[name].tolist() for name in frame}).equal(loaded.preprocess(frame))
     frame.loc[frame["city"] == "NA", "city"] = "NA of another row"  # text only where the file has quotes
-    columns = {name: frame[name].tolist() for name in frame}
-    assert str(loaded.predict(columns)) == str(loaded.predict(frame))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        loaded.predict(frame)
+    assert '"city": 6 cells hold "NA of another row"' in str(told[0].message) and told[0].filename == __file__, told[0]
     plain = table | {"target": "bought", "categories": ["zip"], "drop": ["city"], "missing": "zero", "normalise": "minmax"}
     run = train(folder, "binary", model={"name": "linear", "in_features": 8}, loss="bce_with_logits", dataset=plain, **half)
     for data in (people, frame, frame.drop(columns="bought")):
@@ -155,6 +159,8 @@ def check_tables(folder):
     require_same(run, ddp_run.load(run).predict(pandas.read_parquet(folder / "frame.parquet")), file)
     (folder / "empty.csv").write_text(people.read_text().split("\n")[0] + "\n")
     require_same(folder / "results/classes/1", loaded.predict(folder / "empty.csv"), folder / "empty.csv")
+    numbers = {"1.5 2 1e+22": "f", "3 -1 0": "i", "1 2.50": "O", "007 7": "O", "1 100000000000000000000000": "O"}
+    assert {names: ddp_run.typed(names.split()).dtype.kind for names in numbers} == numbers  # as in Parquet
     ok("tables")
 
 
