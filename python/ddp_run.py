@@ -401,13 +401,13 @@ def text_in(cell, marks):
     if isinstance(cell, (int, np.integer)):
         return str(int(cell))
     if isinstance(cell, (float, np.floating)):
-        return str(int(cell)) if abs(cell) < 2**53 and cell == int(cell) else spellings(float(cell))[0]
+        return str(int(cell)) if abs(cell) < 2**53 and cell % 1 == 0 else spellings(float(cell))[0]
     raise ValueError(f"{type(cell).__name__} is neither text nor a number; give it as text")
 
 
 def spellings(number):
-    """The texts that C++ writes for a finite number: the shortest one, and the one without an exponent."""
-    fixed = f"{number:.0f}" if number == int(number) else np.format_float_positional(number, trim="-")
+    """The texts that C++ writes for a number: the shortest one, and the one without an exponent."""
+    fixed = f"{number:.0f}" if number % 1 == 0 else np.format_float_positional(number, trim="-")
     return min(fixed, np.format_float_scientific(number, trim="-", exp_digits=2), key=len), fixed
 
 
