@@ -95,7 +95,9 @@ class TokenTexts {
 
   Value of(std::int64_t id) const {
     if (!tokenizer_) return {};
-    const std::string text = tokenizer_->decode({&id, 1});
+    // Within a text: some tokenizers leave out a text's first blank.
+    const std::int64_t twice[] = {id, id};
+    const std::string text = tokenizer_->decode(twice).substr(tokenizer_->decode({&id, 1}).size());
     try {
       tokenize::require_utf8({.bytes = text, .sources = {}});
       return text;

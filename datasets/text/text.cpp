@@ -1,10 +1,10 @@
-#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <span>
 #include <utility>
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
 
 #include "base/error.h"
 #include "datasets/files.h"
@@ -25,7 +25,8 @@ struct TextOptions : BlockOptions {
   void fields(config::Fields& f) {
     f(path_option("file, glob, or a list of these; the files are joined without a separator"), path);
     f({.name = kTokenizer,
-       .doc = "\"char\", \"byte\", or a folder with GPT-2's vocab.json and merges.txt",
+       .doc =
+           "\"char\", \"byte\", a tokenizer.json of Hugging Face, or a folder with GPT-2's vocab.json and merges.txt",
        .path = true,
        .words = tokenize::tokenizer_names()},
       tokenizer);
@@ -61,30 +62,17 @@ at::ScalarType type_for(std::int64_t vocab_size) {
   return vocab_size <= 1 << 15 ? at::kShort : at::kInt;
 }
 
-template <class Number>
-std::int64_t encode_into(Number* out, const tokenize::Tokenizer& tokenizer, const tokenize::Text& text) {
-  Number* next = out;
-  tokenizer.encode(text, [&](std::span<const std::int32_t> ids) {
-    next = std::transform(ids.begin(), ids.end(), next, [](std::int32_t id) { return static_cast<Number>(id); });
-  });
-  return next - out;
-}
-
 at::Tensor encode_text(const tokenize::Tokenizer& tokenizer, const tokenize::Text& text) {
-  // A text has at most as many tokens as bytes. Unused memory pages take no memory.
-  at::Tensor ids = at::empty({static_cast<std::int64_t>(text.bytes.size())}, type_for(tokenizer.vocab_size()));
+  // Most texts have at most as many tokens as bytes. Unused memory pages take no memory.
+  at::Tensor all = at::empty({static_cast<std::int64_t>(text.bytes.size())}, type_for(tokenizer.vocab_size()));
   std::int64_t count = 0;
-  switch (ids.scalar_type()) {
-    case at::kByte:
-      count = encode_into(ids.mutable_data_ptr<std::uint8_t>(), tokenizer, text);
-      break;
-    case at::kShort:
-      count = encode_into(ids.mutable_data_ptr<std::int16_t>(), tokenizer, text);
-      break;
-    default:
-      count = encode_into(ids.mutable_data_ptr<std::int32_t>(), tokenizer, text);
-  }
-  return ids.narrow(0, 0, count);
+  tokenizer.encode(text, [&](std::span<const std::int32_t> ids) {
+    const auto more = static_cast<std::int64_t>(ids.size());
+    if (count + more > all.size(0)) all.resize_({2 * (count + more)});
+    all.narrow(0, count, more).copy_(at::from_blob(const_cast<std::int32_t*>(ids.data()), {more}, at::kInt));
+    count += more;
+  });
+  return all.narrow(0, 0, count);
 }
 
 TokenData read_text(const TextOptions& o, const Context& context) {

@@ -24,6 +24,7 @@ namespace ddp::rank {
 namespace {
 
 constexpr const char* kBlockSize = "block_size";
+constexpr std::int64_t kTokensBefore = 8;
 
 // The maximum context length in tokens: block_size of the model, or else of the dataset it was trained on.
 std::int64_t context_size(const config::Experiment& e) {
@@ -62,14 +63,14 @@ class Generator {
     if (ids_.empty()) throw usage_error("has no token", "--prompt", "give at least one character");
     // A model that does not take so many tokens fails before anything is printed.
     if (r.tokens > 0) scores();
-    give(ids_, reply);
+    give(reply);
     // Building the model has advanced the generator.
     at::manual_seed(static_cast<std::uint64_t>(r.seed));
     // As in sample.py, autocast covers the whole generation, including the draws.
     const model::Autocast casts(task_.experiment->precision, first_device(task_));
     for (std::int64_t i = 0; i < r.tokens; ++i) {
       ids_.push_back(draw_token(scores(), r));
-      give({ids_.back()}, reply);
+      give(reply);
       task_.progress->rank(task_.rank).note_activity();
     }
     reply(config::write(Continuation{.text = stream_.end(), .tokens = {}}));
@@ -87,14 +88,23 @@ class Generator {
     return scores;
   }
 
-  void give(const std::vector<std::int64_t>& ids, const TakeReply& reply) {
+  // Gives the ids that are new.
+  void give(const TakeReply& reply) {
+    const std::vector<std::int64_t> ids(ids_.begin() + given_, ids_.end());
     for (const std::int64_t id : ids) {
       if (id < tokenizer_->vocab_size()) continue;
       throw usage_error("the model drew token " + std::to_string(id) + ", and the tokenizer has " +
                             std::to_string(tokenizer_->vocab_size()) + " tokens",
                         "model", "train longer, or a model with that many tokens");
     }
-    reply(config::write(Continuation{.text = stream_.add(tokenizer_->decode(ids)), .tokens = ids}));
+    // The text of a token may depend on the tokens before it: some tokenizers leave out a text's first blank.
+    const std::span<const std::int64_t> some =
+        std::span(ids_).subspan(std::max<std::int64_t>(0, given_ - kTokensBefore));
+    const std::string old = tokenizer_->decode(some.first(some.size() - ids.size()));
+    const std::string all = tokenizer_->decode(some);
+    given_ = static_cast<std::int64_t>(ids_.size());
+    reply(config::write(Continuation{
+        .text = stream_.add(std::string_view(all).substr(std::min(old.size(), all.size()))), .tokens = ids}));
   }
 
   const Task& task_;
@@ -104,6 +114,7 @@ class Generator {
   const std::int64_t context_size_ = context_size(*task_.experiment);
   tokenize::Utf8Stream stream_;
   std::vector<std::int64_t> ids_;
+  std::int64_t given_ = 0;  // how many of them the caller has
 };
 
 void generate(const GenerateRequest& request, const Task& t, const TakeReply& reply) {

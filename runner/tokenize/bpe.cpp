@@ -1,67 +1,15 @@
 #include "tokenize/bpe.h"
 
 #include <algorithm>
-#include <new>
-
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <pcre2.h>
-
-#include "base/error.h"
 
 namespace ddp::tokenize {
 namespace {
-
-// White space is Unicode's White_Space, as in Python's package regex; PCRE2's \s would add U+180E.
-#define DDP_SPACE R"(\x{9}-\x{d}\x{20}\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000})"
-constexpr const char* kWords = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^" DDP_SPACE "\\p{L}\\p{N}]+|[" DDP_SPACE
-                               "]+(?![^" DDP_SPACE "])|[" DDP_SPACE "]+";
-#undef DDP_SPACE
-
-// The regular expression, compiled once.
-const pcre2_code* compiled_words() {
-  static const std::unique_ptr<pcre2_code, decltype(&pcre2_code_free)> compiled = [] {
-    int error = 0;
-    PCRE2_SIZE place = 0;
-    pcre2_code* const code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(kWords), PCRE2_ZERO_TERMINATED,
-                                           PCRE2_UTF | PCRE2_UCP, &error, &place, nullptr);
-    if (code == nullptr) {
-      throw training_error("PCRE2 rejects the regular expression for words: it lacks Unicode support");
-    }
-    // If it cannot be compiled to machine code, PCRE2 interprets it with the same result.
-    pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);
-    return std::unique_ptr<pcre2_code, decltype(&pcre2_code_free)>(code, pcre2_code_free);
-  }();
-  return compiled.get();
-}
 
 constexpr std::int32_t kGone = -1;
 constexpr std::size_t kMostCachedWords = 1 << 20;
 constexpr std::size_t kLongestCachedWord = 64;
 
 }  // namespace
-
-Words::Words(std::string_view text)
-    : text_(text), match_(pcre2_match_data_create(1, nullptr), [](void* match) {
-        pcre2_match_data_free(static_cast<pcre2_match_data*>(match));
-      }) {
-  if (match_ == nullptr) throw std::bad_alloc();
-}
-
-std::string_view Words::next() {
-  if (place_ == text_.size()) return {};
-  // Without PCRE2_NO_UTF_CHECK each call would check the whole text.
-  auto* const match = static_cast<pcre2_match_data*>(match_.get());
-  const int found = pcre2_match(compiled_words(), reinterpret_cast<PCRE2_SPTR>(text_.data()), text_.size(), place_,
-                                PCRE2_ANCHORED | PCRE2_NO_UTF_CHECK, match, nullptr);
-  const std::size_t end = found > 0 ? pcre2_get_ovector_pointer(match)[1] : place_;
-  if (end <= place_) {
-    throw training_error("PCRE2 finds no word (error " + std::to_string(found) + ")",
-                         "byte " + std::to_string(place_) + " of the text");
-  }
-  const std::string_view word = text_.substr(place_, end - place_);
-  place_ = end;
-  return word;
-}
 
 bool Merges::add(Pair pair, std::int32_t joined) {
   const auto rank = static_cast<std::int32_t>(ranks_.size());
@@ -90,13 +38,13 @@ class Joining {
 
   void run() {
     while (!heap_.empty()) {
-      // Joins all occurrences of one pair before the pairs that result from it.
-      for (const std::int32_t rank = heap_.front().rank; !heap_.empty() && heap_.front().rank == rank;) {
+      const std::int32_t rank = heap_.front().rank;
+      do {
         std::pop_heap(heap_.begin(), heap_.end(), later);
         const Candidate candidate = heap_.back();
         heap_.pop_back();
         join(candidate);
-      }
+      } while (merges_.everywhere_ && !heap_.empty() && heap_.front().rank == rank);
       for (const Candidate& candidate : noted_) {
         heap_.push_back(candidate);
         std::push_heap(heap_.begin(), heap_.end(), later);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,26 +10,8 @@
 
 namespace ddp::tokenize {
 
-// Splits a text into the words that GPT-2 encodes separately, by GPT-2's regular expression: contractions, letters,
-// numbers and other characters, each with the blank before it, and white space (openai/gpt-2, src/encoder.py).
-// Concatenated, the words are the text. Letters and numbers are Unicode's general categories L and N, as in PCRE2.
-class Words {
- public:
-  // `text` must be valid UTF-8 and must outlive this object.
-  explicit Words(std::string_view text);
-
-  // Returns the next word; an empty one at the end.
-  std::string_view next();
-
- private:
-  const std::string_view text_;
-  std::size_t place_ = 0;
-  const std::shared_ptr<void> match_;  // PCRE2's pcre2_match_data
-};
-
-// Joins the tokens of a word pair by pair: byte pair encoding (Sennrich et al. 2016) with GPT-2's order of merges
-// (openai/gpt-2, src/encoder.py). All occurrences of the pair with the lowest rank are joined from left to right before
-// the next pair is considered.
+// Joins the tokens of a word pair by pair: byte pair encoding (Sennrich et al. 2016). The pair with the lowest rank is
+// joined first, of several the leftmost.
 class Merges {
  public:
   struct Pair {
@@ -38,9 +19,12 @@ class Merges {
     std::int32_t right = 0;
   };
 
+  // With `everywhere`, all occurrences of a pair are joined before the pairs that result from them, which matters if
+  // those have lower ranks: GPT-2's order (openai/gpt-2, src/encoder.py).
+  explicit Merges(bool everywhere) : everywhere_(everywhere) {}
+
   // Adds the merge with the next rank. Returns false if the pair already has a merge.
   bool add(Pair pair, std::int32_t joined);
-  std::size_t size() const { return ranks_.size(); }
 
   // Joins the tokens of a word in place, in O(n log n).
   void apply(std::vector<std::int32_t>& tokens) const;
@@ -57,6 +41,7 @@ class Merges {
   }
   const Merge* find(Pair pair) const;
 
+  const bool everywhere_;
   std::unordered_map<std::uint64_t, Merge> ranks_;
 };
 

@@ -1,6 +1,7 @@
 #include "tokenize/tokenizer.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "base/error.h"
@@ -11,7 +12,8 @@ namespace {
 
 constexpr const char* kKept = "the tokenizer in preprocessing.json";
 
-bool reads_folder(const std::string& name) { return tokenizers().traits(name).value("reads", "") == "folder"; }
+// Returns "folder" or "file", the option with its path; "": it is chosen by name.
+std::string reads(const std::string& name) { return tokenizers().traits(name).value("reads", ""); }
 
 // The part of a text from the source with this number.
 std::string_view bytes_of(const Text& text, std::size_t number) {
@@ -36,19 +38,21 @@ TokenizerRegistry& tokenizers() {
 
 std::vector<std::string> tokenizer_names() {
   std::vector<std::string> names = tokenizers().names();
-  std::erase_if(names, reads_folder);
+  std::erase_if(names, [](const std::string& name) { return !reads(name).empty(); });
   return names;
 }
 
-NamedTokenizer make_tokenizer(const std::string& name_or_folder, const Text& text) {
-  if (tokenizers().contains(name_or_folder) && !reads_folder(name_or_folder)) {
-    return {.name = name_or_folder, .tokenizer = tokenizers().build(name_or_folder, config::Value::object(), text)};
+NamedTokenizer make_tokenizer(const std::string& name_or_path, const Text& text) {
+  if (tokenizers().contains(name_or_path) && reads(name_or_path).empty()) {
+    return {.name = name_or_path, .tokenizer = tokenizers().build(name_or_path, config::Value::object(), text)};
   }
+  std::error_code none;
+  const bool file = name_or_path.ends_with(".json") || std::filesystem::is_regular_file(name_or_path, none);
+  const std::string kind = file ? "file" : "folder";
   for (const std::string& name : tokenizers().names()) {
-    if (!reads_folder(name)) continue;
-    return {.name = name, .tokenizer = tokenizers().build(name, {{"folder", name_or_folder}}, text)};
+    if (reads(name) == kind) return {.name = name, .tokenizer = tokenizers().build(name, {{kind, name_or_path}}, text)};
   }
-  throw usage_error("there is no tokenizer \"" + name_or_folder + "\"", "dataset.tokenizer");
+  throw usage_error("there is no tokenizer \"" + name_or_path + "\"", "dataset.tokenizer");
 }
 
 config::Value to_json(const NamedTokenizer& named) {
@@ -64,7 +68,7 @@ NamedTokenizer tokenizer_from_json(const config::Value& json) {
   }
   config::Value options = json;
   options.erase("name");
-  if (options.contains("folder")) throw usage_error("has no vocabulary", kKept);
+  if (options.contains(reads(*name))) throw usage_error("has no vocabulary", kKept);
   return {.name = name->get<std::string>(), .tokenizer = tokenizers().build(*name, options, Text())};
 }
 

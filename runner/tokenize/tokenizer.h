@@ -38,18 +38,19 @@ class Tokenizer {
   virtual ~Tokenizer() = default;
   // Ids are in [0, vocab_size).
   virtual std::int64_t vocab_size() const = 0;
-  // Passes the ids of a text to `take`, piece by piece; there are at most as many ids as bytes. Throws ddp::Error
-  // (usage) with the position of the first byte that cannot be encoded. Thread-safe.
+  // Passes the ids of a text to `take`, piece by piece. Throws ddp::Error (usage) with the position of the first byte
+  // that cannot be encoded. Thread-safe.
   virtual void encode(const Text& text, const TakeIds& take) const = 0;
-  // Returns the bytes of these ids. A few tokens alone may end within a character. Throws ddp::Error (usage) for an
-  // invalid id.
+  // Returns the bytes of a text that begins with these ids; some tokenizers leave out its first blank. A few tokens
+  // alone may end within a character. Throws ddp::Error (usage) for an invalid id.
   virtual std::string decode(std::span<const std::int64_t> ids) const = 0;
   // Returns the options from which the registered builder creates the same tokenizer without a text.
   virtual config::Value options() const = 0;
 };
 
 // Builds a tokenizer from its options, and from the text if the options do not give the vocabulary. A tokenizer with
-// the trait {"reads", "folder"} reads its files from the folder in its option "folder"; the others are chosen by name.
+// the trait {"reads", "folder"} reads its files from the folder in its option "folder", with "file" from a file; the
+// others are chosen by name.
 using TokenizerRegistry = config::Registry<std::unique_ptr<Tokenizer>, const Text&>;
 TokenizerRegistry& tokenizers();
 
@@ -62,9 +63,9 @@ struct NamedTokenizer {
   std::shared_ptr<const Tokenizer> tokenizer = {};
 };
 
-// Returns the tokenizer with this name, or the tokenizer of the files in this folder. `text` is the whole text:
+// Returns the tokenizer with this name, of this file, or of the files in this folder. `text` is the whole text:
 // training part and the rest.
-NamedTokenizer make_tokenizer(const std::string& name_or_folder, const Text& text);
+NamedTokenizer make_tokenizer(const std::string& name_or_path, const Text& text);
 
 // The JSON in preprocessing.json, {"name": "char", "characters": "\n abc"}, and back. tokenizer_from_json throws
 // ddp::Error (usage) if the JSON does not describe a tokenizer.

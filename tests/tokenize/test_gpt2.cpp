@@ -7,7 +7,8 @@
 
 #include "catch.h"
 #include "errors.h"
-#include "tokenize/bpe.h"
+#include "tokenize/pattern.h"
+#include "tokenize/steps.h"
 #include "vocabulary.h"
 #include "words.h"
 
@@ -15,9 +16,9 @@ namespace ddp::tokenize {
 namespace {
 
 std::vector<std::string> words_of(std::string_view text) {
+  static const Pattern pattern(kGpt2Words);
   std::vector<std::string> list;
-  Words words(text);
-  for (std::string_view word = words.next(); !word.empty(); word = words.next()) list.emplace_back(word);
+  for (Parts parts(pattern, text); parts.next();) list.emplace_back(parts.text());
   return list;
 }
 
