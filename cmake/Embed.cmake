@@ -1,13 +1,13 @@
-# ddp_embed(FLOOR FOLDER VARIABLE): embeds the files of a folder into a floor at build time, because the program may
+# ddp_embed(FLOOR FILES VARIABLE): embeds the files of a pattern into a floor at build time, because the program may
 # need no file beside it. The result is `const std::span<const EmbeddedFile> ddp::FLOOR::VARIABLE` (base/embedded.h),
-# sorted by file name. This file is also the script for it (cmake -P), with FLOOR, FOLDER, VARIABLE and OUTPUT.
+# sorted by file name. This file is also the script for it (cmake -P), with FLOOR, FILES, VARIABLE and OUTPUT.
 if(NOT CMAKE_SCRIPT_MODE_FILE)
   set(DDP_EMBED "${CMAKE_CURRENT_LIST_FILE}")
-  function(ddp_embed floor folder variable)
+  function(ddp_embed floor pattern variable)
     set(output "${CMAKE_BINARY_DIR}/generated/${floor}_${variable}.cpp")
-    file(GLOB files CONFIGURE_DEPENDS "${folder}/*")
+    file(GLOB files CONFIGURE_DEPENDS "${pattern}")
     add_custom_command(OUTPUT "${output}"
-      COMMAND "${CMAKE_COMMAND}" -DFLOOR=${floor} -DFOLDER=${CMAKE_SOURCE_DIR}/${folder} -DVARIABLE=${variable}
+      COMMAND "${CMAKE_COMMAND}" -DFLOOR=${floor} "-DFILES=${CMAKE_SOURCE_DIR}/${pattern}" -DVARIABLE=${variable}
               -DOUTPUT=${output} -P "${DDP_EMBED}"
       DEPENDS ${files} "${DDP_EMBED}" VERBATIM)
     target_sources(objects_${floor} PRIVATE "${output}")
@@ -15,7 +15,7 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
   return()
 endif()
 
-file(GLOB files "${FOLDER}/*")
+file(GLOB files "${FILES}")
 list(SORT files)
 set(entries "")
 foreach(file ${files})

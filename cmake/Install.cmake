@@ -3,7 +3,7 @@
 #   PREFIX/lib/ddp-exp/         the program, its libraries, components.json and sdk.json, which it finds beside itself
 #   PREFIX/include/ddp-exp/     headers for a user's own components
 #   PREFIX/lib/cmake/ddp-exp/   for find_package(ddp-exp)
-#   PREFIX/share/ddp-exp/       example experiments, their JSON Schema, and python/*.py
+#   PREFIX/share/ddp-exp/       example experiments, their JSON Schema, and the folder python
 #   PREFIX/share/               the manual page, and completion for bash, zsh and fish
 # The component "bundle" adds system libraries that not every system has. scripts/setup/package/staging.py uses it.
 # LibTorch and Arrow stay outside (launch/library/libtorch.h and base/installation.cpp say where the program looks).
@@ -29,7 +29,7 @@ install(TARGETS ${ddp_parts} RUNTIME_DEPENDENCY_SET ddp_bundle
 install(FILES "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/components.json" DESTINATION lib/ddp-exp COMPONENT program)
 install(FILES "${schema}" DESTINATION share/ddp-exp COMPONENT program)
 install(DIRECTORY experiments DESTINATION share/ddp-exp COMPONENT program FILES_MATCHING PATTERN "*.toml")
-install(DIRECTORY python DESTINATION share/ddp-exp COMPONENT program FILES_MATCHING PATTERN "*.py")
+install(DIRECTORY python DESTINATION share/ddp-exp COMPONENT program FILES_MATCHING PATTERN "*.py" PATTERN "*.txt")
 
 # The headers, and the flags to compile against them (cmake/Sdk.cmake).
 install(FILES "${installed_sdk}" DESTINATION lib/ddp-exp COMPONENT program)

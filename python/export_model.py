@@ -10,6 +10,13 @@ batch; its type (float32 by default); for integers, their number of values. A si
 1-64:int64:50257 for texts of up to 64 tokens, which `ddp-exp generate` needs for short prompts. A model with several inputs takes --input
 several times, in the order of forward's arguments. The model draws its weights after torch.manual_seed(--seed).
 
+A model of transformers is built from its configuration, with random weights: --config gives what differs from the
+default. Its inputs and targets have names; the first input is the model's main one, and a target is called "labels".
+
+    export_model.py transformers:GPT2LMHeadModel gpt2.pt2 --config '{"n_layer": 4}' --input 1-1024:int64:50257
+    export_model.py transformers:BertForSequenceClassification bert.pt2 --config bert.json --loss-from-model \\
+        --input 128:int64:30522 --input attention_mask=128:int64:2 --target scalar:int64:2
+
 A model that computes its loss takes its targets after its inputs. --loss-from-model says so; --target describes each
 target as --input describes an input. forward returns the loss, or a dict with "loss"; its other scalars are recorded,
 and its "logits" are the answers. --predict names a method of the model, or a class with its weights, that takes the
@@ -30,15 +37,17 @@ net.eval.pt2, which the experiment file names with `eval`.
 """
 
 import argparse
+import contextlib
 import copy
-import functools
 import importlib
 import importlib.util
 import json
+import operator
 import os
 import pathlib
 import sys
 import traceback
+import unittest.mock
 
 try:
     import torch
@@ -66,6 +75,7 @@ SWITCHES = {
 }
 DRAWS = {"bernoulli", "cauchy", "exponential", "geometric", "log_normal", "multinomial", "normal", "poisson", "rand",
          "rand_like", "randint", "randint_like", "randn", "randn_like", "random", "randperm", "uniform"}  # fmt: skip
+OPERATORS = pathlib.Path(__file__).with_name("operators.txt")  # the same list as ddp-exp's
 
 
 class Refused(Exception):
@@ -99,30 +109,50 @@ def place(node):
     return "\n  in " + ": ".join(frames[own[-1] : own[-1] + 2]) if own else ""
 
 
-def line_of(error):
-    """Returns the line of the author's Python that an exception comes from."""
-    frames = [one for one in traceback.extract_tb(error.__traceback__) if one.filename != __file__]
+def line_of(stack):
+    """Returns the innermost line of the author's Python on a stack."""
+    frames = [one for one in stack if one.filename != __file__]
     own = [one for one in frames if "/torch/" not in one.filename and not one.filename.startswith("<")]
     return f'\n  in File "{own[-1].filename}", line {own[-1].lineno}: {own[-1].line}' if own else ""
+
+
+def allowed_operators():
+    """Returns the names of the operators and functions that a graph may call."""
+    lines = OPERATORS.read_text().splitlines()
+    return {name for line in lines if not line.startswith("#") for name in line.split()}
+
+
+def name_of_function(node):
+    """Returns the name by which the list of operators knows what a node calls; None for nodes that call nothing."""
+    if node.op != "call_function" or node.target is operator.getitem:
+        return None
+    if isinstance(node.target, torch._ops.HigherOrderOperator):
+        return None
+    if isinstance(node.target, torch._ops.OpOverload):
+        return node.target._schema.name.removeprefix("aten::")
+    return f"{node.target.__module__}.{node.target.__name__}"
 
 
 def graph_modules(program):
     return [m for m in program.graph_module.modules() if isinstance(m, torch.fx.GraphModule)]
 
 
-def return_plain_dict(model):
-    """Makes forward return a plain dict: an archive with an output class of a library could not be read without it."""
+def wrap_forward(model, names):
+    """Makes forward take all its inputs by position, and return a plain dict in place of an output class of a library.
+
+    names: the keywords of forward that the inputs go to; "" for those that forward takes by position. An archive with a
+    class of a library could not be read without the library.
+    """
     original = type(model)
 
-    class Plain(original):
-        @functools.wraps(original.forward)
-        def forward(self, *inputs):
-            outputs = original.forward(self, *inputs)
-            if not isinstance(outputs, dict) or type(outputs) is dict:
-                return outputs
-            return {name: value for name, value in outputs.items() if isinstance(value, torch.Tensor)}
+    def forward(self, *inputs):
+        named = {name: value for name, value in zip(names, inputs) if name}
+        outputs = original.forward(self, *inputs[: len(inputs) - len(named)], **named)
+        if not isinstance(outputs, dict) or type(outputs) is dict:
+            return outputs
+        return {name: value for name, value in outputs.items() if isinstance(value, torch.Tensor)}
 
-    model.__class__ = Plain
+    model.__class__ = type(original.__name__, (original,), {"forward": forward})
 
 
 def outputs_by_name(outputs):
@@ -172,12 +202,17 @@ def require_no_synchronisation(model):
 def require_trainable(program):
     """Raises Refused if the graph contains nodes that ddp-exp cannot train."""
     regions = {"wrap_with_set_grad_enabled", "wrap_with_autocast"}
+    allowed = allowed_operators()
     for module in graph_modules(program):
         for node in module.graph.nodes:
             if isinstance(node.target, torch._ops.HigherOrderOperator) and node.target.name() not in regions:
                 raise Refused(f"the model's control flow depends on its data ({node.target.name()}){place(node)}")
             if isinstance(node.target, torch._ops.OpOverload) and node.target.namespace != "aten":
                 raise Refused(f"the model calls the custom operator {node.target}{place(node)}")
+            name = name_of_function(node)
+            if name and not allowed & {name, name.rstrip("_")}:
+                raise Refused(f"the model calls {name}, which ddp-exp does not allow in a graph ({OPERATORS.name}); "
+                              f"replace it in the model{place(node)}")  # fmt: skip
             if arguments_of_node(node).get("sparse") is True:
                 raise Refused(
                     "the gradient of the embedding is sparse, and ddp-exp trains with dense ones: "
@@ -212,34 +247,33 @@ def run_model(model, samples, wrong):
         with torch.no_grad(), torch.random.fork_rng(devices=[]):
             tried(*samples)
     except Exception as error:
-        raise Refused(f"{wrong}: {type(error).__name__}: {error}{line_of(error)}") from error
+        raise Refused(f"{wrong}: {type(error).__name__}: {error}{line_of(traceback.extract_tb(error.__traceback__))}") from error
 
 
-def try_model(model, texts, options, samples):
+def try_model(model, arguments, options, samples):
     """Finds mistakes that torch.export finds late, or reports without a line."""
     run_model(model, samples, "the model fails on random inputs; --input and --target give their shapes (without the batch), types and numbers of values")
     if options.batch < options.max_batch:
-        larger = tuple(sample(text, batch=options.batch + 1) for text in texts)
+        larger = tuple(one.sample(batch=options.batch + 1) for one in arguments)
         run_model(model, larger, "the model works for only one batch size; use x.shape[0] for the size of the batch")
 
 
-def dynamic_shapes(texts, options):
+def dynamic_shapes(arguments, options):
     """Returns the dimensions of each input that vary: the batch, and each range of --input."""
     shapes = []
-    for text in texts:
+    for one in arguments:
         shape = {0: torch.export.Dim("batch", min=options.min_batch, max=options.max_batch)}
-        for place, size in enumerate(text.partition(":")[0].split("x"), start=1):
-            least, is_range, most = size.partition("-")
-            if is_range:  # the same range in two inputs is the same size in a sample
-                shape[place] = torch.export.Dim(f"from_{least}_to_{most}", min=int(least), max=int(most))
+        for place, (least, most) in enumerate(one.sizes, start=1):
+            if least < most:  # the same range in two inputs is the same size in a sample
+                shape[place] = torch.export.Dim(f"from_{least}_to_{most}", min=least, max=most)
         shapes.append(shape)
-    return tuple(shapes)
+    return (tuple(shapes),)
 
 
 def shapes_of_loss(samples, options):
     """Returns the dimensions of each argument of a loss that vary: the batch; with ranges of --input, any other one."""
     batch = torch.export.Dim("batch", min=options.min_batch, max=options.max_batch)
-    has_ranges = any("-" in text.partition(":")[0] for text in options.input)
+    has_ranges = any(least < most for one in options.input for least, most in one.sizes)
     further = {place: torch.export.Dim.AUTO for place in range(1, 9)} if has_ranges else {}
     shapes = []
     for one in samples:
@@ -250,16 +284,81 @@ def shapes_of_loss(samples, options):
     return tuple(shapes)
 
 
+def shapes_of_lstm(samples, hidden, *_, **__):
+    """Returns outputs and states with the shapes of an LSTM layer's, (time, batch, features) and twice (batch, features)."""
+    return samples.sum(-1, keepdim=True) + hidden[0], hidden
+
+
+def broadcast_mask(mask_function, bh_indices=True):
+    """Returns an attention mask over (batch, heads, queries, keys) of a function of the four indices."""
+
+    def mask(batch, head, query, key):
+        shape = (batch.shape[0], head.shape[0], query.shape[0], key.shape[0])
+        return mask_function(batch[:, None, None, None], head[:, None, None], query[:, None], key).expand(shape)
+
+    return mask
+
+
+def needs_no_mask(padding_mask, query_length, kv_length, kv_offset=0, local_attention_size=None):
+    """True if attention with is_causal does what the mask would do: as in eager Python, whose bits it then has."""
+    is_local = local_attention_size is not None and kv_length >= local_attention_size
+    return padding_mask is None and query_length == kv_length and not is_local
+
+
+@contextlib.contextmanager
+def traceable():
+    """Replaces what torch.export cannot trace by something with the same result. Gives the lines that fix or compare a size.
+
+    - For the shapes of an LSTM torch 2.11 unrolls it, which fixes the length, and gives `hn` a dimension too many
+      (one_layer_lstm in torch/_decomp/decompositions.py). The graph keeps the operator itself.
+    - transformers builds attention masks with torch.vmap, which no archive can hold, and takes other ways through its
+      models while they are compiled, with other bits.
+    """
+    with contextlib.ExitStack() as patches:
+        def patch(module, name, value):
+            patches.enter_context(unittest.mock.patch.object(module, name, value))
+
+        lines = []
+        environment = torch.fx.experimental.symbolic_shapes.ShapeEnv
+        log_guard = environment._log_guard
+
+        def note_guard(self, *guard, **options):
+            lines.append(line_of(traceback.extract_stack()))
+            return log_guard(self, *guard, **options)
+
+        patch(environment, "_log_guard", note_guard)
+        patch(torch._decomp.decompositions, "select_one_layer_lstm_function", lambda *_: shapes_of_lstm)
+        masks = sys.modules.get("transformers.masking_utils")
+        if hasattr(masks, "_vmap_for_bhqkv"):
+            patch(masks, "_vmap_for_bhqkv", broadcast_mask)
+            patch(masks, "TransformGetItemToIndex", contextlib.nullcontext)  # of vmap
+            patch(masks, "_ignore_causal_mask_sdpa", needs_no_mask)
+        for name, module in list(sys.modules.items()):
+            if name.startswith("transformers.models.") and "is_torchdynamo_compiling" in vars(module):
+                patch(module, "is_torchdynamo_compiling", lambda: False)
+        yield lines
+
+
+# What people meet: a part of torch.export's message, and what to do.
+EXPLANATIONS = {
+    "Constraints violated (from_": "the model fixes or compares a size that --input gives as a range: "
+    "give that size alone, such as 32 for 1-32, or the range of the suggested fix",
+    "data-dependent": "an `if` on a tensor's value, or a size that is one, cannot be exported: "
+    "compute both sides, and choose with torch.where",
+    "DynamicCache": "forward returns a cache, which training does not need: call the model with use_cache=False",
+}  # fmt: skip
+
+
 def export(model, samples, shapes):
+    lines = []
     try:
-        program = torch.export.export(model, samples, dynamic_shapes=shapes)
+        with traceable() as lines:
+            program = torch.export.export(model, samples, dynamic_shapes=shapes)
     except Exception as error:  # torch.export raises many types, each with a long text
         text = f"torch.export cannot save the model:\n  {type(error).__name__}: {error}"
-        if "Constraints violated (from_" in str(error):
-            text += "\n  the model fixes a size that --input gives as a range: give that size alone, such as 32 for 1-32"
-        if "data-dependent" in str(error):
-            text += "\n  an `if` on a tensor's value cannot be exported: compute both sides, and choose with torch.where"
-        raise Refused(text + line_of(error)) from error
+        text += "".join(f"\n  {advice}" for part, advice in EXPLANATIONS.items() if part in str(error))
+        own = line_of(traceback.extract_tb(error.__traceback__))
+        raise Refused(text + (own or "".join(dict.fromkeys(lines)))) from error
     require_trainable(program)
     if not batch_is_dynamic(program):
         raise Refused("the model works for only one batch size; use x.shape[0] for the size of the batch")
@@ -348,45 +447,74 @@ def find(name):
     return getattr(module, attribute)
 
 
-def build(name, arguments):
-    maker = find(name)
+def build(name, options):
+    """Returns the module that "module:name" or "file.py:name" makes from --args or --config."""
+    maker, arguments = find(name), json_object("--args", options.args)
+    if options.config:
+        if not hasattr(maker, "config_class"):
+            raise Refused(f"--config is for models of transformers, and {name} is none; --args gives a class its arguments")
+        try:
+            arguments["config"] = maker.config_class(**json_object("--config", options.config))
+        except (TypeError, ValueError) as error:
+            raise Refused(f"--config {options.config}: {error}") from error
     try:
         model = maker(**arguments) if callable(maker) and not isinstance(maker, torch.nn.Module) else maker
     except TypeError as error:
-        raise Refused(f"{name} cannot be called with {json.dumps(arguments)}: {error}; see --args") from error
+        raise Refused(f"{name} cannot be called with {options.args}: {error}; see --args") from error
     if not isinstance(model, torch.nn.Module):
         raise Refused(f"{name} gives a {type(model).__name__}, not a torch.nn.Module")
     return model
 
 
-def largest(size):
-    """Returns 32 for "32" and for the range "1-32"."""
+def names_of(model, options):
+    """Returns the keywords of forward that inputs and targets go to; "" for those that go by position."""
+    main = getattr(model, "main_input_name", "")  # models of transformers have it
+    arguments = options.input + options.target
+    names = [one.name or ("labels" if main and one in options.target else "") for one in arguments]
+    names[0] = names[0] or main
+    for one, name, before in zip(arguments[1:], names[1:], names):
+        if before and not name:
+            raise Refused(f"{one.option} {one.text}: it needs the name that forward gives it, such as "
+                          f"attention_mask={one.text}")  # fmt: skip
+    return names
+
+
+def range_of(size):
+    """Returns (32, 32) for "32", and (1, 32) for the range "1-32"."""
     least, is_range, most = size.partition("-")
     if not is_range:
-        return int(size)
+        return int(size), int(size)
     if not 0 < int(least) < int(most):
         raise ValueError
-    return int(most)
+    return int(least), int(most)
 
 
-def sample(text, batch):
-    """Returns a random batch for an input such as "3x32x32", "64:int64:50257" or "scalar:float32"."""
-    shape, _, kind = text.partition(":")
-    kind, _, values = (kind or "float32").partition(":")
-    dtype = getattr(torch, kind, None)
-    try:
-        sizes = [batch] + ([] if shape == "scalar" else [largest(size) for size in shape.split("x")])
-    except ValueError:
-        raise Refused(f'--input {text}: "{shape}" is not a shape such as 3x32x32 or 1-64') from None
-    if not isinstance(dtype, torch.dtype):
-        raise Refused(f'--input {text}: "{kind}" is not a number type such as float32 or int64')
-    if dtype.is_floating_point:
-        return torch.randn(sizes, dtype=dtype)
-    if dtype == torch.bool:
-        return torch.ones(sizes, dtype=dtype)
-    if not values.isdigit() or int(values) < 1:
-        raise Refused(f"--input {text}: give the number of values, such as {shape}:{kind}:1000")
-    return torch.randint(0, int(values), sizes, dtype=dtype)
+class Argument:
+    """One argument of forward: [NAME=]SHAPE[:TYPE[:VALUES]], such as 3x32x32, ids=1-64:int64:50257 or scalar:float32."""
+
+    def __init__(self, option, text):
+        self.option, self.text = option, text
+        self.name, _, description = text.rpartition("=")
+        shape, _, kind = description.partition(":")
+        kind, _, values = (kind or "float32").partition(":")
+        self.dtype = getattr(torch, kind, None)
+        try:
+            self.sizes = [] if shape == "scalar" else [range_of(size) for size in shape.split("x")]
+        except ValueError:
+            raise Refused(f'{option} {text}: "{shape}" is not a shape such as 3x32x32 or 1-64') from None
+        if not isinstance(self.dtype, torch.dtype):
+            raise Refused(f'{option} {text}: "{kind}" is not a number type such as float32 or int64')
+        has_values = not self.dtype.is_floating_point and self.dtype != torch.bool
+        if has_values and (not values.isdigit() or int(values) < 1):
+            raise Refused(f"{option} {text}: give the number of values, such as {shape}:{kind}:1000")
+        self.values = int(values) if has_values else 0
+
+    def sample(self, batch):
+        """Returns a random batch of the largest size."""
+        sizes = [batch] + [most for _, most in self.sizes]
+        if self.values:
+            return torch.randint(0, self.values, sizes, dtype=self.dtype)
+        return torch.ones(sizes, dtype=self.dtype) if self.dtype == torch.bool else torch.randn(sizes, dtype=self.dtype)
 
 
 def save(program, file):
@@ -434,26 +562,31 @@ def export_loss(name, model, samples, targets, options):
 def export_prediction(name, model, samples, options):
     """Returns the graph for predictions: of a method of the model, or of a class with the same weights."""
     if ":" in name:
-        other = build(name, arguments_of(options.args))
+        other = build(name, options)
         other.load_state_dict(model.state_dict())
+        wrap_forward(other, names_of(other, options))
     else:
         if not hasattr(model, name):
             raise Refused(f'the model has no method "{name}"')
         other = copy.copy(model)
-        other.forward = getattr(model, name)
+        method = getattr(model, name)
+        other.forward = lambda *inputs: method(*inputs)
     program = export(other.eval(), samples, dynamic_shapes(options.input, options))
     require_no_draws(program)
     return program
 
 
-def arguments_of(text):
+def json_object(option, text):
+    """Returns the object that an option gives, or the file that it names."""
     try:
-        arguments = json.loads(text)
+        value = json.loads(pathlib.Path(text).read_text() if text.endswith(".json") else text)
+    except OSError as error:
+        raise Refused(f"{option} {text}: {error.strerror}") from error
     except json.JSONDecodeError:
-        arguments = None
-    if not isinstance(arguments, dict):
-        raise Refused(f"--args {text}: it must be a JSON object, such as '{{\"classes\": 5}}'")
-    return arguments
+        value = None
+    if not isinstance(value, dict):
+        raise Refused(f"{option} {text}: it must be a JSON object, such as '{{\"classes\": 5}}', or the name of a .json file")
+    return value
 
 
 def run(options):
@@ -467,23 +600,25 @@ def run(options):
     if not out.parent.is_dir():
         raise Refused(f"the folder {out.parent} does not exist; make it first")
     settle_batch_sizes(options)
-    model = build(options.model, arguments_of(options.args))
+    options.input = [Argument("--input", text) for text in options.input]
+    options.target = [Argument("--target", text) for text in options.target]
+    model = build(options.model, options)
     require_trained_parameters(model)
     require_no_synchronisation(model)
     if options.loss and options.loss_from_model:
         raise Refused("--loss and --loss-from-model: give one of them")
     if options.target and not (options.loss or options.loss_from_model):
         raise Refused("--target: only a loss of Python takes targets here: give --loss or --loss-from-model")
-    inputs = tuple(sample(text, batch=options.batch) for text in options.input)
-    targets = tuple(sample(text, batch=options.batch) for text in options.target)
-    texts = options.input + (options.target if options.loss_from_model else [])
+    inputs = tuple(one.sample(batch=options.batch) for one in options.input)
+    targets = tuple(one.sample(batch=options.batch) for one in options.target)
+    arguments = options.input + (options.target if options.loss_from_model else [])
     samples = inputs + (targets if options.loss_from_model else ())
-    return_plain_dict(model)
-    try_model(model.train(), texts, options, samples)
+    wrap_forward(model, names_of(model, options))
+    try_model(model.train(), arguments, options, samples)
     if options.loss_from_model:
         with torch.no_grad(), torch.random.fork_rng(devices=[]):
             require_loss(copy.deepcopy(model)(*samples), "forward")
-    shapes = dynamic_shapes(texts, options)
+    shapes = dynamic_shapes(arguments, options)
     program = export(model.train(), samples, shapes)
     extras = {}
     if options.loss:
@@ -497,6 +632,8 @@ def run(options):
     if needs_second:
         evaluation = export(model, samples, shapes)
         require_no_draws(evaluation)
+        if not same_bits(model, evaluation.module(), samples):
+            raise Refused("the exported graph does not compute what the model computes in evaluation")
         second = save(evaluation, out.with_suffix(".eval.pt2"))
         settings += f', eval = "{second}"'
     save(program, out)
@@ -516,13 +653,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", help="module:Class or file.py:Class; a function may replace the class")
     parser.add_argument("out", help="file to write, .pt2")
-    parser.add_argument("--input", action="append", required=True, help="SHAPE[:TYPE[:VALUES]] of one sample")
-    parser.add_argument("--target", action="append", default=[], help="SHAPE[:TYPE[:VALUES]] of a target")
+    parser.add_argument("--input", action="append", required=True, help="[NAME=]SHAPE[:TYPE[:VALUES]] of one sample")
+    parser.add_argument("--target", action="append", default=[], help="[NAME=]SHAPE[:TYPE[:VALUES]] of a target")
     parser.add_argument("--loss-from-model", action="store_true", help="forward takes the targets and returns the loss")
     parser.add_argument("--loss", help="module:Class or file.py:Class of a loss; a function may replace the class")
     parser.add_argument("--predict", nargs="?", const="predict",
                         help="method of the model, or a class with its weights, that predicts from the inputs alone")  # fmt: skip
     parser.add_argument("--args", default="{}", help="arguments of the class, as a JSON object")
+    parser.add_argument("--config", help="configuration of a model of transformers: a JSON object, or a .json file")
     parser.add_argument("--seed", type=int, default=0, help="seed of the weights (0)")
     parser.add_argument("--batch", type=int, help="samples of the batch that tests the model (4, if allowed)")
     parser.add_argument("--min-batch", type=int, default=1, help="smallest batch (1)")

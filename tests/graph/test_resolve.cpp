@@ -1,3 +1,4 @@
+#include <fstream>
 #include <string>
 
 #include <ATen/Functions.h>
@@ -6,6 +7,7 @@
 #include "catch.h"
 #include "errors.h"
 #include "graph/executor.h"
+#include "graph/operators.h"
 #include "graph/resolve.h"
 #include "words.h"
 
@@ -29,6 +31,21 @@ std::string refusal(const Program& program) {
 }
 
 }  // namespace
+
+TEST_CASE("the list of operators for people and for export_model.py is the program's") {
+  std::ifstream list(std::string(DDP_SOURCE) + "/python/operators.txt");
+  int functions = 0;
+  for (std::string line; std::getline(list, line);) {
+    std::istringstream words(line.starts_with('#') ? "" : line);
+    for (std::string name; words >> name;) {
+      CAPTURE(name);
+      const bool is_function = name.find('.') != std::string::npos;  // of Python, on sizes
+      CHECK((is_function ? arithmetic_named(name) != nullptr : is_allowed(name)));
+      functions += static_cast<int>(is_function);
+    }
+  }
+  CHECK(functions == 26);
+}
 
 TEST_CASE("an operator that writes into an argument for its result is refused, whatever its name") {
   const json half = {{{"name", "dtype"}, {"arg", {{"as_scalar_type", 6U}}}}};

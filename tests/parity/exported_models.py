@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from architectures import ConvNextT, EfficientNetB0, MobileNetV3, ResNet18, SwinT, ViT  # noqa: F401
+import hub_models
 from gpt import Gpt
 from loss_models import EXPORTS, LOSSES, Heads, Judge, Towers, Tuple, Vae  # noqa: F401
 
@@ -119,9 +120,14 @@ INPUTS = {
 def load(path):
     """The model that was exported as <name>.pt2, with its first weights; draws nothing from the global generator."""
     with torch.random.fork_rng(devices=[]):
-        model = globals()[os.path.splitext(os.path.basename(path))[0]]()
+        model = make(os.path.splitext(os.path.basename(path))[0])
     model.load_state_dict(safetensors.torch.load_file(weights_beside(path)))
     return model
+
+
+def make(name):
+    """The model as its author makes it."""
+    return globals()[name]() if name in globals() else hub_models.make(name)
 
 
 def load_loss(path):
@@ -135,7 +141,7 @@ def weights_beside(path):
 
 def save_weights(folder, name):
     torch.manual_seed(0)
-    tensors = {key: tensor.clone() for key, tensor in globals()[name]().state_dict().items()}  # includes tied tensors
+    tensors = {key: tensor.clone() for key, tensor in make(name).state_dict().items()}  # includes tied tensors
     safetensors.torch.save_file(tensors, os.path.join(folder, f"{name}.safetensors"))
 
 
@@ -143,12 +149,17 @@ def export(folder, name):
     """Calls the script like a user, but in this process: importing torch takes longer than an export."""
     script = os.path.join(os.environ["DDP_SOURCE"], "python", "export_model.py")
     here = os.path.abspath(__file__)
+    file = os.path.join(folder, f"{name}.pt2")
+    if name not in globals():
+        model, *options = hub_models.command(name)
+        sys.argv = [script, model, file, *options]
+        return runpy.run_path(script, run_name="__main__")
     options = EXPORTS.get(name) or [word for text in INPUTS[name] for word in ("--input", text)]
     if "--loss" in options:
         place = options.index("--loss") + 1
         loss = f"{os.path.join(os.path.dirname(here), 'loss_models.py')}:{options[place]}"
         options = [*options[:place], loss, *options[place + 1 :]]
-    sys.argv = [script, f"{here}:{name}", os.path.join(folder, f"{name}.pt2"), *options]
+    sys.argv = [script, f"{here}:{name}", file, *options]
     runpy.run_path(script, run_name="__main__")
 
 

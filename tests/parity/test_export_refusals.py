@@ -112,6 +112,40 @@ class Frozen(Plain):
         self.requires_grad_(False)
 
 
+class Eigenvalues(Plain):
+    def forward(self, x):
+        return self.fc(x) + torch.linalg.eigvals(x @ x.T).real.sum()
+
+
+class DynamicCache:
+    pass
+
+
+class Cache(Plain):
+    def forward(self, x):
+        return self.fc(x), DynamicCache()
+
+
+class Words(Plain):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(5, 4)
+
+    def forward(self, words, mask=None):
+        words = words[:, :6] if words.shape[1] > 6 else words
+        return self.fc(self.embed(words).mean(1))
+
+
+class Memory(Plain):
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(2, 2, num_layers=2, batch_first=True, bidirectional=True)
+
+    def forward(self, x, mask):
+        _, (hn, _) = self.lstm(x * mask)
+        return self.fc(torch.cat((hn[-2], hn[-1]), dim=1))
+
+
 class NoParameters(nn.Module):
     def forward(self, x):
         return x[:, :3]
@@ -166,7 +200,7 @@ def check_export_refusals():
         ("models.py:Branches", "4", [], ["torch.export cannot save the model", "choose with torch.where", "models.py"]),
         ("models.py:Fixed", "4", [], ["batch"]),
         ("models.py:Custom", "4", [], ["custom operator mine.twice", "models.py", "twice(self.fc(x))"]),
-        ("models.py:Plain", "5", [], ["error:", "--input gives their shapes", "models.py"]),
+        ("models.py:Plain", "5", [], ["error:", "--input and --target give their shapes", "models.py"]),
         ("models.py:Plain", "4", ["--args", '{"class": 3}'], ["cannot be called with", "--args"]),
         ("models.py:Plain", "4", ["--args", "{classes: 3}"], ["error: --args", "must be a JSON object"]),
         ("models.py:Constant", "4", [], ["only one batch size", "models.py", "x.view(4, 4)"]),
@@ -183,6 +217,11 @@ def check_export_refusals():
         ("models.py:Plain", "4", ["--min-batch", "0"], ["--min-batch 0: a batch has 1 sample or more"]),
         ("models.py:Plain", "4", ["--batch", "1"], ["--batch 1: the batch that tests the model must have 2 to 65536"]),
         ("models.py:Plain", "4", ["--batch", "9", "--max-batch", "8"], ["--batch 9", "must have 2 to 8 samples"]),
+        ("models.py:Eigenvalues", "4", [], ["calls linalg_eigvals, which ddp-exp does not allow", "models.py"]),
+        ("models.py:Cache", "4", [], ["torch.export cannot save the model", "use_cache=False"]),
+        ("models.py:Words", "1-9:int64:5", [], ["the model fixes or compares a size", "models.py", "words[:, :6]"]),
+        ("models.py:Words", "words=6:int64:5", ["--input", "6"], ["--input 6: it needs the name that forward gives it"]),
+        ("models.py:Plain", "4", ["--config", "{}"], ["--config is for models of transformers, and models.py:Plain is none"]),
         ("models.py:number", "4", [], ["gives a int, not a torch.nn.Module"]),
         ("nothing.py:Plain", "4", [], ["nothing.py does not exist"]),
         ("no_such_module:Plain", "4", [], ["no_such_module cannot be imported"]),
@@ -196,6 +235,8 @@ def check_export_refusals():
         for text in expected:
             assert text in status, f"{model} {shape}: {status}"
         assert not os.path.exists("refused.pt2"), model
+    status, said = export("models.py:Memory", "memory.pt2", "--input", "1-7x2", "--input", "mask=1-7x1")
+    assert status == "0" and "memory.pt2" in said, status + said
     status, _ = export("models.py:Plain", "refused.zip", "--input", "4")
     assert "must end in .pt2" in status, status
     status, _ = export("models.py:Plain", "none/refused.pt2", "--input", "4")
