@@ -88,6 +88,14 @@ config::Option interpolation_option(const std::vector<std::string>& choices) {
   return {.name = "interpolation", .doc = "interpolation between pixels", .choices = choices};
 }
 
+config::Option degrees_option(const std::string& direction) {
+  return {.name = "degrees",
+          .doc = "range of the random angle, " + direction + ": x for -x to x, or [least, greatest]",
+          .required = true,
+          .types = {config::Type::number, config::Type::list},
+          .item = config::Type::number};
+}
+
 config::Option scale_option(const std::string& doc, const config::Range& range) {
   return {.name = "scale", .doc = doc, .range = range, .length = 2};
 }

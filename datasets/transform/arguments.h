@@ -31,6 +31,9 @@ void check_channels(const std::vector<double>& values, std::int64_t channels, co
 // The option "interpolation", one of `choices`.
 config::Option interpolation_option(const std::vector<std::string>& choices);
 
+// The option "degrees" of a random angle, in this direction.
+config::Option degrees_option(const std::string& direction);
+
 // The options "scale" and "ratio" of an area: two numbers each.
 config::Option scale_option(const std::string& doc, const config::Range& range);
 config::Option ratio_option(const std::string& doc);

@@ -7,6 +7,7 @@
 
 #include <ATen/ops/_upsample_bicubic2d_aa.h>
 #include <ATen/ops/_upsample_nearest_exact2d.h>
+#include <ATen/ops/conv2d.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/index_select.h>
@@ -84,6 +85,24 @@ float positive_fraction(float x) {
   return rest < 0 ? rest + 1 : rest;
 }
 
+// Replaces the values of each channel by those of a table, which table_of makes from the numbers of pixels with each
+// value.
+template <class TableOf>
+at::Tensor mapped(const at::Tensor& pixels, const TableOf& table_of) {
+  const at::Tensor from = pixels.contiguous();
+  at::Tensor made = at::empty(from.sizes(), at::kByte);
+  const std::int64_t size = from.size(1) * from.size(2);
+  for (std::int64_t c = 0; c < from.size(0); ++c) {
+    const auto* const source = from.const_data_ptr<std::uint8_t>() + c * size;
+    std::array<std::int64_t, 256> counts = {};
+    for (std::int64_t i = 0; i < size; ++i) ++counts[source[i]];
+    const std::array<std::uint8_t, 256> table = table_of(counts);
+    std::transform(source, source + size, made.mutable_data_ptr<std::uint8_t>() + c * size,
+                   [&](std::uint8_t pixel) { return table[pixel]; });
+  }
+  return made;
+}
+
 // Returns for each place of the padded row the index of its pixel in the row of `size` pixels (int64).
 at::Tensor padded_places(std::int64_t before, std::int64_t size, std::int64_t after, const std::string& mode) {
   const std::int64_t most = std::max(before, after);
@@ -134,6 +153,11 @@ at::Tensor gray_of(const at::Tensor& pixels) {
   return pixels[0].mul(0.2989).add_(pixels[1], 0.587).add_(pixels[2], 0.114).unsqueeze(0);
 }
 
+at::Tensor convolved(const at::Tensor& image, const at::Tensor& kernel) {
+  const std::int64_t c = image.size(0);
+  return at::conv2d(image, kernel.expand({c, 1, kernel.size(0), kernel.size(1)}), {}, 1, at::IntArrayRef(0), 1, c);
+}
+
 at::Tensor adjust_brightness(const at::Tensor& pixels, double factor) {
   return pixels.mul(factor).clamp_(0, 255).to(at::kByte);
 }
@@ -170,6 +194,52 @@ at::Tensor adjust_hue(const at::Tensor& pixels, double share) {
     }
   }
   return made;
+}
+
+at::Tensor adjust_sharpness(const at::Tensor& pixels, double factor) {
+  if (pixels.size(1) <= 2 || pixels.size(2) <= 2) return pixels;
+  const at::Tensor kernel = at::full({3, 3}, 1.0 / 13, at::kFloat);
+  kernel[1][1].fill_(5.0 / 13);
+  const at::Tensor made = pixels.to(at::kFloat);
+  const at::Tensor inner = made.narrow(1, 1, pixels.size(1) - 2).narrow(2, 1, pixels.size(2) - 2);
+  inner.add_(convolved(made, kernel).round_().sub_(inner), 1 - factor);
+  return made.clamp(0, 255).to(at::kByte);
+}
+
+at::Tensor posterize(const at::Tensor& pixels, std::int64_t bits) { return pixels.bitwise_and(256 - (256 >> bits)); }
+
+at::Tensor solarize(const at::Tensor& pixels, double threshold) {
+  return pixels.bitwise_xor(pixels.ge(threshold).to(at::kByte).mul_(255));
+}
+
+at::Tensor autocontrast(const at::Tensor& pixels) {
+  return mapped(pixels, [](const std::array<std::int64_t, 256>& counts) {
+    const auto is_used = [](std::int64_t count) { return count > 0; };
+    const auto least = std::find_if(counts.begin(), counts.end(), is_used) - counts.begin();
+    const auto greatest = counts.rend() - std::find_if(counts.rbegin(), counts.rend(), is_used) - 1;
+    const float scale = static_cast<float>(greatest - least) * static_cast<float>(1.0 / 255);
+    std::array<std::uint8_t, 256> table = {};
+    for (std::int64_t i = least; i <= greatest; ++i) {
+      const float value = least == greatest ? static_cast<float>(i) : static_cast<float>(i - least) / scale;
+      table[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(std::min(value, 255.0F));
+    }
+    return table;
+  });
+}
+
+at::Tensor equalize(const at::Tensor& pixels) {
+  return mapped(pixels, [&](const std::array<std::int64_t, 256>& counts) {
+    const std::int64_t of_greatest = *std::find_if(counts.rbegin(), counts.rend(), [](auto n) { return n > 0; });
+    const std::int64_t step = (pixels.size(1) * pixels.size(2) - of_greatest) / 255;
+    std::array<std::uint8_t, 256> table = {};
+    std::int64_t below = 0;  // pixels with a smaller value
+    for (std::size_t i = 0; i < table.size(); ++i) {
+      const std::int64_t value = step == 0 ? static_cast<std::int64_t>(i) : (below + step / 2) / step;
+      table[i] = static_cast<std::uint8_t>(std::min<std::int64_t>(value, 255));
+      below += counts[i];
+    }
+    return table;
+  });
 }
 
 void check_padding(const std::vector<double>& fill, const std::string& mode) {

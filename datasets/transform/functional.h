@@ -17,6 +17,9 @@ namespace ddp::datasets {
 // Returns the gray of an image of 3 channels, float32 [1, h, w], not rounded.
 at::Tensor gray_of(const at::Tensor& pixels);
 
+// Returns each channel of a float32 image [c, h, w] convolved with a kernel [height, width], without a border.
+at::Tensor convolved(const at::Tensor& image, const at::Tensor& kernel);
+
 // These functions return uint8 [c, h, w]. `factor` is at least 0. With 0, the result is black (brightness), a uniform
 // gray of the mean (contrast) or the gray image (saturation); with 1, it is the unchanged image.
 at::Tensor adjust_brightness(const at::Tensor& pixels, double factor);
@@ -24,6 +27,16 @@ at::Tensor adjust_contrast(const at::Tensor& pixels, double factor);
 at::Tensor adjust_saturation(const at::Tensor& pixels, double factor);
 // Turns the hue by this share of the color circle, -0.5 to 0.5.
 at::Tensor adjust_hue(const at::Tensor& pixels, double share);
+// With a factor of 0 the inner pixels are averages with their neighbors; with 1, the image is unchanged.
+at::Tensor adjust_sharpness(const at::Tensor& pixels, double factor);
+// Keeps the highest bits of each value, 0 to 8 of them.
+at::Tensor posterize(const at::Tensor& pixels, std::int64_t bits);
+// Inverts the values that are not below the threshold.
+at::Tensor solarize(const at::Tensor& pixels, double threshold);
+// Stretches the values of each channel to 0 to 255.
+at::Tensor autocontrast(const at::Tensor& pixels);
+// Makes the values of each channel about equally frequent.
+at::Tensor equalize(const at::Tensor& pixels);
 
 // Checks "fill" and "padding_mode" together. Throws ddp::Error (usage) if `fill` is a list and the border is not
 // constant.

@@ -1,3 +1,4 @@
+#include <array>
 #include <cmath>
 #include <map>
 #include <string>
@@ -118,6 +119,37 @@ TEST_CASE("the erased part has areas as v2 draws them and lies inside the image"
   CHECK(erased.sum().item<std::int64_t>() == part["h"].get<std::int64_t>() * part["w"].get<std::int64_t>());
 }
 
+TEST_CASE("all kinds of operations, signs and magnitudes are equally likely") {
+  const Value list = {{{"type", "RandAugment"}, {"num_ops", 1}}, {{"type", "TrivialAugmentWide"}}};
+  const at::Tensor pixels = numbered_pixels(3, 6, 6);
+  std::array<std::map<std::string, int>, 2> kinds;
+  std::map<double, int> angles;
+  for (std::int64_t sample = 0; sample < 1400; ++sample) {
+    const Value draws = drawn(list, pixels, sample);
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+      const Value operation = draws[i].at("operations").at(0);
+      ++kinds[i][operation.at("transform_id")];
+      if (i == 1 && operation.at("transform_id") == "Rotate") ++angles[operation.at("magnitude")];
+    }
+  }
+  for (const auto& counts : kinds) {
+    CHECK(counts.size() == 14);
+    for (const auto& [kind, count] : counts) CHECK(std::abs(count - 100) < 45);
+  }
+  // About 100 of 61 angles: 0, and 30 with both signs.
+  CHECK(angles.size() > 35);
+  int positive = 0;
+  for (const auto& [angle, count] : angles) positive += angle > 0 ? count : 0;
+  CHECK(std::abs(positive - 50) < 25);
+}
+
+TEST_CASE("corners on a line have no perspective: the image stays") {
+  const Value list = {{{"type", "RandomPerspective"}, {"p", 1}, {"distortion_scale", 1}}};
+  const at::Tensor pixels = numbered_pixels(1, 1, 9);
+  CHECK(drawn(list, pixels)[0] == Value{{"type", "RandomPerspective"}, {"apply", false}});
+  CHECK(at::equal(transformed(list, pixels), as_numbers(pixels)));
+}
+
 TEST_CASE("an image that no drawn crop fits gives its center, as large as the bounds allow") {
   const at::Tensor pixels = numbered_pixels(1, 4, 300);
   const Value list = {{{"type", "RandomResizedCrop"}, {"size", 4}, {"scale", {0.9, 1.0}}}};
@@ -135,6 +167,13 @@ TEST_CASE("a list for evaluation has nothing random: crops become crops of the c
                            {{"type", "RandomVerticalFlip"}},
                            {{"type", "ColorJitter"}, {"hue", 0.5}},
                            {{"type", "RandomRotation"}, {"degrees", 90}},
+                           {{"type", "RandomAffine"}, {"degrees", 90}},
+                           {{"type", "RandomPerspective"}},
+                           {{"type", "RandomGrayscale"}},
+                           {{"type", "GaussianBlur"}, {"kernel_size", 3}},
+                           {{"type", "RandAugment"}},
+                           {{"type", "TrivialAugmentWide"}},
+                           {{"type", "AutoAugment"}},
                            normalize,
                            {{"type", "RandomErasing"}, {"p", 1}}}),
                   transformed(cropped, pixels)));
@@ -168,6 +207,17 @@ TEST_CASE("arguments that v2 refuses are refused by name") {
   CHECK(missing(refusal({{"type", "RandomRotation"}, {"degrees", -1.0}}), {"\"degrees\" must not be neg"}) == "");
   CHECK(missing(refusal({{"type", "ColorJitter"}, {"hue", -0.1}}), {"\"hue\" must not be negative"}) == "");
   CHECK(missing(refusal({{"type", "ColorJitter"}, {"contrast", {2.0, 1.0}}}), {"\"contrast\" must be"}) == "");
+  CHECK(missing(refusal({{"type", "RandomAffine"}, {"degrees", 0}, {"scale", {2.0, 1.0}}}), {"\"scale\" must be"}) ==
+        "");
+  CHECK(missing(refusal({{"type", "RandomAffine"}, {"degrees", 0}, {"shear", -1.0}}), {"\"shear\" must not be"}) == "");
+  CHECK(missing(refusal({{"type", "RandomAffine"}, {"degrees", 0}, {"shear", {1, 2, 3}}}),
+                {"\"shear\" must be a number or a list of 2 or 4 numbers, not [1,2,3]"}) == "");
+  CHECK(missing(refusal({{"type", "GaussianBlur"}, {"kernel_size", {3, 4}}}),
+                {"\"kernel_size\" must be an odd integer", "not [3,4]"}) == "");
+  CHECK(missing(refusal({{"type", "GaussianBlur"}, {"kernel_size", 3}, {"sigma", {2.0, 1.0}}}),
+                {"\"sigma\" must be [least, greatest]"}) == "");
+  CHECK(missing(refusal({{"type", "RandAugment"}, {"magnitude", 10}, {"num_magnitude_bins", 10}}),
+                {"\"magnitude\" must be below num_magnitude_bins, which is 10"}) == "");
   CHECK(missing(refusal({{"type", "Grayscale"}, {"num_output_channels", 2}}), {"must be 1 or 3"}) == "");
   CHECK(missing(refusal({{"type", "Normalize"}, {"mean", {0.5}}, {"std", {0.5, 0.5, 0.0}}}),
                 {"\"std\" must not be 0"}) == "");
@@ -181,6 +231,15 @@ TEST_CASE("an image that does not fit is an error with its name and the remedy")
   const Value reflected = {{{"type", "Pad"}, {"padding", 8}, {"padding_mode", "reflect"}}};
   CHECK(missing(error_of([&] { transformed(reflected, numbered_pixels(3, 9, 8)); }),
                 {"image.png", "8 pixels is too small"}) == "");
+  const Value blurred = {{{"type", "GaussianBlur"}, {"kernel_size", {17, 5}}}};
+  CHECK(missing(error_of([&] { transformed(blurred, numbered_pixels(3, 9, 8)); }),
+                {"image.png", "9 x 8 is too small for a kernel_size of [17, 5]"}) == "");
+  for (const Value& entry : {Value{{"type", "RandAugment"}}, Value{{"type", "RandomPerspective"}, {"p", 0}}}) {
+    Value filled = entry;
+    filled["fill"] = {1, 2, 3};
+    CHECK(missing(error_of([&] { transformed(Value::array({filled}), numbered_pixels(1, 9, 8)); }),
+                  {"image.png", "\"fill\" has 3 values"}) == "");
+  }
 
   const Pipeline nothing(Value::array(), 42, false);
   const auto open = [](std::int64_t i) { return Image(numbered_pixels(3, 8 + i, 9)); };

@@ -1,20 +1,24 @@
 """ddp-exp's transforms and mixes make the pixels of torchvision's v2, bit for bit, from the same drawn numbers.
 
 Each list of transforms runs in ddp-exp, which reports the drawn numbers. v2's transforms with the same arguments then
-use these numbers instead of the results of make_params.
+use these numbers instead of the results of make_params. The automatic policies draw without make_params: they get the
+numbers from torch.randint and torch.rand.
 """
 
 import json
+import math
 import os
 import subprocess
 import sys
 import tempfile
+from unittest import mock
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
 from torchvision.transforms import InterpolationMode, v2  # noqa: E402
+from torchvision.transforms.functional import _get_perspective_coeffs  # noqa: E402
 
 torch.set_num_threads(1)  # as in a worker of DataLoader: float sums depend on it
 
@@ -66,6 +70,25 @@ LISTS = [
     [of("ColorJitter", saturation=[0.3, 2.5])],
     [of("ColorJitter", hue=0.5)],
     [of("ColorJitter", brightness=0.4, contrast=0.4, saturation=0.4, hue=0.1)],
+    [of("RandomAffine", degrees=30)],
+    [of("RandomAffine", degrees=[-180, 180], translate=[0.2, 0.3], scale=[0.5, 1.6], shear=20, fill=60)],
+    [of("RandomAffine", degrees=0, shear=[-30, 30, 10, 40], interpolation="bilinear")],
+    [of("RandomAffine", degrees=80, shear=[-5, 25], translate=[0, 1], center=[4, 2.5], interpolation="bilinear", fill=9)],
+    [of("RandomPerspective", p=1)],
+    [of("RandomPerspective", distortion_scale=0.9, fill=99.5, interpolation="nearest")],
+    [of("RandomPerspective", distortion_scale=1, p=1, fill=77)],
+    [of("GaussianBlur", kernel_size=1)],
+    [of("RandomGrayscale", p=0.6)],
+    [of("RandAugment")],
+    [of("RandAugment", num_ops=1, magnitude=30)],
+    [of("RandAugment", num_ops=3, magnitude=11, num_magnitude_bins=12, interpolation="bilinear", fill=3)],
+    [of("RandAugment", num_ops=1, magnitude=5, num_magnitude_bins=7, interpolation="bilinear")],
+    [of("RandAugment", num_ops=2, magnitude=0, fill=200)],
+    [of("TrivialAugmentWide")],
+    [of("TrivialAugmentWide", num_magnitude_bins=8, interpolation="bilinear", fill=[40])],
+    [of("AutoAugment")],
+    [of("AutoAugment", policy="cifar10", interpolation="bilinear")],
+    [of("AutoAugment", policy="svhn", fill=128)],
     [of("Grayscale")],
     [of("Grayscale", num_output_channels=3)],
     [of("Pad", padding=3)],
@@ -85,10 +108,15 @@ COLORED = [
     [NORMALIZE],
     [of("Pad", padding=[1, 2], fill=[1, 130, 255])],
     [of("RandomRotation", degrees=50, fill=[1, 130.5, 255], interpolation="bilinear")],
+    [of("RandAugment", num_ops=4, fill=[1, 130.5, 255], interpolation="bilinear")],
+    [of("RandomAffine", degrees=50, scale=[0.3, 0.4], fill=[1, 130.5, 255])],
     [of("RandomCrop", size=32, padding=4, pad_if_needed=True), of("RandomHorizontalFlip"), NORMALIZE],
     [of("RandomResizedCrop", size=224), of("RandomHorizontalFlip"), NORMALIZE, of("RandomErasing", value=[1, 2, 3])],
 ]
 LARGE = [
+    [of("GaussianBlur", kernel_size=3)],
+    [of("GaussianBlur", kernel_size=[9, 5], sigma=[0.5, 4])],
+    [of("GaussianBlur", kernel_size=23, sigma=3.3)],
     [of("Pad", padding=6, padding_mode="reflect")],
     [of("Pad", padding=[4, 3, 2, 1], padding_mode="symmetric")],
     [of("RandomCrop", size=32, padding=4, padding_mode="reflect"), of("RandomHorizontalFlip")],
@@ -119,6 +147,16 @@ def cases(shapes):
                     "transforms": transforms, "derived": False, "seed": 42, "epoch": number % 3, "sample": number,
                     "layout": layout, "shape": [channels, height, width],
                 }  # fmt: skip
+
+
+def policy_cases():
+    """So many samples that each row of AutoAugment's policies is drawn."""
+    for policy in ("imagenet", "cifar10", "svhn"):
+        for sample in range(200):
+            yield {
+                "transforms": [of("AutoAugment", policy=policy)], "derived": False, "seed": 1, "epoch": 0,
+                "sample": sample, "layout": "planar", "shape": [3, 37, 53],
+            }  # fmt: skip
 
 
 def run_program(all_cases, folder, pixels):
@@ -154,7 +192,44 @@ def v2_transform(entry):
         arguments["interpolation"] = InterpolationMode(arguments["interpolation"])
     if entry["type"] == "Resize" and "size" not in arguments:
         arguments["size"] = None
+    if "policy" in arguments:
+        arguments["policy"] = v2.AutoAugmentPolicy(arguments["policy"])
     return getattr(v2, entry["type"])(**arguments)
+
+
+def replayed(entry, image, drawn):
+    """The image of an automatic policy that draws these operations, and the check that v2 finds their magnitudes."""
+    transform = v2_transform(entry)
+    policy = entry["type"] == "AutoAugment"
+    # What torch.randint and torch.rand give, in v2's order.
+    integers, numbers = ([drawn["row"]] if policy else []), []
+    names = list(transform._AUGMENTATION_SPACE)
+    for each in drawn["operations"]:
+        if policy:
+            numbers.append(1.5 if each is None else 0)
+        if each is None:
+            continue
+        magnitudes, signed = transform._AUGMENTATION_SPACE[each["transform_id"]]
+        if not policy:
+            integers.append(names.index(each["transform_id"]))
+        if entry["type"] == "TrivialAugmentWide":
+            bins = magnitudes(transform.num_magnitude_bins, *image.shape[-2:])
+            if bins is not None:
+                integers.append((bins - abs(each["magnitude"])).abs().argmin())
+        if signed:
+            numbers.append(0 if math.copysign(1, each["magnitude"]) < 0 else 1)
+    apply = transform._apply_image_or_video_transform
+    done = []
+
+    def told(image, transform_id, magnitude, **others):
+        done.append({"transform_id": transform_id, "magnitude": magnitude})
+        return apply(image, transform_id, magnitude, **others)
+
+    with mock.patch("torch.randint", side_effect=integers), mock.patch("torch.rand", side_effect=numbers):
+        transform._apply_image_or_video_transform = told
+        image = transform(image)
+    assert done == [each for each in drawn["operations"] if each], done
+    return image
 
 
 def v2_result(pixels, layout, transforms, draws):
@@ -171,7 +246,7 @@ def v2_result(pixels, layout, transforms, draws):
             continue
         if params.get("v") is not None:
             params["v"] = torch.tensor(params["v"])
-        image = v2_transform(entry).transform(image, params)
+        image = replayed(entry, image, params) if "operations" in params else v2_transform(entry).transform(image, params)
     return to_float(image)
 
 
@@ -189,19 +264,38 @@ def check_names():
     for case, result in zip(some, told, strict=True):
         drawn = dict(result["draws"][0])
         name = drawn.pop("type")
-        if drawn.pop("apply", True):
+        if drawn.pop("apply", True) and "operations" not in drawn:
             assert set(drawn) == names_drawn(case["transforms"][0], case["shape"]), (name, drawn)
+
+
+def check_corners(coefficients, shape, scale):
+    """v2's coefficients for corners that v2 may draw."""
+    height, width = shape[1:]
+    forward = np.linalg.inv(np.array([*coefficients, 1]).reshape(3, 3))
+    corners = np.array([[0, 0, 1], [width - 1, 0, 1], [width - 1, height - 1, 1], [0, height - 1, 1]])
+    moved = corners @ forward.T
+    moved = np.rint(moved[:, :2] / moved[:, 2:]).astype(int)
+    way = np.abs(moved - corners[:, :2])
+    assert (way <= [int(scale * (width // 2)), int(scale * (height // 2))]).all(), moved
+    expected = _get_perspective_coeffs(corners[:, :2].tolist(), moved.tolist())
+    assert expected == coefficients, (expected, coefficients)
 
 
 def compare(all_cases, pixels):
     with tempfile.TemporaryDirectory() as folder:
         told = run_program(all_cases, folder, pixels)
     failures = 0
+    done = set()
     for case, result in zip(all_cases, told, strict=True):
         title = f"{case['shape']} {case['layout']}: {json.dumps(case['transforms'])}"
         try:
             if "error" in result:
                 raise AssertionError(result["error"])
+            for entry, draws in zip(case["transforms"], result["draws"], strict=True):
+                done |= {(draws["type"], each["transform_id"]) for each in draws.get("operations", []) if each}
+                done.add((entry.get("policy"), draws.get("row")))
+                if "coefficients" in draws:
+                    check_corners(draws["coefficients"], case["shape"], entry.get("distortion_scale", 0.5))
             expected = v2_result(
                 pixels[tuple(case["shape"])], case["layout"], case["transforms"], result["draws"]
             ).contiguous()
@@ -212,7 +306,7 @@ def compare(all_cases, pixels):
             failures += 1
             print(f"{title}\n  {type(failure).__name__}: {failure}")
     print(f"{len(all_cases) - failures} of {len(all_cases)} are the same")
-    return failures
+    return failures, done
 
 
 def check_mixes():
@@ -246,8 +340,12 @@ def main():
     check_mixes()
     pixels = images()
     shapes = [shape for shape in pixels if shape[1:] != PHOTO]
-    failures = compare(list(cases(shapes)), pixels)
-    failures += compare(list(cases([(3, *PHOTO)])), pixels)
+    failures, done = compare([*cases(shapes), *policy_cases()], pixels)
+    failures += compare(list(cases([(3, *PHOTO)])), pixels)[0]
+    expected = {(policy, row) for policy in ("imagenet", "cifar10", "svhn") for row in range(25)}
+    for name in ("RandAugment", "TrivialAugmentWide", "AutoAugment"):
+        expected |= {(name, operation) for operation in getattr(v2, name)._AUGMENTATION_SPACE}
+    assert expected <= done, expected - done
     sys.exit(1 if failures else 0)
 
 
