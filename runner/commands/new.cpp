@@ -10,6 +10,7 @@
 
 #include "base/embedded.h"
 #include "base/error.h"
+#include "base/installation.h"
 #include "base/own_command.h"
 #include "commands/commands.h"
 #include "config/check/suggest.h"
@@ -55,6 +56,8 @@ std::string filled(const std::string& file, const std::string& name) {
   std::string text(found->text);
   replace_all(text, "@name@", name);
   replace_all(text, "@Name@", type_name_of(name));
+  // The digits as images, which the set-up makes.
+  replace_all(text, "@images@", (cache_folder() / "data/digits_images").string());
   return text;
 }
 

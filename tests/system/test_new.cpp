@@ -6,6 +6,8 @@ namespace ddp::system_test {
 namespace fs = std::filesystem;
 namespace {
 
+const fs::path kDigits = fs::path(DDP_SOURCE) / "data/digits_images";
+
 // Writes the two files, and trains with them.
 RunFolder check_new(const SourcesWorkspace& w, const std::string& kind) {
   const std::string name = "my_" + kind;
@@ -42,6 +44,18 @@ TEST_CASE("new metric writes a metric that validations measure and that chooses 
 TEST_CASE("new loss, new optimizer and new tokenizer write components that train unchanged", "[slow]") {
   const SourcesWorkspace w;
   for (const char* kind : {"loss", "optimizer", "tokenizer"}) check_new(w, kind);
+}
+
+TEST_CASE("new transform writes a transform that trains unchanged on the digits that the set-up makes", "[slow]") {
+  const SourcesWorkspace w;
+  if (!fs::exists(kDigits)) {
+    WARN("skipped: " << kDigits << " is not there");
+    return;
+  }
+  fs::create_directories(w.folder() / "cache/ddp-exp/data");
+  fs::create_directory_symlink(kDigits, w.folder() / "cache/ddp-exp/data/digits_images");
+  check_new(w, "transform");
+  CHECK(contains(w.done({"plan", "my_transform.toml", "--draws", "1"}).out, "\"change\": "));
 }
 
 TEST_CASE("new overwrites no file, and refuses taken and invalid names and unknown kinds") {
@@ -128,7 +142,8 @@ steps       = 2
 
 TEST_CASE("new refuses an unknown kind with the nearest one, and a missing name") {
   const Workspace w;
-  w.refused({"new", "my.csv"}, {"no template for \"my.csv\"\n  kinds: dataset, loss, metric, model, optimizer, tokenizer\n"});
+  w.refused({"new", "my.csv"},
+            {"no template for \"my.csv\"\n  kinds: dataset, loss, metric, model, optimizer, tokenizer\n"});
   CHECK(contains(w.run({"new", "modle"}).err, "did you mean \"model\"?"));
   CHECK(contains(w.run({"new", "model"}).err, "NAME is missing"));
 }
