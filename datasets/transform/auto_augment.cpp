@@ -102,7 +102,7 @@ double magnitude_of(const Operation& operation, std::int64_t bin, std::int64_t b
 
 // Without a fill by default, as in v2.
 struct AutomaticOptions : SamplingOptions {
-  AutomaticOptions() { fill = {}; }
+  AutomaticOptions() { fill = nullptr; }
 };
 
 struct BinsOptions : AutomaticOptions {

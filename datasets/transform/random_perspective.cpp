@@ -1,7 +1,6 @@
-#include <algorithm>
 #include <array>
 #include <optional>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include <ATen/ops/linalg_lstsq.h>
@@ -47,24 +46,18 @@ bool has_three_on_a_line(const Corners& corners) {
 
 // Returns the coefficients of perspective() that move the corners `from` of an image to `to`: _get_perspective_coeffs
 // of torchvision/transforms/functional.py.
-std::array<float, 8> coefficients_of(const Corners& from, const Corners& to) {
+at::Tensor coefficients_of(const Corners& from, const Corners& to) {
   std::vector<double> rows;
   std::vector<double> sources;
   for (std::size_t i = 0; i < from.size(); ++i) {
     const auto [x, y] = to[i];
-    for (const auto& [source, row] : {std::pair(from[i].x, std::array{x, y, 1.0, 0.0, 0.0, 0.0}),
-                                      std::pair(from[i].y, std::array{0.0, 0.0, 0.0, x, y, 1.0})}) {
-      rows.insert(rows.end(), row.begin(), row.end());
-      rows.insert(rows.end(), {-source * x, -source * y});
-      sources.push_back(source);
-    }
+    const auto [source_x, source_y] = from[i];
+    rows.insert(rows.end(), {x, y, 1, 0, 0, 0, -source_x * x, -source_x * y});
+    rows.insert(rows.end(), {0, 0, 0, x, y, 1, -source_y * x, -source_y * y});
+    sources.insert(sources.end(), {source_x, source_y});
   }
   const at::Tensor factors = at::tensor(rows, at::kDouble).view({8, 8});
-  const at::Tensor solution =
-      std::get<0>(at::linalg_lstsq(factors, at::tensor(sources, at::kDouble), std::nullopt, "gels")).to(at::kFloat);
-  std::array<float, 8> coefficients;
-  std::copy_n(solution.const_data_ptr<float>(), coefficients.size(), coefficients.data());
-  return coefficients;
+  return std::get<0>(at::linalg_lstsq(factors, at::tensor(sources, at::kDouble), std::nullopt, "gels")).to(at::kFloat);
 }
 
 class RandomPerspective : public PixelTransform {
@@ -87,8 +80,9 @@ class RandomPerspective : public PixelTransform {
       corner.y = moved(corner.y, image.height(), draws);
     }
     if (has_three_on_a_line(to)) return draw_log("apply", false);
-    const std::array<float, 8> coefficients = coefficients_of(from, to);
-    draw_log("coefficients", coefficients);
+    const at::Tensor coefficients = coefficients_of(from, to);
+    const auto* const numbers = coefficients.const_data_ptr<float>();
+    draw_log("coefficients", std::vector(numbers, numbers + coefficients.numel()));
     image.replace(perspective(image.pixels(), coefficients, sampling_));
   }
 

@@ -149,13 +149,13 @@ at::Tensor rotated(const at::Tensor& pixels, double degrees, bool expand, const 
                      sampling);
 }
 
-at::Tensor perspective(const at::Tensor& pixels, const std::array<float, 8>& coefficients, const Sampling& sampling) {
-  const auto& [a, b, c, d, e, f, g, h] = coefficients;
+at::Tensor perspective(const at::Tensor& pixels, const at::Tensor& coefficients, const Sampling& sampling) {
   const format::ImageSize size = size_of(pixels);
   const at::Tensor grid = pixels_of(size, 0.5, 0.5);
-  const at::Tensor divisor = at::tensor({g, h, 1.0F, g, h, 1.0F}, at::kFloat).view({1, 2, 3}).transpose(1, 2);
-  const at::Tensor places = grid.bmm(in_halves(at::tensor({a, b, c, d, e, f}, at::kFloat).view({2, 3}), pixels));
-  return sampled(pixels, places.div(grid.bmm(divisor)).sub_(1).view({1, size.height, size.width, 2}), sampling);
+  const at::Tensor places = grid.bmm(in_halves(coefficients.narrow(0, 0, 6).view({2, 3}), pixels));
+  const at::Tensor divisor = at::cat({coefficients.narrow(0, 6, 2), at::ones({1}, at::kFloat)}).repeat({1, 2, 1});
+  places.div_(grid.bmm(divisor.transpose(1, 2))).sub_(1);
+  return sampled(pixels, places.view({1, size.height, size.width, 2}), sampling);
 }
 
 }  // namespace ddp::datasets

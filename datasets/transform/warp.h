@@ -48,8 +48,8 @@ at::Tensor affine(const at::Tensor& pixels, const Affine& change, const Center& 
 at::Tensor rotated(const at::Tensor& pixels, double degrees, bool expand, const Center& center,
                    const Sampling& sampling);
 
-// The color of (x, y) is read at ((ax + by + c) / (gx + hy + 1), (dx + ey + f) / (gx + hy + 1)), for coefficients a to
-// h.
-at::Tensor perspective(const at::Tensor& pixels, const std::array<float, 8>& coefficients, const Sampling& sampling);
+// The color of (x, y) is read at ((ax + by + c) / (gx + hy + 1), (dx + ey + f) / (gx + hy + 1)), for the coefficients a
+// to h, float32 [8].
+at::Tensor perspective(const at::Tensor& pixels, const at::Tensor& coefficients, const Sampling& sampling);
 
 }  // namespace ddp::datasets
