@@ -319,7 +319,7 @@ def traceable():
             patches.enter_context(unittest.mock.patch.object(module, name, value))
 
         lines = []
-        environment = torch.fx.experimental.symbolic_shapes.ShapeEnv
+        environment = importlib.import_module("torch.fx.experimental.symbolic_shapes").ShapeEnv
         log_guard = environment._log_guard
 
         def note_guard(self, *guard, **options):
@@ -327,7 +327,7 @@ def traceable():
             return log_guard(self, *guard, **options)
 
         patch(environment, "_log_guard", note_guard)
-        patch(torch._decomp.decompositions, "select_one_layer_lstm_function", lambda *_: shapes_of_lstm)
+        patch(importlib.import_module("torch._decomp.decompositions"), "select_one_layer_lstm_function", lambda *_: shapes_of_lstm)
         masks = sys.modules.get("transformers.masking_utils")
         if hasattr(masks, "_vmap_for_bhqkv"):
             patch(masks, "_vmap_for_bhqkv", broadcast_mask)

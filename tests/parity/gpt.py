@@ -105,12 +105,15 @@ class Gpt(nn.Module):
         for _ in range(count):
             x = self.features(ids[:, -self.transformer.wpe.num_embeddings :])
             scores = self.lm_head(x[:, [-1], :])[:, -1, :]
-            if temperature == 0:
-                drawn = scores.argmax(1, keepdim=True)
-            else:
-                scores = scores / temperature
-                least = torch.topk(scores, min(top_k, scores.size(-1)))[0][:, [-1]]
-                scores[scores < least] = -float("Inf")
-                drawn = torch.multinomial(F.softmax(scores, dim=-1), num_samples=1)
-            ids = torch.cat((ids, drawn), dim=1)
+            ids = torch.cat((ids, draw(scores, temperature, top_k)), dim=1)
         return ids[0, len(tokens) :].tolist()
+
+
+def draw(scores, temperature, top_k):
+    """The next id, drawn from the scores [1, ids] as in nanoGPT."""
+    if temperature == 0:
+        return scores.argmax(1, keepdim=True)
+    scores = scores / temperature
+    least = torch.topk(scores, min(top_k, scores.size(-1)))[0][:, [-1]]
+    scores[scores < least] = -float("Inf")
+    return torch.multinomial(F.softmax(scores, dim=-1), num_samples=1)

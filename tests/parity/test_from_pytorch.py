@@ -64,4 +64,9 @@ with tempfile.TemporaryDirectory(prefix="ddp-exp-page-") as scratch:
         for command in block.splitlines() if language == "sh" else ():
             run(command)
             print("works:", command, flush=True)
+    from safetensors.torch import load_file
+    from transformers import GPT2LMHeadModel
+
+    back, sent = GPT2LMHeadModel.from_pretrained("trained").state_dict(), load_file("trained.safetensors")
+    assert all(back[name].equal(tensor) for name, tensor in sent.items()) and len(sent) > 20, "save_pretrained loses weights"
     os.chdir(SOURCE)

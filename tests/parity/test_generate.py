@@ -2,6 +2,7 @@
 
 import json
 import os
+import runpy
 import subprocess
 import sys
 import tempfile
@@ -9,10 +10,12 @@ import tempfile
 from program import call, complete, to_toml
 
 import torch
+import transformers
 from safetensors.torch import load_file
 
+import hub_models
 import text
-from gpt import Gpt
+from gpt import Gpt, draw
 
 README = os.path.join(os.environ["DDP_SOURCE"], "README.md")
 SMALL = {"n_layer": 2, "n_head": 2, "n_embd": 32, "block_size": 16}
@@ -22,11 +25,11 @@ DRAWS = [(0.8, 200, 42), (0, 200, 42), (1.3, 3, 7), (0.8, 1, 42)]
 ODD = "naïve Ελλάδα 東京は日本 \U0001f600 "  # several bytes per character
 
 
-def train(folder, title, tokenizer, path, model):
-    """Trains a gpt for a few steps, without model sizes that follow from the data, and returns the run's folder."""
+def train(folder, title, tokenizer, path, block_size, model):
+    """Trains a model for a few steps, and returns the run's folder."""
     experiment = {
-        "dataset": {"name": "text", "path": path, "tokenizer": tokenizer, "block_size": model["block_size"]},
-        "model": {"name": "gpt", **model},
+        "dataset": {"name": "text", "path": path, "tokenizer": tokenizer, "block_size": block_size},
+        "model": model,
         "optimizer": {"name": "adamw", "lr": 0.003},
         "batch_size": 8,
         "steps": 20,
@@ -44,6 +47,34 @@ def reference(run, model, vocab_size):
     made = Gpt(**model, vocab_size=vocab_size)
     made.load_state_dict(load_file(weights), strict=True)
     return made.eval()
+
+
+class Hub:
+    """A causal model of transformers with the weights of a run."""
+
+    def __init__(self, run, name, config):
+        weights = run + ".safetensors"
+        call("export", run, weights)
+        cls = getattr(transformers, name)
+        self.model = cls.from_pretrained(None, config=cls.config_class(**config), state_dict=load_file(weights)).eval()
+
+    def generate(self, tokens, count, temperature, top_k):
+        ids = torch.tensor([tokens])
+        for _ in range(count):
+            with torch.no_grad():
+                scores = self.model(input_ids=ids[:, -SMALL["block_size"] :]).logits[:, -1, :]
+            ids = torch.cat((ids, draw(scores, temperature, top_k)), dim=1)
+        return ids[0, len(tokens) :].tolist()
+
+
+def train_hub(folder, name, config):
+    """Exports a model for texts of up to block_size tokens, and trains it."""
+    file = os.path.join(folder, f"{name}.pt2")
+    sizes = f"1-{SMALL['block_size']}:int64:{config['vocab_size']}"
+    script = os.path.join(os.environ["DDP_SOURCE"], "python", "export_model.py")
+    sys.argv = [script, f"transformers:{name}", file, "--config", json.dumps(config), "--input", sizes]
+    runpy.run_path(script, run_name="__main__")
+    return train(folder, name, "char", README, SMALL["block_size"], {"name": "exported", "path": file})
 
 
 def differences(run, model, training_text, tokenizer, prompt, count):
@@ -83,11 +114,21 @@ def main(folder):
     failed = 0
     for number, (title, tokenizer, path, sizes, prompt) in enumerate(cases):
         training_text = text.read(path)
-        run = train(folder, f"case-{number}", tokenizer, path, sizes)
+        run = train(folder, f"case-{number}", tokenizer, path, sizes["block_size"], {"name": "gpt", **sizes})
         model = reference(run, sizes, text.vocab_size(training_text, tokenizer))
         found = list(differences(run, model, training_text, tokenizer, prompt, 2 * sizes["block_size"]))
         failed += bool(found)
         print("DIFFERS" if found else "same   ", title, *found, sep="\n        " if found else " ", flush=True)
+    training_text = text.read(README)
+    for name, sizes in hub_models.CONFIGS.items():
+        if hub_models.INPUTS[name] is not hub_models.CAUSAL:
+            continue
+        config = sizes | {"vocab_size": text.vocab_size(training_text, "char")}
+        run = train_hub(folder, name, config)
+        found = list(differences(run, Hub(run, name, config), training_text, "char", "The experiment ", 32))
+        failed += bool(found)
+        cases.append(name)
+        print("DIFFERS" if found else "same   ", name, *found, sep="\n        " if found else " ", flush=True)
     print(f"{len(cases) - failed} of {len(cases)} cases draw the same tokens")
     return 1 if failed else 0
 

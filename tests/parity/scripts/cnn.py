@@ -50,7 +50,7 @@ class Images(Dataset):
         top, left, flip = top % 9, left % 9, (flip >> 11) * 2.0**-53 < 0.5
         image = nn.functional.pad(self.images[index], (4, 4, 4, 4))[:, top : top + 32, left : left + 32]
         image = image.flip(-1) if flip else image
-        return (image.to(torch.float32) / 255 - self.mean) / self.std, self.labels[index]
+        return (image.to(torch.float32) * (1 / 255) - self.mean) / self.std, self.labels[index]
 
 
 def main():
