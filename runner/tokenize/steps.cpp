@@ -2,10 +2,11 @@
 
 #include <locale.h>
 #include <wctype.h>
+#include <algorithm>
 #include <array>
 #include <charconv>
-#include <map>
-#include <memory>
+#include <cstdint>
+#include <iterator>
 #include <stdexcept>
 #include <unordered_map>
 #include <utility>
@@ -53,26 +54,25 @@ std::string bytes_of_token(const std::string& token) {
   return text;
 }
 
-// Builds the steps of one kind by the name of their type.
-using Builders = std::map<std::string, std::function<void(const Value& json, Steps& steps)>>;
+// Adds the step of this type. Returns false if the type is unknown.
+using Add = bool (*)(const std::string& type, const Value& json, Steps& steps);
 
-void build(const Value& json, const std::string& kind, const char* list, const Builders& builders, Steps& steps) {
+// Reads one step, or with `list` the steps of a Sequence.
+void read(const Value& json, const std::string& kind, const char* list, const char* known, Add add, Steps& steps) {
   if (json.is_null()) return;
   const std::string type = text_in(json, "type", "");
   if (type == "Sequence") {
     if (!json.contains(list) || !json.at(list).is_array()) {
       throw std::runtime_error("the " + kind + " Sequence has no list " + config::in_quotes(list));
     }
-    for (const Value& one : json.at(list)) build(one, kind, list, builders, steps);
+    for (const Value& one : json.at(list)) read(one, kind, list, known, add, steps);
     return;
   }
-  if (steps.byte_level && kind == "pre_tokenizer")
-    throw std::runtime_error("the pre_tokenizer ByteLevel is not the last");
-  const auto found = builders.find(type);
-  if (found != builders.end()) return found->second(json, steps);
-  std::string known = "Sequence";
-  for (const auto& [name, builder] : builders) known += ", " + name;
-  throw std::runtime_error("the " + kind + " " + config::in_quotes(type) + " is not supported; these are: " + known);
+  const bool late = steps.byte_level && kind == "pre_tokenizer";
+  if (late) throw std::runtime_error("the pre_tokenizer ByteLevel is not the last");
+  if (add(type, json, steps)) return;
+  throw std::runtime_error("the " + kind + " " + config::in_quotes(type) + " is not supported; these are: Sequence, " +
+                           known);
 }
 
 // {"String": "a"} or {"Regex": "a+"}
@@ -124,11 +124,9 @@ void add_split(Steps& steps, const Pattern& pattern, Behavior behavior, bool inv
 
 Behavior behavior_of(const Value& json, const std::string& otherwise) {
   const std::string name = text_in(json, "behavior", otherwise);
-  if (name == "Removed") return Behavior::removed;
-  if (name == "Isolated") return Behavior::isolated;
-  if (name == "Contiguous") return Behavior::contiguous;
-  if (name == "MergedWithPrevious") return Behavior::merged_with_previous;
-  if (name == "MergedWithNext") return Behavior::merged_with_next;
+  const char* const names[] = {"Removed", "Isolated", "Contiguous", "MergedWithPrevious", "MergedWithNext"};
+  const auto found = std::find(std::begin(names), std::end(names), name);
+  if (found != std::end(names)) return static_cast<Behavior>(found - std::begin(names));
   throw std::runtime_error("the behavior " + config::in_quotes(name) +
                            " is not one of Removed, Isolated, Contiguous, MergedWithPrevious and MergedWithNext");
 }
@@ -162,42 +160,31 @@ void strip(std::string& text, bool left, bool right) {
   text = begin < end ? text.substr(begin, end - begin) : "";
 }
 
-const Builders& normalizers() {
-  static const Builders builders = {
-      {"Lowercase",
-       [](const Value&, Steps& steps) {
-         std::string nothing;
-         lowercase(nothing);  // fails without the locale
-         steps.normalizers.emplace_back(lowercase);
-       }},
-      {"NFC",
-       [](const Value&, Steps& steps) {
-         steps.normalizers.emplace_back([](std::string& text) { text = canonical(text, /*composed=*/true); });
-       }},
-      {"NFD",
-       [](const Value&, Steps& steps) {
-         steps.normalizers.emplace_back([](std::string& text) { text = canonical(text, /*composed=*/false); });
-       }},
-      {"Prepend",
-       [](const Value& json, Steps& steps) {
-         steps.normalizers.emplace_back([before = text_in(json, "prepend", "")](std::string& text) {
-           if (!text.empty()) text.insert(0, before);
-         });
-       }},
-      {"Replace",
-       [](const Value& json, Steps& steps) {
-         steps.normalizers.emplace_back([pattern = pattern_of(json), content = text_in(json, "content", "")](
-                                            std::string& text) { text = replaced(text, pattern, content); });
-       }},
-      {"Strip",
-       [](const Value& json, Steps& steps) {
-         steps.normalizers.emplace_back(
-             [left = flag_in(json, "strip_left", true), right = flag_in(json, "strip_right", true)](std::string& text) {
-               strip(text, left, right);
-             });
-       }},
-  };
-  return builders;
+constexpr const char* kNormalizers = "Lowercase, NFC, NFD, Prepend, Replace, Strip";
+
+bool add_normalizer(const std::string& type, const Value& json, Steps& steps) {
+  auto& to = steps.normalizers;
+  if (type == "Lowercase") {
+    std::string nothing;
+    lowercase(nothing);  // fails without the locale
+    to.emplace_back(lowercase);
+  } else if (type == "NFC" || type == "NFD") {
+    to.emplace_back([composed = type == "NFC"](std::string& text) { text = canonical(text, composed); });
+  } else if (type == "Prepend") {
+    to.emplace_back([before = text_in(json, "prepend", "")](std::string& text) {
+      if (!text.empty()) text.insert(0, before);
+    });
+  } else if (type == "Replace") {
+    to.emplace_back([pattern = pattern_of(json), content = text_in(json, "content", "")](std::string& text) {
+      text = replaced(text, pattern, content);
+    });
+  } else if (type == "Strip") {
+    to.emplace_back([left = flag_in(json, "strip_left", true),
+                     right = flag_in(json, "strip_right", true)](std::string& text) { strip(text, left, right); });
+  } else {
+    return false;
+  }
+  return true;
 }
 
 struct Metaspace {
@@ -231,38 +218,35 @@ constexpr const char* kPunctuation =
     R"(\x{1183b}\x{11944}-\x{11946}\x{119e2}\x{11a3f}-\x{11a46}\x{11a9a}-\x{11aa2}\x{11c41}-\x{11c45}\x{11c70}\x{11c71})"
     R"(\x{11ef7}\x{11ef8}\x{11fff}\x{12ff1}\x{12ff2}\x{16e97}-\x{16e9a}\x{16fe2}\x{1e95e}\x{1e95f}])\p{P})";
 
-const Builders& pre_tokenizers() {
-  static const Builders builders = {
-      {"ByteLevel",
-       [](const Value& json, Steps& steps) {
-         if (flag_in(json, "add_prefix_space", true)) {
-           steps.pre_tokenizers.emplace_back([](std::string_view text, bool first, const Steps::Take& take) {
-             take(text.starts_with(' ') ? text : " " + std::string(text), first);
-           });
-         }
-         if (flag_in(json, "use_regex", true)) add_split(steps, Pattern(kGpt2Words), Behavior::isolated);
-         steps.byte_level = true;
-       }},
-      {"Digits",
-       [](const Value& json, Steps& steps) {
-         const bool single = flag_in(json, "individual_digits", false);
-         add_split(steps, Pattern(R"(\p{N})"), single ? Behavior::isolated : Behavior::contiguous);
-       }},
-      {"Metaspace", add_metaspace},
-      {"Punctuation",
-       [](const Value& json, Steps& steps) { add_split(steps, Pattern(kPunctuation), behavior_of(json, "Isolated")); }},
-      {"Split",
-       [](const Value& json, Steps& steps) {
-         add_split(steps, pattern_of(json), behavior_of(json, ""), flag_in(json, "invert", false));
-       }},
-      {"Whitespace",
-       [](const Value&, Steps& steps) {
-         const std::string word = std::string(kWordClass) + R"(\x{200c}\x{200d})";
-         add_split(steps, Pattern("[" + word + "]+|[^" + word + R"(\s]+)"), Behavior::removed, /*invert=*/true);
-       }},
-      {"WhitespaceSplit", [](const Value&, Steps& steps) { add_split(steps, Pattern(R"(\s)"), Behavior::removed); }},
-  };
-  return builders;
+constexpr const char* kPreTokenizers = "ByteLevel, Digits, Metaspace, Punctuation, Split, Whitespace, WhitespaceSplit";
+
+bool add_pre_tokenizer(const std::string& type, const Value& json, Steps& steps) {
+  if (type == "ByteLevel") {
+    if (flag_in(json, "add_prefix_space", true)) {
+      steps.pre_tokenizers.emplace_back([](std::string_view text, bool first, const Steps::Take& take) {
+        take(text.starts_with(' ') ? text : " " + std::string(text), first);
+      });
+    }
+    if (flag_in(json, "use_regex", true)) add_split(steps, Pattern(kGpt2Words), Behavior::isolated);
+    steps.byte_level = true;
+  } else if (type == "Digits") {
+    const bool single = flag_in(json, "individual_digits", false);
+    add_split(steps, Pattern(R"(\p{N})"), single ? Behavior::isolated : Behavior::contiguous);
+  } else if (type == "Metaspace") {
+    add_metaspace(json, steps);
+  } else if (type == "Punctuation") {
+    add_split(steps, Pattern(kPunctuation), behavior_of(json, "Isolated"));
+  } else if (type == "Split") {
+    add_split(steps, pattern_of(json), behavior_of(json, ""), flag_in(json, "invert", false));
+  } else if (type == "Whitespace") {
+    const std::string word = std::string(kWordClass) + R"(\x{200c}\x{200d})";
+    add_split(steps, Pattern("[" + word + "]+|[^" + word + R"(\s]+)"), Behavior::removed, /*invert=*/true);
+  } else if (type == "WhitespaceSplit") {
+    add_split(steps, Pattern(R"(\s)"), Behavior::removed);
+  } else {
+    return false;
+  }
+  return true;
 }
 
 // Appends the bytes of tokens like <0x0A>, or the tokens themselves. Adjacent bytes form one token.
@@ -290,6 +274,12 @@ void fuse(std::vector<std::string>& tokens) {
   tokens = {all};
 }
 
+void strip_token(std::string& token, const std::string& content, std::int64_t start, std::int64_t stop) {
+  if (content.empty()) return;
+  for (; start > 0 && token.starts_with(content); --start) token.erase(0, content.size());
+  for (; stop > 0 && token.ends_with(content); --stop) token.erase(token.size() - content.size());
+}
+
 void replace_all(std::string& token, const std::string& from, const std::string& to) {
   if (from.empty()) return;
   for (std::size_t at = token.find(from); at != token.npos; at = token.find(from, at + to.size())) {
@@ -297,57 +287,45 @@ void replace_all(std::string& token, const std::string& from, const std::string&
   }
 }
 
-const Builders& decoders() {
-  static const Builders builders = {
-      {"BPEDecoder",
-       [](const Value& json, Steps& steps) {
-         steps.decoders.emplace_back([suffix = text_in(json, "suffix", "</w>")](std::vector<std::string>& tokens) {
-           for (std::string& token : tokens) replace_all(token, suffix, &token == &tokens.back() ? "" : " ");
-         });
-       }},
-      {"ByteFallback", [](const Value&, Steps& steps) { steps.decoders.emplace_back(join_bytes); }},
-      {"ByteLevel",
-       [](const Value&, Steps& steps) {
-         steps.decoders.emplace_back([](std::vector<std::string>& tokens) {
-           for (std::string& token : tokens) token = bytes_of_token(token);
-           fuse(tokens);
-         });
-       }},
-      {"Fuse", [](const Value&, Steps& steps) { steps.decoders.emplace_back(fuse); }},
-      {"Metaspace",
-       [](const Value& json, Steps& steps) {
-         steps.decoders.emplace_back([of = Metaspace(json)](std::vector<std::string>& tokens) {
-           for (std::string& token : tokens) {
-             replace_all(token, of.mark, &token == &tokens.front() && of.prepend != "never" ? "" : " ");
-           }
-         });
-       }},
-      {"Replace",
-       [](const Value& json, Steps& steps) {
-         const Value pattern = json.value("pattern", Value());
-         if (pattern.contains("Regex")) throw std::runtime_error("the decoder Replace supports only a \"String\"");
-         steps.decoders.emplace_back([from = text_in(pattern, "String", ""),
-                                      to = text_in(json, "content", "")](std::vector<std::string>& tokens) {
-           for (std::string& token : tokens) replace_all(token, from, to);
-         });
-       }},
-      {"Strip",
-       [](const Value& json, Steps& steps) {
-         const auto count = [&](const char* key) { return config::as_count(json.value(key, Value(0u))); };
-         steps.decoders.emplace_back([content = text_in(json, "content", " "), start = count("start"),
-                                      stop = count("stop")](std::vector<std::string>& tokens) {
-           for (std::string& token : tokens) {
-             for (auto i = start; i > 0 && !content.empty() && token.starts_with(content); --i) {
-               token.erase(0, content.size());
-             }
-             for (auto i = stop; i > 0 && !content.empty() && token.ends_with(content); --i) {
-               token.erase(token.size() - content.size());
-             }
-           }
-         });
-       }},
-  };
-  return builders;
+constexpr const char* kDecoders = "BPEDecoder, ByteFallback, ByteLevel, Fuse, Metaspace, Replace, Strip";
+
+bool add_decoder(const std::string& type, const Value& json, Steps& steps) {
+  using Tokens = std::vector<std::string>;
+  auto& to = steps.decoders;
+  if (type == "BPEDecoder") {
+    to.emplace_back([suffix = text_in(json, "suffix", "</w>")](Tokens& tokens) {
+      for (std::string& token : tokens) replace_all(token, suffix, &token == &tokens.back() ? "" : " ");
+    });
+  } else if (type == "ByteFallback") {
+    to.emplace_back(join_bytes);
+  } else if (type == "ByteLevel") {
+    to.emplace_back([](Tokens& tokens) {
+      for (std::string& token : tokens) token = bytes_of_token(token);
+      fuse(tokens);
+    });
+  } else if (type == "Fuse") {
+    to.emplace_back(fuse);
+  } else if (type == "Metaspace") {
+    to.emplace_back([of = Metaspace(json)](Tokens& tokens) {
+      const bool strips = of.prepend != "never";
+      for (std::string& token : tokens) replace_all(token, of.mark, strips && &token == &tokens.front() ? "" : " ");
+    });
+  } else if (type == "Replace") {
+    const std::string from = text_in(json.value("pattern", Value()), "String", "");
+    if (from.empty()) throw std::runtime_error("the decoder Replace has no \"pattern\" with a \"String\"");
+    to.emplace_back([from, content = text_in(json, "content", "")](Tokens& tokens) {
+      for (std::string& token : tokens) replace_all(token, from, content);
+    });
+  } else if (type == "Strip") {
+    const auto count = [&](const char* key) { return config::as_count(json.value(key, Value(0u))); };
+    to.emplace_back(
+        [content = text_in(json, "content", " "), start = count("start"), stop = count("stop")](Tokens& tokens) {
+          for (std::string& token : tokens) strip_token(token, content, start, stop);
+        });
+  } else {
+    return false;
+  }
+  return true;
 }
 
 template <class T>
@@ -370,9 +348,10 @@ std::string in_alphabet(std::string_view bytes) {
 
 Steps read_steps(const Value& json) {
   Steps steps;
-  build(json.value("normalizer", Value()), "normalizer", "normalizers", normalizers(), steps);
-  build(json.value("pre_tokenizer", Value()), "pre_tokenizer", "pretokenizers", pre_tokenizers(), steps);
-  build(json.value("decoder", Value()), "decoder", "decoders", decoders(), steps);
+  read(json.value("normalizer", Value()), "normalizer", "normalizers", kNormalizers, add_normalizer, steps);
+  read(json.value("pre_tokenizer", Value()), "pre_tokenizer", "pretokenizers", kPreTokenizers, add_pre_tokenizer,
+       steps);
+  read(json.value("decoder", Value()), "decoder", "decoders", kDecoders, add_decoder, steps);
   return steps;
 }
 

@@ -6,12 +6,22 @@
 namespace ddp::system_test {
 namespace {
 
+// A tokenizer.json like Llama's, in which ▁ stands for a blank.
+constexpr const char* kWords = R"({
+  "normalizer": {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": "▁"},
+    {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}]},
+  "decoder": {"type": "Sequence", "decoders": [{"type": "Replace", "pattern": {"String": "▁"}, "content": " "},
+    {"type": "Fuse"}, {"type": "Strip", "content": " ", "start": 1, "stop": 0}]},
+  "model": {"type": "BPE", "merges": ["l i", "li n", "lin e", "▁ line"], "vocab": {"n": 0, "a": 1, "ï": 2, "v": 3, "e": 4,
+    "l": 5, "i": 6, "▁": 7, "\n": 8, "0": 9, "1": 10, "li": 11, "lin": 12, "line": 13, "▁line": 14}}})";
+
 // A tiny gpt on a text of the test, trained by two ranks for a few steps: results/text/run.
 struct TextModel : Workspace {
   explicit TextModel(const std::string& tokenizer = "char", const std::string& rest = "") {
     std::string text;
     for (int i = 0; i < 300; ++i) text += "naïve line " + std::to_string(i * i % 97) + "\n";
     write("a.txt", text);
+    write("words.json", kWords);
     write("text.toml", "dataset = { name = \"text\", path = \"a.txt\", block_size = 16, tokenizer = \"" + tokenizer +
                            "\" }\n"
                            "model = { name = \"gpt\", n_layer = 1, n_head = 2, n_embd = 16, dropout = 0.5 }\n"
@@ -70,6 +80,14 @@ TEST_CASE("generate prints UTF-8 for any bytes of the model") {
   Words as_json = hot;
   as_json.push_back("--json");
   CHECK(Json::parse(t.generated(as_json)).at("tokens").size() == 300);
+}
+
+TEST_CASE("generate puts blanks before the words of a tokenizer.json, which may be gone") {
+  const TextModel t("words.json");
+  std::filesystem::remove(t.folder() / "words.json");
+  const std::string text = t.generated({"--prompt", "line 1", "--tokens", "200"});
+  CHECK(text.starts_with("line 1"));
+  CHECK(contains(text.substr(6), " line"));
 }
 
 TEST_CASE("generate works with any model that scores the next token at every position") {
