@@ -21,6 +21,8 @@ constexpr const char* kSpaceClass =
 // Outside of a class Oniguruma's \w takes Latin-1's superscripts and fractions for word characters.
 constexpr const char* kLatinNumbers = R"(\x{b2}\x{b3}\x{b9}\x{bc}-\x{be})";
 
+constexpr std::size_t kLongText = 500'000;
+
 // Rewrites an expression of Oniguruma's syntax for PCRE2.
 class Rewriting {
  public:
@@ -156,6 +158,13 @@ Parts::Parts(const Pattern& pattern, std::string_view text)
         pcre2_match_data_free(static_cast<pcre2_match_data*>(match));
       }) {
   if (match_ == nullptr) throw std::bad_alloc();
+  if (text.size() < kLongText) return;
+  // PCRE2 takes ten million steps for one match. A run of so many blanks may need one for each of them.
+  limits_ = {pcre2_match_context_create(nullptr),
+             [](void* context) { pcre2_match_context_free(static_cast<pcre2_match_context*>(context)); }};
+  if (limits_ == nullptr) throw std::bad_alloc();
+  pcre2_set_match_limit(static_cast<pcre2_match_context*>(limits_.get()),
+                        static_cast<std::uint32_t>(std::min<std::size_t>(text.size(), UINT32_MAX / 20) * 20));
 }
 
 // Finds the next match and leaves it in `waiting_`.
@@ -166,7 +175,7 @@ bool Parts::find() {
       // Without PCRE2_NO_UTF_CHECK each call would check the whole text.
       return pcre2_match(static_cast<const pcre2_code*>(pattern_.code_.get()),
                          reinterpret_cast<PCRE2_SPTR>(text_.data()), text_.size(), search_,
-                         PCRE2_NO_UTF_CHECK | options, match, nullptr);
+                         PCRE2_NO_UTF_CHECK | options, match, static_cast<pcre2_match_context*>(limits_.get()));
     };
     int found = match_with(0);
     if (found == PCRE2_ERROR_JIT_STACKLIMIT) found = match_with(PCRE2_NO_JIT);

@@ -42,6 +42,7 @@ class Parts {
   const Pattern& pattern_;
   const std::string_view text_;
   const std::shared_ptr<void> match_;  // PCRE2's pcre2_match_data
+  std::shared_ptr<void> limits_;       // PCRE2's pcre2_match_context; null: the usual ones
   std::size_t begin_ = 0, end_ = 0;
   std::size_t search_ = 0;                                      // where the next search begins
   std::optional<std::size_t> last_end_;                         // of the last match that was found

@@ -6,6 +6,7 @@
 #include "catch.h"
 #include "errors.h"
 #include "scratch_folder.h"
+#include "tokenize/pattern.h"
 #include "vocabulary.h"
 #include "words.h"
 
@@ -73,6 +74,18 @@ TEST_CASE("a text without blanks takes at most some seconds where nothing cuts i
   while (text.size() < 1'000'000) text += "ab"[random() % 2];
   const auto tokenizer = file.read(llama().dump());
   CHECK(tokenizer->decode(ids_of(*tokenizer, text)) == text);
+}
+
+TEST_CASE("a run of ten million equal characters is cut by Llama 3's regular expression") {
+  const Pattern pattern(
+      R"((?i:'s|'t)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)");
+  for (const char c : {' ', 'a', '!', '\n'}) {
+    std::string text(10'000'000, c);
+    text.push_back('x');
+    std::size_t size = 0;
+    for (Parts parts(pattern, text); parts.next();) size += parts.text().size();
+    CHECK(size == text.size());
+  }
 }
 
 TEST_CASE("what a tokenizer.json has and this program has not is refused by name") {
