@@ -1,13 +1,20 @@
-// An archive of torch.export: read, resolved for training and evaluation, and written again. The graph is never run.
+// An archive of torch.export: read, resolved for training and evaluation, run forward and backward on a small batch,
+// and written again.
 //
 // Bytes that begin with "PK" are the archive itself. Others are the parts of one that is put together here, with right
 // checksums, which no mutation would find: its graph, its table of weights, and its weights, between lines of "%%".
+#include <algorithm>
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
+
+#include <ATen/Functions.h>
 
 #include "array_files.h"
 #include "base/error.h"
+#include "graph/executor.h"
 #include "graph/program.h"
 #include "graph/resolve.h"
 #include "graph/trained_archive.h"
@@ -31,6 +38,35 @@ std::string archive_of(std::string_view parts) {
   return zip.bytes();
 }
 
+// Returns a batch for the first input; an undefined tensor if a sample is large, which would only take time.
+at::Tensor small_batch(const ddp::graph::Program& program) {
+  constexpr std::int64_t kMostElements = 4096;
+  std::vector<std::int64_t> sizes;
+  std::int64_t elements = 1;
+  for (const auto& extent : program.inputs.front().sizes) {
+    const bool fixed = extent.symbol.empty();
+    sizes.push_back(fixed ? extent.size : std::min(std::max<std::int64_t>(extent.least, 3), extent.most));
+    if (sizes.back() < 0 || sizes.back() > kMostElements / std::max<std::int64_t>(elements, 1)) return {};
+    elements *= sizes.back();
+  }
+  return at::ones(sizes, program.inputs.front().type);
+}
+
+void run(const ddp::graph::Program& program, ddp::graph::CallList list) {
+  if (program.inputs.empty()) return;
+  at::Tensor batch = small_batch(program);
+  if (!batch.defined()) return;
+  if (batch.is_floating_point()) batch.requires_grad_();
+  ddp::graph::ShapeCheck check(program);
+  try {
+    const auto outputs = ddp::graph::Executor(std::move(list)).run(check.completed({batch}));
+    for (const auto& [name, output] : outputs) {
+      if (output.requires_grad() && output.numel() == 1) output.reshape({}).backward();
+    }
+  } catch (const c10::Error&) {  // an operator's own
+  }
+}
+
 void read_and_write(const std::filesystem::path& file, std::size_t size) {
   using namespace ddp;
   const graph::Program program = graph::read_program(file);
@@ -40,7 +76,7 @@ void read_and_write(const std::filesystem::path& file, std::size_t size) {
     if (tensors.emplace(bound.name, bound.tensor).second) weights.emplace_back(bound.name, bound.tensor);
     fuzz::require(bound.tensor.nbytes() <= size, "a weight takes no more memory than the file has bytes");
   }
-  graph::resolve(program, {}, tensors);
+  run(program, graph::resolve(program, {}, tensors));
   graph::resolve(program, {.evaluates = true}, tensors);
   std::size_t written = 0;
   graph::write_trained_archive(file, weights, /*evaluates=*/true,
