@@ -63,24 +63,25 @@ struct ExportedPart : torch::nn::Module {
 };
 
 struct Exported : ExportedPart, model::TakesInputs, model::GivesOutputs, model::LimitsBatches, model::HasWarnings {
-  Exported(const ExportedOptions& options, const c10::Device& device)
-      : Exported(graph::read_program(options.path), options, device) {}
+  Exported(const ExportedOptions& options, const Placement& placement)
+      : Exported(graph::read_program(options.path, placement.loads_weights), options, placement) {}
 
-  Exported(const Program& trained, const ExportedOptions& options, const c10::Device& device)
-      : shapes_(trained),
+  Exported(const Program& trained, const ExportedOptions& options, const Placement& placement)
+      : placement_(placement),
+        shapes_(trained),
         file_(trained.file),
         is_of_evaluation_(graph::is_of_evaluation(trained.graph)),
         has_synchronised_norms_(graph::has_synchronised_norms(trained.graph)),
         output_names_(trained.output_names()),
         scalar_names_(trained.scalar_names()),
-        trains_(bind(trained, device)),
-        evaluates_(executor_of_evaluation(trained, options, device)) {
+        trains_(bind(trained)),
+        evaluates_(executor_of_evaluation(trained, options)) {
     if (!options.predict.empty()) {
-      const Program own = graph::read_program(options.predict);
-      predicts_.emplace(bind_again(own, "model.predict", device));
+      const Program own = read(options.predict);
+      predicts_.emplace(bind_again(own, "model.predict"));
       prediction_shapes_.emplace(own, "the graph for predictions", "the dataset's inputs");
     }
-    if (device.is_cpu()) graph::bound_memory();
+    if (device().is_cpu()) graph::bound_memory();
   }
 
   at::Tensor forward(const std::vector<at::Tensor>& inputs) { return model::main_output(outputs_of(inputs)); }
@@ -114,17 +115,20 @@ struct Exported : ExportedPart, model::TakesInputs, model::GivesOutputs, model::
   }
 
  private:
-  graph::Executor bind(const Program& program, const c10::Device& device) {
+  const c10::Device& device() const { return placement_.devices.front(); }
+  Program read(const std::string& file) const { return graph::read_program(file, placement_.loads_weights); }
+
+  graph::Executor bind(const Program& program) {
     for (const Program::Bound& bound : program.bound) {
       at::Tensor tensor = bound.tensor;
       if (bound.role == Program::Bound::Role::constant) {
-        tensor = tensor.to(device);
+        tensor = tensor.to(device());
       } else {
         add(bound);
       }
       tensors_.emplace(bound.name, tensor);
     }
-    return graph::Executor(graph::resolve(program, {.device = device}, tensors_));
+    return graph::Executor(graph::resolve(program, {.device = device()}, tensors_));
   }
 
   // "layers.0.weight" is the tensor "weight" in the module "0" in the module "layers".
@@ -145,22 +149,21 @@ struct Exported : ExportedPart, model::TakesInputs, model::GivesOutputs, model::
                       "model.path");
   }
 
-  graph::Executor executor_of_evaluation(const Program& trained, const ExportedOptions& options,
-                                         const c10::Device& device) {
+  graph::Executor executor_of_evaluation(const Program& trained, const ExportedOptions& options) {
     if (options.eval.empty()) {
-      return graph::Executor(graph::resolve(trained, {.evaluates = true, .device = device}, tensors_));
+      return graph::Executor(graph::resolve(trained, {.evaluates = true, .device = device()}, tensors_));
     }
-    return bind_again(graph::read_program(options.eval), "model.eval", device);
+    return bind_again(read(options.eval), "model.eval");
   }
 
   // Another graph of model.eval() uses the trained weights, but the constants of its own file. `key`: of its file.
-  graph::Executor bind_again(const Program& own, const std::string& key, const c10::Device& device) const {
+  graph::Executor bind_again(const Program& own, const std::string& key) const {
     require_same_weights(own, key);
     std::map<std::string, at::Tensor> tensors = tensors_;
     for (const Program::Bound& bound : own.bound) {
-      if (bound.role == Program::Bound::Role::constant) tensors[bound.name] = bound.tensor.to(device);
+      if (bound.role == Program::Bound::Role::constant) tensors[bound.name] = bound.tensor.to(device());
     }
-    return graph::Executor(graph::resolve(own, {.evaluates = true, .is_switched = false, .device = device}, tensors));
+    return graph::Executor(graph::resolve(own, {.evaluates = true, .is_switched = false, .device = device()}, tensors));
   }
 
   void require_same_weights(const Program& other, const std::string& key) const {
@@ -176,6 +179,7 @@ struct Exported : ExportedPart, model::TakesInputs, model::GivesOutputs, model::
     }
   }
 
+  const Placement placement_;
   std::map<std::string, at::Tensor> tensors_;
   graph::ShapeCheck shapes_;
   const std::string file_;
@@ -188,12 +192,12 @@ struct Exported : ExportedPart, model::TakesInputs, model::GivesOutputs, model::
   std::optional<graph::ShapeCheck> prediction_shapes_;
 };
 
-const bool exported_registered = registry().add<ExportedOptions>(
-    "exported", "a model written in Python and saved with torch.export.save",
-    [](const ExportedOptions& o, const Placement& placement) {
-      return torch::nn::AnyModule(std::make_shared<Exported>(o, placement.devices.front()));
-    },
-    {{"read_by_validate", true}});
+const bool exported_registered =
+    registry().add<ExportedOptions>("exported", "a model written in Python and saved with torch.export.save",
+                                    [](const ExportedOptions& o, const Placement& placement) {
+                                      return torch::nn::AnyModule(std::make_shared<Exported>(o, placement));
+                                    },
+                                    {{"read_by_validate", true}});
 
 }  // namespace
 }  // namespace ddp::models

@@ -22,6 +22,7 @@ namespace ddp::models {
 // wraps it without device ids. Other models get one device.
 struct Placement {
   std::vector<c10::Device> devices;
+  bool loads_weights = false;  // a checkpoint replaces all weights: the model's files may lack them
 };
 
 using Registry = config::Registry<torch::nn::AnyModule, const Placement&>;

@@ -24,11 +24,13 @@ It needs torch 2.11, safetensors and numpy; pandas for files of Parquet and Feat
 import collections
 import difflib
 import gzip
+import io
 import json
 import math
 import pathlib
 import re
 import warnings
+import zipfile
 from collections.abc import Mapping
 
 import numpy as np
@@ -699,11 +701,28 @@ def load_graph(run, section, option):
     named = run.config[section].get(option)
     if not named:
         return None
-    if not pathlib.Path(named).exists():
+    origins = run.folder / "model" / "origins.json"
+    origin = json.loads(origins.read_text()).get(f"{section}.{option}", {}) if origins.exists() else {}
+    own = run.folder / "model" / f"{section if option == 'path' else option}.pt2"
+    file = whole_archive(own) if origin.get("path") == named else named
+    if file is named and not pathlib.Path(named).exists():
         raise Error(f"{named}: there is no such file, and {section}.{option} of the run names it")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch warns of tensors that are read-only
-        return torch.export.load(named)
+        return torch.export.load(file)
+
+
+def whole_archive(file):
+    """A run's copy of a graph, with zeros for the weights that only the checkpoint has."""
+    whole = io.BytesIO()
+    with zipfile.ZipFile(file) as copy, zipfile.ZipFile(whole, "w") as written:
+        top = copy.namelist()[0].split("/")[0]
+        members = {name: copy.read(name) for name in copy.namelist()}
+        lacking = json.loads(members.pop(f"{top}/extra/lacking.json", "{}"))
+        for name, content in (members | {f"{top}/{name}": bytes(size) for name, size in lacking.items()}).items():
+            written.writestr(name, content)
+    whole.seek(0)
+    return whole
 
 
 def load_exported(run):

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
 
 #include "base/error.h"
 #include "config/text/json_text.h"
@@ -98,7 +99,10 @@ std::uint64_t extent_in_bytes(const std::vector<std::int64_t>& sizes, const std:
 class WeightReader {
  public:
   WeightReader(const Archive& archive, std::string folder, Weights& weights)
-      : archive_(archive), folder_(std::move(folder)), weights_(weights) {}
+      : archive_(archive),
+        folder_(std::move(folder)),
+        lacking_(archive.has(kLacking) ? archive.json(kLacking) : nlohmann::json::object()),
+        weights_(weights) {}
 
   void read(const std::string& table) {
     if (!archive_.has(folder_ + table)) return;
@@ -147,7 +151,9 @@ class WeightReader {
   // Each member is copied once, however many tensors it holds.
   const c10::Storage& storage_of(const std::string& member) {
     at::Tensor& copy = weights_.members[folder_ + member];
-    if (!copy.defined()) {
+    if (!copy.defined() && lacking_.contains(folder_ + member)) {
+      copy = at::zeros({config::count_member(lacking_, folder_ + member)}, at::kByte);
+    } else if (!copy.defined()) {
       const std::string_view bytes = archive_.bytes(folder_ + member);
       copy = at::empty({static_cast<std::int64_t>(bytes.size())}, at::kByte);
       if (!bytes.empty()) std::memcpy(copy.mutable_data_ptr(), bytes.data(), bytes.size());
@@ -157,6 +163,7 @@ class WeightReader {
 
   const Archive& archive_;
   const std::string folder_;
+  const nlohmann::json lacking_;
   Weights& weights_;
   std::map<Place, at::Tensor> tensors_;
 };

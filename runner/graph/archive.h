@@ -49,7 +49,12 @@ struct Weights {
   std::map<std::string, at::Tensor> members = {};
 };
 
+// A member of an archive without weights, as write_graph() writes it: the sizes of the members that it lacks, by their
+// names.
+inline constexpr const char* kLacking = "extra/lacking.json";
+
 // Throws std::runtime_error if a tensor is pickled, exceeds its member, or has a type that ddp-exp does not train with.
+// Members that kLacking names are zeros.
 Weights read_weights(const Archive& archive);
 
 }  // namespace ddp::graph

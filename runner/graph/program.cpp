@@ -25,6 +25,8 @@ constexpr std::int64_t kSchema = 8;  // the supported major version of the forma
 // The limit of nested modules in a weight's name: each one takes stack, and a copy of all names around it.
 constexpr std::ptrdiff_t kMostParts = 100;
 
+constexpr const char* kConstants = "data/constants/model_constants_config.json";
+
 // Returns "s77" for "Symbol('s77', positive=True, integer=True)"; "" for other expressions.
 std::string symbol_in(const std::string& expression) {
   constexpr std::string_view kBegin = "Symbol('";
@@ -37,9 +39,12 @@ std::string symbol_in(const std::string& expression) {
 
 class ProgramReader {
  public:
-  explicit ProgramReader(const std::filesystem::path& file)
+  ProgramReader(const std::filesystem::path& file, bool may_lack_weights)
       : archive_(file), model_(archive_.json("models/model.json")) {
     program_.file = file.string();
+    if (may_lack_weights || !archive_.has(kLacking)) return;
+    throw usage_error("is a run's copy of a model's graph, without its weights", program_.file,
+                      "name the file that the run was started with; resume, fork and eval add a checkpoint's weights");
   }
 
   Program read() {
@@ -50,6 +55,7 @@ class ProgramReader {
     const json& module = member(model_, "graph_module");
     tensors_ = &member(member(module, "graph"), "tensor_values");
     weights_ = read_weights(archive_).tensors;
+    if (archive_.has(kConstants)) constants_ = member(archive_.json(kConstants), "config");
     for (const json& input : list(member(member(module, "signature"), "input_specs"))) add_input(input);
     name_inputs(module);
     add_outputs(module);
@@ -85,6 +91,9 @@ class ProgramReader {
   void bind(const json& spec, const std::string& name, Program::Bound::Role role) {
     const auto found = weights_.find(name);
     if (found == weights_.end()) throw std::runtime_error("the weight " + config::in_quotes(name) + " is missing");
+    if (role == Program::Bound::Role::constant && !constants_.contains(name)) {
+      throw std::runtime_error("the constant " + config::in_quotes(name) + " is among the weights");
+    }
     if (std::count(name.begin(), name.end(), '.') >= kMostParts) {
       throw std::runtime_error("the name of a weight has more than " + std::to_string(kMostParts) + " parts");
     }
@@ -191,12 +200,15 @@ class ProgramReader {
   json model_;
   const json* tensors_ = nullptr;
   std::map<std::string, at::Tensor> weights_;
+  json constants_ = json::object();
   Program program_;
 };
 
 }  // namespace
 
-Program read_program(const std::filesystem::path& file) try { return ProgramReader(file).read(); } catch (...) {
+Program read_program(const std::filesystem::path& file, bool may_lack_weights) try {
+  return ProgramReader(file, may_lack_weights).read();
+} catch (...) {
   format::throw_refusal(file.string(), kExportAgain);
 }
 

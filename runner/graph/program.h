@@ -60,8 +60,9 @@ struct Program {
 };
 
 // Reads an archive without executing any of it. Throws ddp::Error (usage) if the archive is damaged, if weights are
-// pickled, if the model takes an argument that is not a tensor, or if it returns no tensor.
-Program read_program(const std::filesystem::path& file);
+// pickled, if the model takes an argument that is not a tensor, or if it returns no tensor. `may_lack_weights`: they
+// may be missing, as in a run's copy of its graph, and are zeros then.
+Program read_program(const std::filesystem::path& file, bool may_lack_weights = false);
 
 // Checks the inputs of a batch against the shapes of the export.
 class ShapeCheck {

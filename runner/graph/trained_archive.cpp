@@ -1,6 +1,7 @@
 #include "graph/trained_archive.h"
 
 #include <map>
+#include <set>
 #include <string>
 
 #include <ATen/core/grad_mode.h>
@@ -44,21 +45,49 @@ std::string_view view_of(const at::Tensor& bytes) {
   return {static_cast<const char*>(bytes.const_data_ptr()), bytes.nbytes()};
 }
 
+caffe2::serialize::PyTorchStreamWriter writer_to(const TakeBytes& take) {
+  return caffe2::serialize::PyTorchStreamWriter([&take](const void* bytes, std::size_t size) {
+    take({static_cast<const char*>(bytes), size});
+    return size;
+  });
+}
+
 }  // namespace
+
+void write_graph(const std::filesystem::path& file, const TakeBytes& take) try {
+  const Archive archive(file);
+  nlohmann::json lacking = archive.has(kLacking) ? archive.json(kLacking) : nlohmann::json::object();
+  auto writer = writer_to(take);
+  for (const auto& [name, member] : archive.members()) {
+    if (name == kLacking) continue;
+    if (name.starts_with("data/weights/") && !name.ends_with(".json")) {
+      lacking[name] = member.size;
+    } else {
+      const std::string_view bytes = archive.bytes(name);
+      writer.writeRecord(name, bytes.data(), bytes.size());
+    }
+  }
+  const std::string text = lacking.dump();
+  writer.writeRecord(kLacking, text.data(), text.size());
+  writer.writeEndOfFile();
+} catch (...) {
+  format::throw_refusal(file.string(), kExportAgain);
+}
 
 void write_trained_archive(const std::filesystem::path& file, const NamedTensors& trained, bool evaluates,
                            const TakeBytes& take) try {
   const Archive archive(file);
-  const Program program = read_program(file);
+  const Program program = read_program(file, /*may_lack_weights=*/true);
   Weights weights = read_weights(archive);
   replace_weights(trained, program, weights);
   std::map<std::string, std::string> written;
   if (evaluates) written.emplace(kGraphMember, evaluating_graph(archive, program, weights));
-  caffe2::serialize::PyTorchStreamWriter writer([&](const void* bytes, std::size_t size) {
-    take({static_cast<const char*>(bytes), size});
-    return size;
-  });
-  for (const auto& [name, member] : archive.members()) {
+  std::set<std::string> names;
+  for (const auto& [name, member] : archive.members()) names.insert(name);
+  for (const auto& [name, bytes] : weights.members) names.insert(name);
+  names.erase(kLacking);
+  auto writer = writer_to(take);
+  for (const std::string& name : names) {
     const auto text = written.find(name);
     const auto tensors = weights.members.find(name);
     const std::string_view bytes = text != written.end()              ? std::string_view(text->second)

@@ -21,7 +21,7 @@ class Evaluation {
         groups_(groups),
         saved_(checkpoint::load(t.resume_from)),
         model_(build_parallel(t, groups.main, &saved_, raw)),
-        loss_(train::losses().build(t.experiment->loss.name, t.experiment->loss.options)),
+        loss_(train::losses().build(t.experiment->loss.name, t.experiment->loss.with_copies())),
         measures_(*t.experiment, t.preprocessing) {}
 
   void add(const std::optional<data::EvaluationSet>& set, const std::string& prefix, Measurement& measurement) const {

@@ -21,11 +21,15 @@ int write_whole(int descriptor, std::string_view bytes) {
 }
 
 void export_archive(const ExportRequest& request, const Task&, const TakeReply& reply) {
-  const NamedTensors weights = format::map_safetensors(request.weights);
   int error = 0;
-  graph::write_trained_archive(request.archive, weights, request.evaluates, [&](std::string_view bytes) {
+  const graph::TakeBytes write = [&](std::string_view bytes) {
     if (error == 0) error = write_whole(static_cast<int>(request.descriptor), bytes);
-  });
+  };
+  if (request.weights.empty()) {
+    graph::write_graph(request.archive, write);
+  } else {
+    graph::write_trained_archive(request.archive, format::map_safetensors(request.weights), request.evaluates, write);
+  }
   reply(config::write(Exported{.error = error}));
 }
 

@@ -44,7 +44,7 @@ class Answering {
 
   // Tells whether the outputs are scores of classes, of a loss that a graph computes: "logits" for an integer target.
   bool answers_classes() const {
-    const train::Loss loss = train::losses().build(t_.experiment->loss.name, t_.experiment->loss.options);
+    const train::Loss loss = train::losses().build(t_.experiment->loss.name, t_.experiment->loss.with_copies());
     if (loss.graph() == nullptr || !is_logits_) return false;
     const auto* several = dynamic_cast<const model::GivesOutputs*>(model_->module().ptr().get());
     const auto type = loss.graph()->is_of_model

@@ -115,7 +115,7 @@ class TriedModel {
   TriedModel(const Task& task, torch::nn::AnyModule& model)
       : e_(*task.experiment),
         model_(model),
-        loss_(train::losses().build(e_.loss.name, e_.loss.options)),
+        loss_(train::losses().build(e_.loss.name, e_.loss.with_copies())),
         numerics_(model::Numerics::of(e_)) {
     // Some operators have a 16-bit kernel only on GPUs, and only shapes matter.
     if (!c10::Device(task.devices.front()).is_cpu()) numerics_.precision = "fp32";
@@ -404,8 +404,9 @@ double time_of_step(const TriedModel& model, const Task& t, const datasets::Batc
 
 torch::nn::AnyModule build_model(const Task& t, bool copied) {
   const auto& e = *t.experiment;
-  const models::Placement placement{.devices = std::vector<c10::Device>(copied ? 1 : t.devices.size(), c10::kCPU)};
-  torch::nn::AnyModule model = models::registry().build(e.model.name, e.model.options, placement);
+  const models::Placement placement{.devices = std::vector<c10::Device>(copied ? 1 : t.devices.size(), c10::kCPU),
+                                    .loads_weights = !e.model.copies.empty()};
+  torch::nn::AnyModule model = models::registry().build(e.model.name, e.model.with_copies(), placement);
   model::freeze(*model.ptr(), e.freeze);
   if (copied) dist::require_cloneable(*model.ptr());
   if (e.channels_last) model::to_channels_last(*model.ptr());
@@ -498,18 +499,13 @@ const bool probe_registered =
     verbs().add<ProbeRequest>(ProbeRequest::kVerb, "tries model and data, and counts parameters", probe_model);
 
 // Reports a LibTorch error, which names no place, as an error of the key `model`.
-void check_model(const CheckRequest& request, const Task& task, const TakeReply& reply) try {
+void check_model(const CheckRequest&, const Task& task, const TakeReply& reply) try {
   const config::Component& chosen = task.experiment->model;
   const auto model = models::registry().build(chosen.name, chosen.options, models::Placement{.devices = {c10::kCPU}});
   const config::Component& loss = task.experiment->loss;
   require_outputs(*model.ptr(), train::losses().build(loss.name, loss.options), *task.experiment);
-  Checked checked;
-  if (request.weights.empty()) {
-    model::freeze(*model.ptr(), task.experiment->freeze);
-  } else {
-    checked.misfit = model::misfit(format::map_safetensors(request.weights), model::weights_of(*model.ptr()));
-  }
-  reply(config::write(checked));
+  model::freeze(*model.ptr(), task.experiment->freeze);
+  reply(config::Value::object());
 } catch (const c10::Error& error) {
   throw usage_error(error.msg(), "model");
 }

@@ -184,10 +184,10 @@ std::vector<c10::Device> devices_of(const Task& t) { return {t.devices.begin(), 
 
 torch::nn::AnyModule build_model(const Task& t) {
   const auto& e = *t.experiment;
-  models::Placement placement{.devices = devices_of(t)};
+  models::Placement placement{.devices = devices_of(t), .loads_weights = !e.model.copies.empty()};
   // The strategy copies the model to the other devices at each use.
   if (dist::copies_model(e.parallel)) placement.devices.resize(1, c10::kCPU);
-  torch::nn::AnyModule model = models::registry().build(e.model.name, e.model.options, placement);
+  torch::nn::AnyModule model = models::registry().build(e.model.name, e.model.with_copies(), placement);
   model::freeze(*model.ptr(), e.freeze);
   if (placement.devices.size() == 1) model.ptr()->to(placement.devices.front());
   if (e.channels_last) model::to_channels_last(*model.ptr());

@@ -274,7 +274,7 @@ void train(Parts& p) {
                           .control = p.groups.control,
                           .model = *p.model,
                           .optimizer = *p.optimizer,
-                          .loss = train::losses().build(e.loss.name, e.loss.options),
+                          .loss = train::losses().build(e.loss.name, e.loss.with_copies()),
                           .scheduler = schedule::schedulers().build(e.scheduler.name, e.scheduler.options,
                                                                     schedule::horizon_of(p.optimizer->lr(), length)),
                           .length = length,

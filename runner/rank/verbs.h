@@ -109,13 +109,13 @@ struct Exported {
   void fields(config::Fields& f) { f({.name = "error"}, error); }
 };
 
-// Writes an archive of torch.export with trained weights. The reply is one Exported.
+// Writes an archive of torch.export with trained weights, or without weights. The reply is one Exported.
 struct ExportRequest {
   using Reply = Exported;
   static constexpr const char* kVerb = "export";
 
-  std::string archive;
-  std::string weights;          // a .safetensors file of the checkpoint
+  std::string archive = {};
+  std::string weights = {};     // a .safetensors file of the checkpoint; "": none, only the graph and its constants
   bool evaluates = false;       // write the graph of evaluation mode
   std::int64_t descriptor = 0;  // file descriptor to write to
 

@@ -13,8 +13,9 @@ namespace ddp::record {
 // The folder of the user's C++ files in the folder of a run or sweep.
 inline constexpr const char* kSourcesFolder = "sources";
 
-// The folder of a run: results/<name>/<run-id>/{config.toml, metrics.jsonl, summary.json, sources/, checkpoints/,
-// logs/, tensorboard/}; or of a sweep: {sweep.toml, journal.jsonl, summary.json, sources/, trials/<number>/}.
+// The folder of a run: results/<name>/<run-id>/{config.toml, metrics.jsonl, summary.json, sources/, model/,
+// checkpoints/, logs/, tensorboard/}; or of a sweep: {sweep.toml, journal.jsonl, summary.json, sources/,
+// trials/<number>/}.
 class RunDirectory {
  public:
   explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}
@@ -83,6 +84,7 @@ class RunDirectory {
   // The samples that were left out because they did not decode, one per line.
   std::filesystem::path bad_files() const { return path_ / "bad_files.txt"; }
   std::filesystem::path sources() const { return path_ / kSourcesFolder; }
+  std::filesystem::path graphs() const { return path_ / "model"; }
   std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
   std::filesystem::path tensorboard() const { return path_ / "tensorboard"; }
   std::filesystem::path log(int rank) const { return path_ / "logs" / ("rank-" + std::to_string(rank) + ".log"); }

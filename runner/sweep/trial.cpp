@@ -8,6 +8,7 @@
 #include "record/saves/checkpoint_index.h"
 #include "record/saves/checkpoint_settings.h"
 #include "record/saves/data_files.h"
+#include "record/saves/graphs.h"
 #include "record/saves/retention.h"
 
 namespace ddp::sweep {
@@ -53,6 +54,7 @@ Beginning beginning_of(const SweepPlan& sweep, const record::RunDirectory& direc
   launch::find_weights(from.loaded, sweep.directory.path().parent_path().parent_path());
   place(from.loaded.experiment, lease);
   if (from.point.checkpoint.empty()) return from;
+  record::use_graphs_of(directory, from.loaded.experiment);
   from.point.position = record::position_of(from.point.checkpoint);
   from.global_batch_size = from.point.position.global_batch_size;
   return from;
@@ -85,9 +87,7 @@ void take_progress(const record::RunProgress& run, TrialProgress& progress) {
 }  // namespace
 
 void SweepPlan::require_same_data(const std::filesystem::path& checkpoint, const config::Experiment& trial) const {
-  const std::vector<record::DataFile> now = record::data_files(trial);
-  launch::require_fitting_weights(checkpoint, trial, now);
-  if (!data_changed) record::require_same_data(checkpoint, now, {});
+  if (!data_changed) record::require_same_data(checkpoint, record::data_files(trial), {});
 }
 
 fs::path trial_log(const record::RunDirectory& trial) { return trial.log(0).parent_path() / "trial.log"; }

@@ -96,25 +96,16 @@ TEST_CASE("a checkpoint of an older version without its data files is accepted")
   CHECK(refusal_of(checkpoint(scratch, R"({"version": 1})"), {file("a")}).empty());
 }
 
-TEST_CASE("a model's file is compared by its content, and neither by its path nor by its time") {
-  const auto model = [](const std::string& path, const std::string& hash) {
+TEST_CASE("a graph is not compared: a run keeps its own copy") {
+  const auto graph = [](const std::string& path, const std::string& hash) {
     return DataFile{.key = "model.path", .path = path, .bytes = 10, .hash = hash};
   };
-  CHECK(data_difference({model("a", "1")}, {model("b", "1")}).path.empty());
-  const DataDifference other = data_difference({file("x"), model("a", "1")}, {file("x"), model("b", "2")});
-  CHECK(other.path == "b");
-  CHECK(contains(other.what, "has another content than when the checkpoint was trained"));
-  // A checkpoint of an older version has no such record.
-  CHECK(data_difference({file("x")}, {file("x"), model("b", "2")}).path.empty());
+  CHECK(data_difference({file("x"), graph("a", "1")}, {file("x"), graph("b", "2")}).path.empty());
   const ScratchFolder scratch;
-  const fs::path folder = checkpoint(scratch, state_with({file("x"), model("a", "1")}));
-  CHECK(files_of_checkpoint(folder) == std::vector<DataFile>{file("x"), model("a", "1")});
-  // An option that was set may name the same content elsewhere, and no other content.
-  CHECK(refusal_of(folder, {file("x"), model("b", "1")}, {"model.path"}).empty());
-  const std::string refusal = refusal_of(folder, {file("x"), model("b", "2")}, {"model.path"});
-  CHECK(contains(refusal, "put the former file back"));
-  accept_data(folder, {file("x"), model("b", "2")});
-  CHECK(refusal_of(folder, {file("x"), model("b", "2")}).empty());
+  const fs::path folder = checkpoint(scratch, state_with({file("x"), graph("a", "1")}));
+  CHECK(files_of_checkpoint(folder) == std::vector<DataFile>{file("x"), graph("a", "1")});
+  CHECK(refusal_of(folder, {file("x"), graph("b", "2")}).empty());
+  CHECK(refusal_of(folder, {file("x")}).empty());
 }
 
 TEST_CASE("data accepted for a checkpoint is accepted again, while other data and other checkpoints are not") {

@@ -97,7 +97,7 @@ TEST_CASE("a dict without loss, and one without logits, are refused where they a
             {"returns a dict without \"loss\"; it has: cost, logits, level"});
 }
 
-TEST_CASE("an exported loss trains as the named one, and a file that changed is refused by name", "[slow]") {
+TEST_CASE("an exported loss trains as the named one", "[slow]") {
   const ExportedWorkspace w;
   w.write("net.loss.pt2", exported_loss());
   const Words sets{"loss={name=\"exported\", path=\"net.loss.pt2\"}"};
@@ -106,11 +106,6 @@ TEST_CASE("an exported loss trains as the named one, and a file that changed is 
   CHECK(run.training() == named.training());
   CHECK(run.model() == named.model());
   kill_and_resume(w, "arrays", sets);
-  w.done({"fork", "arrays", "--name", "forked", "--set", "epochs=5"});
-  w.write("net.loss.pt2", exported_loss("torch.ops.aten.multi_margin_loss.default"));
-  const std::string changed = "net.loss.pt2: has another content than when the checkpoint was trained";
-  w.refused({"resume", "arrays", "--set", "epochs=9"}, {changed});
-  w.refused({"eval", "arrays"}, {changed});
 }
 
 TEST_CASE("a loss that is one number a batch takes no weights of samples") {

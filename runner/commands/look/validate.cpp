@@ -53,7 +53,7 @@ void require_readable_model(const config::Loaded& loaded, Library& library) try 
   if (!library) library.emplace(/*gpus=*/false);
   rank::Task task;
   task.experiment = &e;
-  library->ask("reading the model", task, rank::CheckRequest{});
+  library->ask("reading the model", rank::request_for(task, rank::CheckRequest{}), {});
 } catch (const Error& error) {
   throw config::at_model_option(loaded, error);
 }

@@ -55,7 +55,7 @@ void show_results(const record::RunDirectory& directory) {
   log::print(text.str());
 }
 
-// Throws if a trial that will resume has another model or other data than its checkpoint.
+// Throws if a trial that will resume has other data than its checkpoint.
 void require_same_data(const sweep::SweepPlan& plan, const sweep::Trials& trials) {
   const record::RunDirectory& directory = plan.directory;
   for (const sweep::Trial& trial : trials.all()) {

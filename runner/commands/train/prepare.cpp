@@ -14,6 +14,7 @@
 #include "launch/start/probe.h"
 #include "rank/verbs.h"
 #include "record/saves/data_files.h"
+#include "record/saves/graphs.h"
 
 namespace ddp::commands {
 namespace fs = std::filesystem;
@@ -94,6 +95,9 @@ config::Loaded load_work(const config::Value& work, std::vector<std::string> set
   std::erase_if(sets, [&](const std::string& set) { return sees || !set.starts_with("sources="); });
   config::Loaded loaded = launch::load_experiment(file, sets);
   launch::require_sources_of(work.at("sources"), loaded.experiment);
+  // Without node 0's run, this node reads its own files.
+  const std::string run = work.at("graphs_of");
+  if (!run.empty()) record::use_graphs_of(record::RunDirectory(run), loaded.experiment);
   // Lines of the memory file mean nothing to a user.
   loaded.places.clear();
   loaded.file = "node 0's experiment";

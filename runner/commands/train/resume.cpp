@@ -121,8 +121,7 @@ launch::OpenRun create_run(const std::string& results, const std::string& name, 
 }
 
 void add_data_changed(CLI::App& verb, bool& data_changed) {
-  verb.add_flag("--data-changed", data_changed,
-                "accept files of the data or of the model that have changed since the checkpoint");
+  verb.add_flag("--data-changed", data_changed, "accept files of the data that have changed since the checkpoint");
 }
 
 int resume_run(const Resumption& r, const launch::Launch& launch, launch::Nodes* nodes) {

@@ -18,6 +18,7 @@
 #include "record/saves/checkpoint_index.h"
 #include "record/saves/checkpoint_settings.h"
 #include "record/saves/data_files.h"
+#include "record/saves/graphs.h"
 #include "record/summary.h"
 #include "report/read/summary_view.h"
 #include "schedule/change.h"
@@ -148,13 +149,20 @@ config::Loaded trained_settings(const record::RunDirectory& run, const fs::path&
                                 const std::vector<std::string>& sets) {
   const fs::path settings = record::settings_file(run, checkpoint);
   config::Loaded trained = launch::load_experiment(settings, sets);
+  const auto use_graphs = [&] {
+    const auto is_set = [&](const std::string& key) { return trained.where(key).starts_with("--set"); };
+    record::use_graphs_of(run, trained.experiment, is_set);
+  };
+  use_graphs();
   const auto files = config::named_files(trained.experiment);
   if (std::all_of(files.begin(), files.end(), [](const auto& file) { return is_there(file.path); })) return trained;
   std::vector<std::string> moved =
       moved_files(trained.experiment, launch::load_experiment(run.config(), sets).experiment);
   if (moved.empty()) return trained;
   moved.insert(moved.begin(), sets.begin(), sets.end());
-  return launch::load_experiment(settings, moved);
+  trained = launch::load_experiment(settings, moved);
+  use_graphs();
+  return trained;
 }
 
 config::Experiment experiment_before(const fs::path& file, const config::Experiment& now) {
@@ -192,14 +200,12 @@ void tell_what_goes(const Resumption& r, const ResumePoint& point) {
 
 namespace {
 
-// Throws ddp::Error (usage) if the files of model or data have changed and are not accepted. A run that has ended
-// trains no further: its data do not matter.
+// Throws ddp::Error (usage) if the files of the data have changed and are not accepted. A run that has ended trains no
+// further: its data do not matter.
 void check_data(const Resumption& r, const ResumePoint& point) {
   const config::Experiment& e = point.prepared.loaded.experiment;
-  const std::vector<record::DataFile> now = record::data_files(e);
-  launch::require_fitting_weights(point.checkpoint, e, now);
   if (r.data_changed || launch::has_ended(e, point.position)) return;
-  record::require_same_data(point.checkpoint, now, set_data_keys(point.before, e));
+  record::require_same_data(point.checkpoint, record::data_files(e), set_data_keys(point.before, e));
 }
 
 // Chooses the checkpoint, and reads the settings before and now.
@@ -209,6 +215,8 @@ ResumePoint choose(const Resumption& r, const launch::Launch& launch) {
   config::Loaded& loaded = point.prepared.loaded;
   loaded = r.forks ? trained_settings(r.directory, point.checkpoint, r.sets)
                    : launch::load_experiment(r.directory.config(), r.sets);
+  // A run without a checkpoint starts over, with the weights of the user's file.
+  if (point.begun() && !r.forks) record::use_graphs_of(r.directory, loaded.experiment);
   if (launch.leads()) launch::tell_changed_sources(loaded.experiment, r.directory);
   // Loaded with the new components if they suffice: --set may replace sources because the run's copy no longer
   // compiles.

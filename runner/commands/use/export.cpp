@@ -39,25 +39,23 @@ void require_written_format(const ExportOptions& o) {
   }
 }
 
-// Returns the archive from which the run's model was read. If the model has two, --eval selects the one for evaluation.
+// Returns the run's graph. If the model has two, --eval selects the one for evaluation.
 std::string archive_of(const config::Component& model, const ExportOptions& o, const std::string& run) {
   if (model.name != "exported") {
     throw usage_error(
         "a .pt2 file holds a model of torch.export, but the model of this run is " + config::in_quotes(model.name), run,
         "use a name that ends in .safetensors");
   }
-  const std::string second = model.options.value("eval", "");
-  const std::string archive = o.evaluates && !second.empty() ? second : model.options.value("path", "");
-  for (const std::string& own : {model.options.value("path", ""), second}) {
-    std::error_code none;
-    if (!own.empty() && !fs::exists(own, none)) {
-      throw usage_error("there is no such file, and the run's model was read from it", own,
-                        "put it back, or write the weights alone, to a .safetensors file");
-    }
-    if (fs::equivalent(own, o.output, none))
+  const config::Value copies = model.with_copies();
+  for (const config::Value& files : {model.options, copies}) {
+    for (const char* option : {"path", "eval"}) {
+      std::error_code none;
+      if (!fs::equivalent(files.value(option, ""), o.output, none)) continue;
       throw usage_error("is the model's own file", o.output, "give another name");
+    }
   }
-  return archive;
+  const std::string second = copies.value("eval", "");
+  return o.evaluates && !second.empty() ? second : copies.at("path").get<std::string>();
 }
 
 void copy_into(int descriptor, const record::InputFile& in, const std::string& name) {
@@ -97,9 +95,8 @@ void export_model(const ExportOptions& o) {
   UnnamedOutput output(o.output);
   const record::InputFile weights(file);
   if (is_archive(o)) {
-    require_same_model(o.trained, checkpoint, experiment);
     // A graph exported from model.eval() already evaluates.
-    const bool switches = o.evaluates && archive == experiment.model.options.value("path", "");
+    const bool switches = o.evaluates && experiment.model.options.value("eval", "").empty();
     write_archive(file, output, archive, switches, o);
   } else {
     // The file has the whole weights under the names of Python's state_dict(), independent of the ranks that trained

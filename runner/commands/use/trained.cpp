@@ -40,14 +40,12 @@ void add_trained_run(CLI::App& verb, TrainedOptions& o) {
   verb.add_option("--from", o.from,
                   "checkpoint: best, latest or a step; default: best if the run had validation, else latest");
   verb.add_flag("--raw", o.raw, "for a run with [ema]: use the trained weights, not their average");
-  verb.add_flag("--data-changed", o.model_changed,
-                "accept a model's .pt2 file whose content has changed since the checkpoint");
 }
 
 void add_trained(CLI::App& verb, TrainedOptions& o, const std::vector<std::string>& usable) {
   add_trained_run(verb, o);
   add_sets(verb, o.sets);
-  // model.path, model.eval: the model's file may have moved.
+  // model.path and the like: another graph for the trained weights.
   o.usable = {"batch_size",    "dataset",       "device_pool",    "devices_per_rank", "threads",    "precision",
               "tf32",          "channels_last", "flush_denormal", "deterministic",    "parallel",   "distributed",
               "loader",        "seed",          "grace",          "sources",          "model.path", "model.eval",
@@ -92,12 +90,6 @@ ChosenCheckpoint choose_trained(const record::RunDirectory& directory, const Tra
   const config::Loaded newest = launch::load_experiment(record::newest_settings(directory), o.sets);
   const fs::path folder = checkpoint_of(directory, newest.experiment, o.from);
   return {.folder = folder, .loaded = trained_settings(directory, folder, o.sets)};
-}
-
-void require_same_model(const TrainedOptions& o, const fs::path& checkpoint, const config::Experiment& experiment) {
-  const std::vector<record::DataFile> now = record::model_files(experiment);
-  launch::require_fitting_weights(checkpoint, experiment, now);
-  if (!o.model_changed) record::require_same_model(checkpoint, now);
 }
 
 namespace {
@@ -149,7 +141,6 @@ Trained open_trained(const TrainedOptions& o, bool tables) {
   t.loaded = std::move(chosen.loaded);
   refuse_unusable(o);
   refuse_missing_files(t.loaded);
-  require_same_model(o, t.checkpoint, t.loaded.experiment);
   t.preprocessing = record::fitted_to_data(t.checkpoint);
   refuse_fitted(o, t.preprocessing);
   t.plan = launch::make_plan(t.loaded, launch::visible_gpus());

@@ -21,10 +21,9 @@ struct TrainedOptions {
   std::string from;  // empty: best if the run had validation, else latest
   std::vector<std::string> sets;
   bool raw = false;                      // the trained weights, not their average
-  bool model_changed = false;            // accept other files of the model
   std::vector<std::string> usable = {};  // the keys that --set may change
 };
-// Adds RUN, --results, --from, --raw and --data-changed; `add_trained` also adds --set. `usable`: keys that this
+// Adds RUN, --results, --from and --raw; `add_trained` also adds --set. `usable`: keys that this
 // command uses besides the keys of the data, the devices and the arithmetic.
 void add_trained_run(CLI::App& verb, TrainedOptions& options);
 void add_trained(CLI::App& verb, TrainedOptions& options, const std::vector<std::string>& usable = {});
@@ -42,11 +41,6 @@ struct ChosenCheckpoint {
 // Returns the checkpoint that the options name: best, latest, a step, or "": best if the run had validation, else
 // latest. Throws ddp::Error (usage) if there is none.
 ChosenCheckpoint choose_trained(const record::RunDirectory& directory, const TrainedOptions& options);
-
-// Throws ddp::Error (usage) if a file of the model, such as net.pt2, is not the file with which the checkpoint was
-// trained, unless the options accept it and the checkpoint's weights fit it.
-void require_same_model(const TrainedOptions& options, const std::filesystem::path& checkpoint,
-                        const config::Experiment& experiment);
 
 // Lists the members of an output that say which weights were used.
 void list_checkpoint(config::Members& m, const std::string& run, const std::string& checkpoint, std::int64_t step);

@@ -79,7 +79,7 @@ std::vector<NamedFile> named_files(const Experiment& e) {
   }
   for (const Chosen& chosen : chosen_of(e)) {
     if (const Spec* spec = spec_of(chosen, components)) {
-      add_named(files, spec->options, chosen.second->options, std::string(chosen.first) + ".");
+      add_named(files, spec->options, chosen.second->with_copies(), std::string(chosen.first) + ".");
     }
   }
   return files;

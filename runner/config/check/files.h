@@ -9,7 +9,7 @@
 
 namespace ddp::config {
 
-// A file or folder that an option of an experiment names.
+// A file or folder that an option of an experiment names, or the copy that is read in its place.
 struct NamedFile {
   std::string key;  // "dataset.path"
   std::string path;

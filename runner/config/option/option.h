@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -87,6 +88,15 @@ inline bool takes_type(const Option& option, Type type) {
 struct Component {
   std::string name = {};
   Value options = Value::object();
+  // By their options: the files that are read in place of those that the options name. No part of the file.
+  std::map<std::string, std::string> copies = {};
+
+  // Returns the options with these files.
+  Value with_copies() const {
+    Value all = options;
+    for (const auto& [option, copy] : copies) all[option] = copy;
+    return all;
+  }
 };
 
 // How a field of a C++ type is given in a file: a boolean, a number or a text by its value.

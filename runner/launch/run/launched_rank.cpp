@@ -9,6 +9,7 @@
 #include "launch/cluster/job.h"
 #include "launch/process/stop_signals.h"
 #include "launch/run/run_summary.h"
+#include "launch/start/probe.h"
 #include "record/file/atomic_file.h"
 #include "record/run_names.h"
 
@@ -58,9 +59,9 @@ struct WrittenRun {
   record::Summary summary;
 };
 
-WrittenRun begin_written(const Run& t, record::RunProgress& progress) {
+WrittenRun begin_written(const Run& t, const std::vector<record::KeptGraph>& graphs, record::RunProgress& progress) {
   OpenRun run = t.open();
-  record::Summary summary = begin_run(t.plan, run.directory);
+  record::Summary summary = begin_run(t.plan, graphs, run.directory);
   if (t.begun) t.begun(run.directory);
   remember_epochs(progress, run.directory, t.plan.experiment);
   log::also_to(run.directory.log(t.plan.launch.rank).string());
@@ -100,12 +101,14 @@ int train_launched(const Run& t) {
   task.held_data = t.data.file();
   std::optional<WrittenRun> written;
   std::optional<GitState> git;
+  std::vector<record::KeptGraph> graphs;
   if (launch.rank == 0) {
-    // It forks, which only a process with one thread may do: before the ranks meet.
+    // Both fork, which only a process with one thread may do: before the ranks meet.
     git.emplace(t.experiment_folder);
+    graphs = read_graphs(t.library, t.plan, t.data);
     task.logs_failure = false;
     task.begin = [&](rank::Task& own, rank::TrainRequest& asked) {
-      written.emplace(begin_written(t, shared.run())).run.tell(own, asked);
+      written.emplace(begin_written(t, graphs, shared.run())).run.tell(own, asked);
     };
   }
   hear_signals(shared, t.plan.experiment.grace);

@@ -134,14 +134,15 @@ void keep_history(record::Summary& s, const record::RunDirectory& directory) {
   if (const auto moment = record::read_timestamp(started->get<std::string>())) s.started = record::timestamp(*moment);
 }
 
-record::Summary begin_run(const Plan& plan, const record::RunDirectory& directory,
-                          const std::vector<std::string>& devices_elsewhere) {
+record::Summary begin_run(const Plan& plan, const std::vector<record::KeptGraph>& graphs,
+                          const record::RunDirectory& directory, const std::vector<std::string>& devices_elsewhere) {
   record::Summary summary;
   directory.begin([&] {
     summary = summary_of(plan, devices_elsewhere);
     summary.launch = plan.launch.id;
     keep_history(summary, directory);
     const std::string text = text_for(plan.experiment, directory);
+    record::keep_graphs(directory, graphs);
     record::write_summary(directory, summary);
     return text;
   });

@@ -10,6 +10,7 @@
 #include "launch/process/program.h"
 #include "record/run_directory.h"
 #include "record/saves/checkpoint_index.h"
+#include "record/saves/graphs.h"
 #include "record/shared_progress.h"
 #include "record/summary.h"
 
@@ -44,9 +45,10 @@ void remember_epochs(record::RunProgress& run, const record::RunDirectory& direc
 // origin.
 void keep_history(record::Summary& summary, const record::RunDirectory& directory);
 
-// Writes the files of a beginning run: the texts of its sources, summary.json and, last, config.toml. Returns the
-// summary. Throws ddp::Error if a file cannot be written; a new run then leaves no files.
-record::Summary begin_run(const Plan& plan, const record::RunDirectory& directory,
+// Writes the files of a beginning run: the texts of its sources, its graphs, summary.json and, last, config.toml.
+// Returns the summary. Throws ddp::Error if a file cannot be written; a new run then leaves no files.
+record::Summary begin_run(const Plan& plan, const std::vector<record::KeptGraph>& graphs,
+                          const record::RunDirectory& directory,
                           const std::vector<std::string>& devices_elsewhere = {});
 
 // Describes a failure: "rank 3 (cpu): what, the last lines of rank 3, the log of rank 3"; without a rank, only what

@@ -61,11 +61,20 @@ class ForkedRun {
   std::optional<GitState> git_;
 };
 
+// Returns the folder of the run whose copies of graphs the experiment reads; "": none.
+std::string run_of_graphs(const config::Experiment& e) {
+  for (const config::Component* part : {&e.model, &e.loss}) {
+    if (!part->copies.empty()) return fs::path(part->copies.begin()->second).parent_path().parent_path();
+  }
+  return "";
+}
+
 ForkedRun::ForkedRun(Run& run, Nodes& nodes)
     : run_(run), nodes_(nodes), open_{.directory = record::RunDirectory(""), .lock = {}, .start = {}} {
   const config::Experiment& e = run.plan.experiment;
-  nodes.welcome({{"experiment", config::to_toml(e)}, {"sources", record::hashes_of_texts(e)}},
-                nodes.all().empty() ? config::Value() : record::content_samples(run.data.files()));
+  nodes.welcome(
+      {{"experiment", config::to_toml(e)}, {"sources", record::hashes_of_texts(e)}, {"graphs_of", run_of_graphs(e)}},
+      nodes.all().empty() ? config::Value() : record::content_samples(run.data.files()));
   meeting_ = make_meeting_point(run.plan, nodes.own_ip());
   device_locks_ = run.device_locks ? std::move(*run.device_locks) : lock_devices(run.plan);
   open_ = run.open();
@@ -73,7 +82,8 @@ ForkedRun::ForkedRun(Run& run, Nodes& nodes)
 }
 
 int ForkedRun::train() {
-  summary_ = begin_run(run_.plan, open_.directory, nodes_.devices());
+  const auto graphs = read_graphs(run_.library, run_.plan, run_.data);
+  summary_ = begin_run(run_.plan, graphs, open_.directory, nodes_.devices());
   if (run_.begun) run_.begun(open_.directory);
   try {
     const Ending ending = to_its_end();
@@ -179,6 +189,7 @@ bool ForkedRun::prepare_restart(Outcome& outcome, const record::RunProgress& pro
     throw training_error("the checkpoints that it resumed from are gone", checkpoints.string());
   }
   require_same_data();
+  if (!point_.checkpoint.empty()) record::use_graphs_of(open_.directory, run_.plan.experiment);
   record::go_back(open_.directory, point_);
   open_.start = {.resume_from = point_.checkpoint, .init_from = point_.checkpoint.empty() ? weights_ : fs::path()};
   open_.resumed = false;  // metrics.jsonl has a line for the restart
@@ -197,13 +208,9 @@ bool ForkedRun::prepare_restart(Outcome& outcome, const record::RunProgress& pro
 // before the first start stay valid even if their files change.
 void ForkedRun::require_same_data() const {
   const Plan& plan = run_.plan;
-  if (point_.checkpoint.empty()) return;
-  const auto model_files = record::model_files(plan.experiment);
-  const auto changed = plan.holds_data
-                           ? record::model_difference(run_.data.files(), model_files)
-                           : record::data_difference(run_.data.files(), record::data_files(plan.experiment));
+  if (point_.checkpoint.empty() || plan.holds_data) return;
+  const auto changed = record::data_difference(run_.data.files(), record::data_files(plan.experiment));
   if (changed.path.empty()) return;
-  require_fitting_weights(point_.checkpoint, plan.experiment, model_files);
   throw training_error(changed.what, changed.path,
                        "restore the files that the run was trained with, or continue with these: " +
                            own_command("resume " + path_word(open_.directory.path()) + " --data-changed"));

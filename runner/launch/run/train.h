@@ -31,7 +31,7 @@ struct OpenRun {
 
 // A run to train: what, from where, and into which directory. Every command starts its runs with it.
 struct Run {
-  const Plan& plan;
+  Plan plan;
   const RankLibrary& library;
   const HeldData& data;
   // Opens the directory. Called once, in the process that writes the run, when all nodes are ready; nothing is written

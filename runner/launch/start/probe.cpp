@@ -1,5 +1,6 @@
 #include "launch/start/probe.h"
 
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include "launch/library/plugin_cache.h"
 #include "launch/start/held_data.h"
 #include "rank/probe.h"
+#include "rank/verbs.h"
 #include "record/file/atomic_file.h"
 #include "record/file/input_file.h"
 #include "record/saves/data_files.h"
@@ -127,25 +129,35 @@ rank::Probe probe(const RankLibrary& library, const Plan& plan, const Start& sta
   return found;
 }
 
-void require_fitting_weights(const std::filesystem::path& checkpoint, const config::Experiment& experiment,
-                             const std::vector<record::DataFile>& now) {
-  const auto changed = record::model_difference(record::files_of_checkpoint(checkpoint), now);
-  if (changed.path.empty()) return;
-  rank::Task task;
-  task.experiment = &experiment;
-  const RankLibrary library(/*gpus=*/false, experiment.components().plugin());
-  const rank::CheckRequest request{.weights = checkpoint / "model.safetensors"};
-  std::string misfit;
-  try {
-    misfit = library.ask("comparing the model with the checkpoint", task, request).misfit;
-  } catch (const Error& error) {
-    if (error.where() != changed.path) throw;
-    throw usage_error(error.summary(), error.where(), "put the file back that the checkpoint was trained with");
+namespace {
+
+// Returns the archive without its weights.
+std::string graph_alone(const RankLibrary& library, const std::string& archive) {
+  const FileDescriptor memory(memfd_create("ddp-exp-graph", MFD_CLOEXEC));
+  if (!memory) throw training_error("cannot keep the graph in memory: " + errno_text(errno), archive);
+  const rank::ExportRequest request{.archive = archive, .descriptor = memory.get()};
+  const rank::Exported written = library.ask("reading the graph", rank::Task{}, request, {memory.get()});
+  if (written.error != 0) {
+    throw training_error("cannot keep the graph in memory: " + errno_text(static_cast<int>(written.error)), archive);
   }
-  if (misfit.empty()) return;
-  throw usage_error(
-      changed.what + ", and the weights of the checkpoint do not fit it:\n  " + checkpoint.string() + ": " + misfit,
-      changed.path, "put the former file back, or train this one from the start with `run`");
+  return record::read_text("/proc/self/fd/" + std::to_string(memory.get()), UINT64_MAX);
+}
+
+}  // namespace
+
+std::vector<record::KeptGraph> read_graphs(const RankLibrary& library, const Plan& plan, const HeldData& data) {
+  std::vector<record::KeptGraph> graphs;
+  for (record::Graph& graph : record::graphs_of(plan.experiment)) {
+    // No checkpoint has the buffers of a loss.
+    const bool is_loss = graph.key.starts_with("loss.");
+    std::string copy = is_loss ? record::read_text(graph.file, UINT64_MAX) : graph_alone(library, graph.file);
+    const bool is_same = std::any_of(data.files().begin(), data.files().end(), [&](const record::DataFile& file) {
+      return file.key == graph.key && file.hash == graph.hash;
+    });
+    if (!is_same) throw usage_error("has changed while the run began", graph.path, "start again");
+    graphs.push_back({.graph = std::move(graph), .copy = std::move(copy)});
+  }
+  return graphs;
 }
 
 }  // namespace ddp::launch

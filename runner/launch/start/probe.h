@@ -10,7 +10,7 @@
 #include "launch/library/rank_library.h"
 #include "launch/plan/plan.h"
 #include "rank/probe.h"
-#include "record/saves/data_files.h"
+#include "record/saves/graphs.h"
 
 namespace ddp::launch {
 
@@ -41,9 +41,7 @@ void keep_reply(const std::string& key, const config::Value& reply);
 rank::Probe probe(const RankLibrary& library, const Plan& plan, const Start& start, const HeldData& data,
                   bool timed = false);
 
-// Throws ddp::Error (usage) if a file of the model has changed since the checkpoint and the checkpoint's weights do not
-// fit the model that it holds now. `now`: the experiment's current files.
-void require_fitting_weights(const std::filesystem::path& checkpoint, const config::Experiment& experiment,
-                             const std::vector<record::DataFile>& now);
+// Returns the plan's graphs as a run keeps them. Throws ddp::Error (usage) if one has changed since `data`.
+std::vector<record::KeptGraph> read_graphs(const RankLibrary& library, const Plan& plan, const HeldData& data);
 
 }  // namespace ddp::launch

@@ -18,6 +18,7 @@
 #include "config/text/json_text.h"
 #include "record/file/atomic_file.h"
 #include "record/file/input_file.h"
+#include "record/saves/graphs.h"
 
 namespace ddp::record {
 namespace fs = std::filesystem;
@@ -88,8 +89,11 @@ std::vector<fs::path> files_below(const fs::path& folder) {
   return found;
 }
 
+bool names_part(const std::string& key) { return key.starts_with("model.") || key.starts_with("loss."); }
+
 bool names_data(const std::string& key) {
-  return key.starts_with("dataset.") || key.starts_with("validation.dataset.") || key.starts_with("test.dataset.");
+  return key.starts_with("dataset.") || key.starts_with("validation.dataset.") || key.starts_with("test.dataset.") ||
+         names_part(key);
 }
 
 std::int64_t whole_member(const nlohmann::json& object, const std::string& key) {
@@ -98,7 +102,8 @@ std::int64_t whole_member(const nlohmann::json& object, const std::string& key) 
   return value.get<std::int64_t>();
 }
 
-bool is_model_file(const DataFile& file) { return file.key.starts_with("model.") || file.key.starts_with("loss."); }
+// Runs keep their own copies of graphs (record/saves/graphs.h).
+bool is_graph(const DataFile& file) { return file.files == 0 && !file.hash.empty(); }
 
 // Returns "" if the files of a folder are the same.
 std::string change_of_folder(const DataFile& then, const DataFile& now) {
@@ -120,36 +125,24 @@ std::string change_of(const DataFile& then, const DataFile& now) {
   return now.modified == then.modified ? "" : "was modified since the checkpoint was trained";
 }
 
-// Without the files of the model, which are compared by their content.
 std::map<std::string, const DataFile*> by_path(const std::vector<DataFile>& files) {
   std::map<std::string, const DataFile*> found;
   for (const DataFile& file : files) {
-    if (!is_model_file(file)) found.emplace(file.path, &file);
+    if (!is_graph(file)) found.emplace(file.path, &file);
   }
   return found;
 }
 
-// Files of the model stay: at another path they have the same content.
+// Returns the files that are compared: no graphs, and none of these options.
 std::vector<DataFile> without(std::vector<DataFile> files, const std::vector<std::string>& keys) {
   std::erase_if(files, [&](const DataFile& file) {
-    return !is_model_file(file) && std::find(keys.begin(), keys.end(), file.key) != keys.end();
+    return is_graph(file) || std::find(keys.begin(), keys.end(), file.key) != keys.end();
   });
   return files;
 }
 
 // A path, and what differs.
 using Change = std::pair<std::string, std::string>;
-
-std::vector<Change> changes_of_model(const std::vector<DataFile>& then, const std::vector<DataFile>& now) {
-  std::vector<Change> changes;
-  for (const DataFile& file : now) {
-    const bool differs = is_model_file(file) && std::any_of(then.begin(), then.end(), [&](const DataFile& other) {
-                           return other.key == file.key && other.hash != file.hash;
-                         });
-    if (differs) changes.emplace_back(file.path, "has another content than when the checkpoint was trained");
-  }
-  return changes;
-}
 
 DataDifference in_words(const std::vector<Change>& changes) {
   DataDifference all;
@@ -191,9 +184,11 @@ std::optional<std::vector<DataFile>> accepted_data(const fs::path& checkpoint) {
 }  // namespace
 
 std::vector<DataFile> data_files(const config::Experiment& experiment) {
+  const std::vector<Graph> graphs = graphs_of(experiment);
   std::vector<DataFile> files;
   for (const auto& named : config::named_files(experiment)) {
-    if (!names_data(named.key)) continue;
+    const auto is_named = [&](const Graph& graph) { return graph.key == named.key; };
+    if (!names_data(named.key) || std::any_of(graphs.begin(), graphs.end(), is_named)) continue;
     std::error_code unreadable;
     if (!fs::is_directory(named.path, unreadable)) {
       add_file(files, named.key, named.path);
@@ -204,7 +199,10 @@ std::vector<DataFile> data_files(const config::Experiment& experiment) {
     if (below.size() > kFilesByName) below = by_folder(below);
     std::move(below.begin(), below.end(), std::back_inserter(files));
   }
-  for (DataFile& file : model_files(experiment)) files.push_back(std::move(file));
+  for (const Graph& graph : graphs) {
+    if (!graph.hash.empty())
+      files.push_back({.key = graph.key, .path = graph.path, .bytes = graph.bytes, .hash = graph.hash});
+  }
   return files;
 }
 
@@ -240,7 +238,7 @@ std::vector<DataFile> files_of_checkpoint(const fs::path& checkpoint) {
 }
 
 DataDifference data_difference(const std::vector<DataFile>& then, const std::vector<DataFile>& now) {
-  std::vector<Change> changes = changes_of_model(then, now);
+  std::vector<Change> changes;
   const auto old_files = by_path(then);
   const auto new_files = by_path(now);
   for (const auto& [path, file] : old_files) {
@@ -265,7 +263,6 @@ void require_same_data(const fs::path& checkpoint, const std::vector<DataFile>& 
   if (difference.path.empty()) return;
   const auto accepted = accepted_data(checkpoint);
   if (accepted && data_difference(without(*accepted, set_keys), compared).path.empty()) return;
-  require_same_model(checkpoint, now);
   // Data that are gone cannot be accepted.
   const std::vector<DataFile> before = without(*then, set_keys);
   const auto gone = std::find_if(before.begin(), before.end(), [&](const DataFile& file) {
@@ -297,34 +294,6 @@ void accept_data(const fs::path& checkpoint, const std::vector<DataFile>& now) {
                    accepted.dump(1, ' ', false, config::Value::error_handler_t::replace) + "\n");
 }
 
-std::vector<DataFile> model_files(const config::Experiment& experiment) {
-  std::vector<DataFile> files;
-  for (const auto& named : config::named_files(experiment)) {
-    DataFile file{.key = named.key, .path = named.path};
-    std::error_code unreadable;
-    if (!is_model_file(file) || !fs::is_regular_file(named.path, unreadable)) continue;
-    try {
-      file.hash = hash_hex_of(named.path);
-    } catch (const Error&) {
-      continue;  // the model's own error names it
-    }
-    file.bytes = static_cast<std::int64_t>(fs::file_size(named.path, unreadable));
-    files.push_back(std::move(file));
-  }
-  return files;
-}
-
-DataDifference model_difference(const std::vector<DataFile>& then, const std::vector<DataFile>& now) {
-  return in_words(changes_of_model(then, now));
-}
-
-void require_same_model(const fs::path& checkpoint, const std::vector<DataFile>& now) {
-  const DataDifference difference = model_difference(files_of_checkpoint(checkpoint), now);
-  if (difference.path.empty()) return;
-  throw usage_error(difference.what, difference.path,
-                    "put the former file back, or use this one with the weights of the checkpoint: --data-changed");
-}
-
 namespace {
 
 constexpr std::ptrdiff_t kMostFilesRead = 64;
@@ -348,8 +317,7 @@ std::string content_of(const std::string& path) try {
 // Files of the model may have any name.
 std::string name_of(const config::Value& file) {
   const std::string key = file["key"].get<std::string>();
-  const bool model = is_model_file({.key = key, .path = {}});
-  return model ? key : key + " " + std::filesystem::path(file["path"].get<std::string>()).filename().string();
+  return names_part(key) ? key : key + " " + std::filesystem::path(file["path"].get<std::string>()).filename().string();
 }
 
 std::string place_of(const config::Value& file) {
@@ -370,11 +338,11 @@ std::string change_of_sample(const config::Value& first, const config::Value& se
 }  // namespace
 
 config::Value content_samples(const std::vector<DataFile>& files) {
-  const auto read = std::count_if(files.begin(), files.end(), [](const auto& file) { return !is_model_file(file); });
+  const auto read = std::count_if(files.begin(), files.end(), [](const auto& file) { return !is_graph(file); });
   config::Value samples = config::Value::array();
   for (const DataFile& file : files) {
-    std::string content = is_model_file(file) ? file.hash : "";
-    if (!is_model_file(file) && file.files == 0 && read <= kMostFilesRead) content = content_of(file.path);
+    std::string content = is_graph(file) ? file.hash : "";
+    if (!is_graph(file) && file.files == 0 && read <= kMostFilesRead) content = content_of(file.path);
     samples.push_back({{"key", file.key}, {"path", file.path}, {"bytes", file.bytes}, {"content", content}});
     if (file.files > 0) samples.back()["files"] = file.files;
   }

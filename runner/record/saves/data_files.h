@@ -16,27 +16,27 @@ namespace ddp::record {
 // The file beside the checkpoints with the data that a resume accepted.
 inline constexpr const char* kAccepted = "accepted-data.json";
 
-// The state of one file of a run's data or model, which shows a change of its content. If an option names a folder with
-// more than 1000 files, the state is for all files of one folder.
+// The state of one file of a run's data or a graph, which shows a change of its content. If an option names a folder
+// with more than 1000 files, the state is for all files of one folder.
 struct DataFile {
   std::string key;  // the option that names the file, or its folder, or a glob: "dataset.path"
   std::string path;
   std::int64_t bytes = 0;
   std::int64_t modified = 0;  // nanoseconds since 1970; of a folder, the latest
   std::int64_t files = 0;     // number of files in a folder; 0: it is a file
-  std::string hash = {};      // of a folder: of its files' names, sizes and times; of a model's file: of its content
+  std::string hash = {};      // of a folder: of its files' names, sizes and times; of a graph: of its content
 
   bool operator==(const DataFile&) const = default;
 };
 
-// Returns the states of all files that the options of [dataset], [validation] dataset and [test] dataset name, in the
-// order of the options, and then the files of the model. A glob stands for its current matches, a
-// folder for its files. Leaves out files that do not exist, and files that the set-up downloaded: a checksum guards
-// their content.
+// Returns the states of all files that the options of [dataset], [validation] dataset and [test] dataset name, and
+// those of a model or a loss of `sources`, in the order of the options, and then the graphs. A glob stands for its
+// current matches, a folder for its files. Leaves out files that do not exist, and files that the set-up downloaded: a
+// checksum guards their content.
 std::vector<DataFile> data_files(const config::Experiment& experiment);
 
 // Returns the member "data" of a state.json: {"key", "path", "bytes", "modified"} for each file; a folder also has
-// {"files", "hash"}, and a file of the model has {"hash"}.
+// {"files", "hash"}, and a graph has {"hash"}.
 config::Value to_value(const std::vector<DataFile>& files);
 // Parses that member. Returns nothing if it is missing: an older version wrote the checkpoint. Throws
 // std::runtime_error if it is damaged.
@@ -46,7 +46,7 @@ std::optional<std::vector<DataFile>> data_member(const nlohmann::json& state);
 // (usage) if the file is damaged.
 std::vector<DataFile> files_of_checkpoint(const std::filesystem::path& checkpoint);
 
-// The difference between a checkpoint's files and the current ones.
+// The difference between a checkpoint's files and the current ones. Graphs are not compared.
 struct DataDifference {
   std::string path;  // the first file that differs; empty: none does
   std::string what;  // the first file's difference; a line for each further file, up to 20 in all
@@ -65,19 +65,6 @@ config::Value fitted_to_data(const std::filesystem::path& checkpoint);
 // Notes in the run's checkpoints folder that the run resumes from this checkpoint with these files, if they differ from
 // the checkpoint's files. A resume after a kill then accepts them until the run saves. Throws ddp::Error (training).
 void accept_data(const std::filesystem::path& checkpoint, const std::vector<DataFile>& now);
-
-// The files of a model or a loss that was written in Python. They hold its graph, which no weights show: the content
-// decides, and neither path nor time.
-
-// Returns the files that the options of [model] and [loss] name, with the hash of their content. Leaves out files that cannot be
-// read.
-std::vector<DataFile> model_files(const config::Experiment& experiment);
-
-// Compares the model files in both lists by their options; an option that only one list has is no difference.
-DataDifference model_difference(const std::vector<DataFile>& then, const std::vector<DataFile>& now);
-
-// Throws ddp::Error (usage) if one of the current model files differs from the checkpoint's.
-void require_same_model(const std::filesystem::path& checkpoint, const std::vector<DataFile>& now);
 
 // Returns what shows whether machines read the same data: {"key", "path", "bytes", "content"} for each file; a folder
 // with many files has {"files"} and no content. "content" is a hash of the file, or of 64 pieces of 64 KiB if it is
