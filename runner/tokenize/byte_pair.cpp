@@ -1,9 +1,11 @@
 #include "tokenize/byte_pair.h"
 
+#include <utf8proc.h>
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <optional>
+#include <functional>
+#include <queue>
 #include <stdexcept>
 #include <unordered_map>
 #include <utility>
@@ -12,8 +14,6 @@
 #include "config/text/json_text.h"
 #include "config/text/source.h"
 #include "record/file/atomic_file.h"
-#include "tokenize/bpe.h"
-#include "tokenize/pattern.h"
 #include "tokenize/steps.h"
 #include "tokenize/utf8.h"
 
@@ -28,8 +28,73 @@ constexpr std::size_t kMostIdsLeftOut = 1000;
 // GPT-2's own files have about 1 MB and 0.5 MB, tokenizer.json up to 20 MB.
 constexpr std::uint64_t kLargestTokenizerFile = 256u << 20;
 constexpr std::size_t kTokensAtOnce = 1 << 12;
+constexpr std::size_t kMostCachedWords = 1 << 20;
+constexpr std::size_t kLongestCachedWord = 64;
 // Stands for a blank in the tokens of SentencePiece.
-constexpr std::string_view kBlank = "▁";
+constexpr std::string_view kMark = "▁";
+
+// Of a pair of tokens. The key has both.
+struct Merge {
+  std::int32_t rank = 0;
+  std::int32_t joined = 0;
+};
+using Merges = std::unordered_map<std::uint64_t, Merge>;
+
+std::uint64_t pair_key(std::int32_t left, std::int32_t right) {
+  return std::uint64_t(std::uint32_t(left)) << 32 | std::uint32_t(right);
+}
+
+// Joins the tokens of a word pair by pair, in place and in O(n log n): byte pair encoding (Sennrich et al. 2016). The
+// pair with the lowest rank is joined first, of several the leftmost.
+void join_pairs(const Merges& merges, std::vector<std::int32_t>& tokens) {
+  // A linked list of tokens, and a heap of pairs that can be joined: rank, place of the left token.
+  const auto size = static_cast<std::int32_t>(tokens.size());
+  std::vector<std::int32_t> next(tokens.size()), previous(tokens.size());
+  using Candidate = std::pair<std::int32_t, std::int32_t>;
+  std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> pairs;
+  const auto merge_at = [&](std::int32_t place) -> const Merge* {
+    if (tokens[place] == kNoToken || next[place] == size) return nullptr;
+    const auto found = merges.find(pair_key(tokens[place], tokens[next[place]]));
+    return found == merges.end() ? nullptr : &found->second;
+  };
+  const auto note = [&](std::int32_t place) {
+    if (const Merge* const merge = merge_at(place)) pairs.emplace(merge->rank, place);
+  };
+  for (std::int32_t i = 0; i < size; ++i) {
+    next[i] = i + 1;
+    previous[i] = i - 1;
+    note(i);
+  }
+  while (!pairs.empty()) {
+    const auto [rank, place] = pairs.top();
+    pairs.pop();
+    // One of its tokens may have been joined with another token.
+    const Merge* const merge = merge_at(place);
+    if (merge == nullptr || merge->rank != rank) continue;
+    const std::int32_t right = next[place];
+    tokens[place] = merge->joined;
+    tokens[right] = kNoToken;
+    next[place] = next[right];
+    if (next[place] < size) previous[next[place]] = place;
+    note(place);
+    if (previous[place] >= 0) note(previous[place]);
+  }
+  std::erase(tokens, kNoToken);
+}
+
+// Most words of a text repeat.
+struct WordHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view word) const { return std::hash<std::string_view>()(word); }
+};
+using WordCache = std::unordered_map<std::string, std::vector<std::int32_t>, WordHash, std::equal_to<>>;
+
+// Is it white space (Unicode's White_Space)?
+bool is_white(char32_t point) {
+  const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(point));
+  return (category >= UTF8PROC_CATEGORY_ZS && category <= UTF8PROC_CATEGORY_ZP) || (point >= 9 && point <= 13) ||
+         point == 0x85;
+}
 
 // Tokens that are found in a text before it is cut into words.
 class AddedTokens {
@@ -37,7 +102,7 @@ class AddedTokens {
   struct Added {
     std::string text = {};
     std::int32_t id = 0;
-    bool single_word = false, lstrip = false, rstrip = false;
+    bool lstrip = false, rstrip = false;
   };
 
   void add(Added added) {
@@ -53,60 +118,33 @@ class AddedTokens {
   void split(std::string_view text, const TakePart& take_part, const TakeId& take_id) const {
     std::size_t done = 0;
     for (std::size_t place = 0; place < text.size();) {
-      const Added* const added = at(text.substr(place));
-      if (added == nullptr) {
+      const auto& same = by_first_byte_[static_cast<unsigned char>(text[place])];
+      const auto found = std::find_if(same.begin(), same.end(),
+                                      [&](const Added& added) { return text.substr(place).starts_with(added.text); });
+      if (found == same.end()) {
         ++place;
         continue;
       }
-      std::size_t begin = place;
-      std::size_t end = place + added->text.size();
-      place = end;
-      if (added->single_word && (is_word(before(text, begin)) || is_word(after(text, end)))) continue;
-      while (added->lstrip && begin > done && is_white_part(before(text, begin))) begin -= before(text, begin).size();
-      while (added->rstrip && is_white_part(after(text, end))) end += after(text, end).size();
+      std::size_t begin = found->lstrip ? std::min(done, place) : place;
+      for (std::size_t i = begin; i < place;) {
+        if (!is_white(next_code_point(text, i))) begin = i;
+      }
       if (done < begin) take_part(done, text.substr(done, begin - done));
-      take_id(added->id);
-      done = end;
+      take_id(found->id);
+      done = place += found->text.size();
+      for (std::size_t i = done; found->rstrip && i < text.size() && is_white(next_code_point(text, i));) done = i;
     }
     if (done < text.size()) take_part(done, text.substr(done));
   }
 
  private:
-  const Added* at(std::string_view text) const {
-    const auto& same = by_first_byte_[static_cast<unsigned char>(text[0])];
-    const auto found = std::find_if(same.begin(), same.end(), [&](const Added& a) { return text.starts_with(a.text); });
-    return found == same.end() ? nullptr : &*found;
-  }
-
-  // The character before or after a place; "" at the end.
-  static std::string_view before(std::string_view text, std::size_t end) {
-    std::size_t begin = end;
-    while (begin > 0 && (static_cast<unsigned char>(text[--begin]) & 0xC0u) == 0x80) {
-    }
-    return text.substr(begin, end - begin);
-  }
-  static std::string_view after(std::string_view text, std::size_t begin) {
-    std::size_t end = begin;
-    if (begin < text.size()) next_code_point(text, end);
-    return text.substr(begin, end - begin);
-  }
-  static bool is_white_part(std::string_view character) {
-    std::size_t place = 0;
-    return !character.empty() && is_white(next_code_point(character, place));
-  }
-  static bool is_word(std::string_view character) {
-    static const Pattern word("[" + std::string(kWordClass) + R"(\x{200c}\x{200d}])");
-    Parts parts(word, character);
-    return parts.next() && parts.is_match();
-  }
-
   std::array<std::vector<Added>, 256> by_first_byte_;  // the longest ones first
 };
 
 class BytePairTokenizer final : public Tokenizer {
  public:
   explicit BytePairTokenizer(BytePairs files)
-      : files_(std::move(files)), steps_(read_steps(files_.json)), merges_(files_.of_gpt2) {
+      : files_(std::move(files)), steps_(read_steps(json())), texts_(files_.tokens) {
     for (std::size_t id = 0; id < files_.tokens.size(); ++id) {
       const std::string& token = files_.tokens[id];
       if (first_invalid(token) != token.npos) throw std::runtime_error("it has a token that is not UTF-8");
@@ -114,23 +152,46 @@ class BytePairTokenizer final : public Tokenizer {
         throw std::runtime_error("it has the token " + in_quotes(token) + " twice");
       }
     }
-    read_model(files_.json.value("model", Value::object()));
-    add_merges();
-    size_ = files_.tokens.size();
-    for (const Value& added : files_.json.value("added_tokens", Value::array())) add_token(added);
+    read_model(json().value("model", Value::object()));
+    for (const std::string& merge : files_.merges) add_merge(merge);
+    for (const Value& added : json().value("added_tokens", Value::array())) add_token(added);
   }
 
-  std::int64_t vocab_size() const override { return static_cast<std::int64_t>(size_); }
+  std::int64_t vocab_size() const override { return static_cast<std::int64_t>(texts_.size()); }
 
   void encode(const Text& text, const TakeIds& take) const override {
     require_utf8(text);
-    Encoding encoding(*this, take);
-    added_.split(
-        text.bytes, [&](std::size_t begin, std::string_view part) { encoding.add_part(part, begin == 0); },
-        [&](std::int32_t id) {
-          encoding.add({&id, 1});
-        });
-    encoding.flush();
+    WordCache cache;
+    std::vector<std::int32_t> ids, tokens;
+    const auto add = [&](std::span<const std::int32_t> some) {
+      ids.insert(ids.end(), some.begin(), some.end());
+      if (ids.size() < kTokensAtOnce) return;
+      take(ids);
+      ids.clear();
+    };
+    const auto add_word = [&](std::string_view word) {
+      if (const auto known = cache.find(word); known != cache.end()) return add(known->second);
+      encode_word(word, tokens);
+      if (cache.size() < kMostCachedWords && word.size() <= kLongestCachedWord) cache.emplace(word, tokens);
+      add(tokens);
+    };
+    const auto add_id = [&](std::int32_t id) { add({&id, 1}); };
+    const std::function<void(std::size_t, std::string_view, bool)> add_words = [&](std::size_t step,
+                                                                                   std::string_view part, bool first) {
+      if (part.empty()) return;
+      if (step == steps_.pre_tokenizers.size()) return cut_at_marks(part, add_word);
+      steps_.pre_tokenizers[step](part, first,
+                                  [&, step](std::string_view word, bool begins) { add_words(step + 1, word, begins); });
+    };
+    const auto add_part = [&](std::size_t begin, std::string_view part) {
+      std::string changed(steps_.normalizers.empty() ? "" : part);
+      for (const auto& normalizer : steps_.normalizers) normalizer(changed);
+      normalized_.split(
+          steps_.normalizers.empty() ? part : changed,
+          [&](std::size_t place, std::string_view rest) { add_words(0, rest, begin + place == 0); }, add_id);
+    };
+    added_.split(text.bytes, add_part, add_id);
+    if (!ids.empty()) take(ids);
   }
 
   std::string decode(std::span<const std::int64_t> ids) const override {
@@ -139,12 +200,8 @@ class BytePairTokenizer final : public Tokenizer {
       if (id < 0 || id >= vocab_size()) {
         throw usage_error(std::to_string(id) + " is not an id of the " + std::to_string(vocab_size()) + " tokens");
       }
-      const auto added = added_texts_.find(id);
-      tokens.push_back(added != added_texts_.end() ? added->second
-                       : static_cast<std::size_t>(id) < files_.tokens.size()
-                           ? files_.tokens[static_cast<std::size_t>(id)]
-                           : "");
-      if (tokens.back().empty()) tokens.pop_back();
+      const auto& text = texts_[static_cast<std::size_t>(id)];
+      if (!text.empty()) tokens.emplace_back(text);
     }
     for (const auto& decoder : steps_.decoders) decoder(tokens);
     std::string text;
@@ -153,77 +210,17 @@ class BytePairTokenizer final : public Tokenizer {
   }
 
   Value options() const override {
-    if (!files_.of_gpt2) return {{"tokens", files_.tokens}, {"merges", files_.merges}, {"json", files_.json}};
-    Value merges = Value::array();
-    for (std::size_t i = 0; i < files_.merges.size(); i += 2) {
-      merges.push_back(files_.merges[i] + " " + files_.merges[i + 1]);
-    }
-    return {{"tokens", files_.tokens}, {"merges", std::move(merges)}};
+    Value kept = {{"tokens", files_.tokens}, {"merges", files_.merges}};
+    if (!files_.json.is_null()) kept["json"] = files_.json;
+    return kept;
   }
 
  private:
-  // The ids of one text.
-  class Encoding {
-   public:
-    Encoding(const BytePairTokenizer& tokenizer, const TakeIds& take) : t_(tokenizer), take_(take) {}
-
-    void add_part(std::string_view part, bool first) {
-      std::string text;
-      if (!t_.steps_.normalizers.empty()) {
-        text = part;
-        for (const auto& normalizer : t_.steps_.normalizers) normalizer(text);
-        part = text;
-      }
-      t_.normalized_.split(
-          part, [&](std::size_t begin, std::string_view rest) { add_words(0, rest, first && begin == 0); },
-          [&](std::int32_t id) {
-            add({&id, 1});
-          });
-    }
-
-    void add(std::span<const std::int32_t> ids) {
-      ids_.insert(ids_.end(), ids.begin(), ids.end());
-      if (ids_.size() >= kTokensAtOnce) flush();
-    }
-
-    void flush() {
-      if (!ids_.empty()) take_(ids_);
-      ids_.clear();
-    }
-
-   private:
-    void add_words(std::size_t step, std::string_view text, bool first) {
-      if (text.empty()) return;
-      if (step == t_.steps_.pre_tokenizers.size()) return add_word(text);
-      t_.steps_.pre_tokenizers[step](
-          text, first, [this, step](std::string_view part, bool begins) { add_words(step + 1, part, begins); });
-    }
-
-    // No merge crosses the place before a ▁ that follows another character, if no token does: words are short even
-    // without a pre_tokenizer.
-    void add_word(std::string_view word) {
-      while (!word.empty()) {
-        std::size_t end = t_.cuts_before_blank_ ? 0 : word.size();
-        while (word.substr(end).starts_with(kBlank)) end += kBlank.size();
-        end = std::min(word.find(kBlank, end), word.size());
-        add_cut_word(word.substr(0, end));
-        word.remove_prefix(end);
-      }
-    }
-
-    void add_cut_word(std::string_view word) {
-      if (const auto known = cache_.find(word)) return add(*known);
-      t_.encode_word(word, tokens_);
-      cache_.add(word, tokens_);
-      add(tokens_);
-    }
-
-    const BytePairTokenizer& t_;
-    const TakeIds& take_;
-    WordCache cache_;
-    std::vector<std::int32_t> ids_;
-    std::vector<std::int32_t> tokens_;
-  };
+  const Value& json() const {
+    static const Value of_gpt2 = {{"pre_tokenizer", {{"type", "ByteLevel"}, {"add_prefix_space", false}}},
+                                  {"decoder", {{"type", "ByteLevel"}}}};
+    return files_.json.is_null() ? of_gpt2 : files_.json;
+  }
 
   std::int32_t find(std::string_view token) const {
     const auto found = ids_.find(token);
@@ -237,64 +234,81 @@ class BytePairTokenizer final : public Tokenizer {
   }
 
   void read_model(const Value& model) {
-    if (model.contains("dropout") && !model.at("dropout").is_null() && model.at("dropout") != 0) {
-      throw std::runtime_error("its \"dropout\" is not supported");
+    for (const char* const key : {"dropout", "continuing_subword_prefix"}) {
+      const Value value = model.is_object() ? model.value(key, Value()) : model;
+      if (!value.is_null() && value != 0 && value != "")
+        throw std::runtime_error("its " + in_quotes(key) + " is not supported");
     }
-    prefix_ = text_in(model, "continuing_subword_prefix", "");
-    suffix_ = text_in(model, "end_of_word_suffix", "");
-    ignores_merges_ = flag_in(model, "ignore_merges", false);
-    fuses_unknown_ = flag_in(model, "fuse_unk", false);
-    if (const std::string unknown = text_in(model, "unk_token", ""); !unknown.empty()) unknown_ = id_of(unknown);
-    if (!flag_in(model, "byte_fallback", false)) return;
-    byte_ids_.emplace();
+    suffix_ = member_or<std::string>(model, "end_of_word_suffix", "");
+    ignores_merges_ = member_or(model, "ignore_merges", false);
+    fuses_unknown_ = member_or(model, "fuse_unk", false);
+    const auto unknown = member_or<std::string>(model, "unk_token", "");
+    if (!unknown.empty()) unknown_ = id_of(unknown);
+    const bool has_bytes = member_or(model, "byte_fallback", false);
     for (unsigned byte = 0; byte < 256; ++byte) {
       char token[8];
       std::snprintf(token, sizeof token, "<0x%02X>", byte);
-      (*byte_ids_)[byte] = find(token);
+      byte_ids_[byte] = has_bytes ? find(token) : kNoToken;
     }
+    cuts_at_marks_ = find(kMark) != kNoToken && !steps_.byte_level && !ignores_merges_ && suffix_.empty();
   }
 
-  void add_merges() {
-    cuts_before_blank_ =
-        find(kBlank) != kNoToken && !steps_.byte_level && !ignores_merges_ && prefix_.empty() && suffix_.empty();
-    for (std::size_t i = 0; i + 1 < files_.merges.size(); i += 2) {
-      const std::string& left = files_.merges[i];
-      const std::string& right = files_.merges[i + 1];
-      const std::string joined = left + (right.starts_with(prefix_) ? right.substr(prefix_.size()) : right);
-      if (!merges_.add({.left = id_of(left), .right = id_of(right)}, id_of(joined))) {
-        throw std::runtime_error("it has the merge " + in_quotes(left + " " + right) + " twice");
-      }
-      std::size_t begin = 0;
-      while (std::string_view(joined).substr(begin).starts_with(kBlank)) begin += kBlank.size();
-      if (joined.find(kBlank, begin) != joined.npos) cuts_before_blank_ = false;
+  void add_merge(const std::string& merge) {
+    if (!is_merge(merge)) throw std::runtime_error("it has the merge " + in_quotes(merge) + ", which is invalid");
+    const std::size_t blank = merge.find(' ');
+    const std::string left = merge.substr(0, blank);
+    const std::string right = merge.substr(blank + 1);
+    const Merge made{.rank = static_cast<std::int32_t>(merges_.size()), .joined = id_of(left + right)};
+    if (!merges_.emplace(pair_key(id_of(left), id_of(right)), made).second) {
+      throw std::runtime_error("it has the merge " + in_quotes(merge) + " twice");
     }
+    if ((left + right).find(kMark, marks_at(left + right)) != std::string::npos) cuts_at_marks_ = false;
   }
 
   // {"id": 3, "content": "<s>", "special": true, …}. The package tokenizers numbers tokens that are not in the
   // vocabulary itself, from its size on, whatever their "id".
   void add_token(const Value& json) {
-    const std::string text = text_in(json, "content", "");
+    AddedTokens::Added added{.text = member_or<std::string>(json, "content", ""),
+                             .lstrip = member_or(json, "lstrip", false),
+                             .rstrip = member_or(json, "rstrip", false)};
     const std::int64_t given = config::as_count(json.is_object() ? json.value("id", Value()) : json);
-    if (text.empty() || first_invalid(text) != text.npos) throw std::runtime_error("an added token has no \"content\"");
-    const std::int32_t known = find(text);
-    const std::int64_t id = known != kNoToken ? known : std::max(next_added_, static_cast<std::int64_t>(ids_.size()));
-    if (id != given || !added_texts_.emplace(id, text).second) {
-      throw std::runtime_error("the added token " + in_quotes(text) + " has the id " + std::to_string(given) +
-                               ", and its place is " + std::to_string(id));
+    if (added.text.empty() || first_invalid(added.text) != std::string::npos) {
+      throw std::runtime_error("an added token has no \"content\"");
     }
-    next_added_ = std::max(next_added_, id + 1);
-    size_ = std::max(size_, static_cast<std::size_t>(id) + 1);
-    const bool special = flag_in(json, "special", false);
-    const bool normalized = flag_in(json, "normalized", !special);
-    AddedTokens::Added added{.text = text,
-                             .id = static_cast<std::int32_t>(id),
-                             .single_word = flag_in(json, "single_word", false),
-                             .lstrip = flag_in(json, "lstrip", false),
-                             .rstrip = flag_in(json, "rstrip", false)};
-    if (normalized) {
-      for (const auto& normalizer : steps_.normalizers) normalizer(added.text);
+    if (member_or(json, "single_word", false)) {
+      throw std::runtime_error("the added token " + in_quotes(added.text) +
+                               " has \"single_word\", which is not supported");
     }
+    added.id = find(added.text);
+    if (added.id == kNoToken) added.id = static_cast<std::int32_t>(std::max(next_added_, ids_.size()));
+    if (added.id != given) {
+      throw std::runtime_error("the added token " + in_quotes(added.text) + " has the id " + std::to_string(given) +
+                               ", and its place is " + std::to_string(added.id));
+    }
+    next_added_ = std::max(next_added_, static_cast<std::size_t>(added.id) + 1);
+    texts_.resize(std::max(texts_.size(), next_added_));
+    texts_[static_cast<std::size_t>(added.id)] = added.text;
+    const bool normalized = member_or(json, "normalized", !member_or(json, "special", false));
+    for (std::size_t i = 0; normalized && i < steps_.normalizers.size(); ++i) steps_.normalizers[i](added.text);
     (normalized ? normalized_ : added_).add(std::move(added));
+  }
+
+  // The length of the marks at the beginning of a text.
+  static std::size_t marks_at(std::string_view text) {
+    std::size_t end = 0;
+    while (text.substr(end).starts_with(kMark)) end += kMark.size();
+    return end;
+  }
+
+  // No merge crosses the place before a mark that follows another character, if no token does: words are short even
+  // without a pre_tokenizer.
+  template <class AddWord>
+  void cut_at_marks(std::string_view text, const AddWord& add_word) const {
+    while (!text.empty()) {
+      const std::size_t end = cuts_at_marks_ ? std::min(text.find(kMark, marks_at(text)), text.size()) : text.size();
+      add_word(text.substr(0, end));
+      text.remove_prefix(end);
+    }
   }
 
   // A character without a token becomes the tokens of its bytes, or the token for unknown characters, or nothing.
@@ -312,7 +326,6 @@ class BytePairTokenizer final : public Tokenizer {
       const std::size_t begin = place;
       next_code_point(spelled, place);
       std::string character = spelled.substr(begin, place - begin);
-      if (begin > 0) character.insert(0, prefix_);
       if (place == spelled.size()) character += suffix_;
       if (const std::int32_t id = find(character); id != kNoToken) {
         add_unknown();
@@ -323,12 +336,11 @@ class BytePairTokenizer final : public Tokenizer {
       }
     }
     add_unknown();
-    merges_.apply(tokens);
+    join_pairs(merges_, tokens);
   }
 
   bool add_bytes(std::string_view character, std::vector<std::int32_t>& tokens) const {
-    if (!byte_ids_) return false;
-    const auto id = [&](char byte) { return (*byte_ids_)[static_cast<unsigned char>(byte)]; };
+    const auto id = [&](char byte) { return byte_ids_[static_cast<unsigned char>(byte)]; };
     if (std::any_of(character.begin(), character.end(), [&](char c) { return id(c) == kNoToken; })) return false;
     std::transform(character.begin(), character.end(), std::back_inserter(tokens), id);
     return true;
@@ -337,30 +349,29 @@ class BytePairTokenizer final : public Tokenizer {
   const BytePairs files_;
   const Steps steps_;
   std::unordered_map<std::string_view, std::int32_t> ids_;  // of the files' tokens
-  std::string prefix_, suffix_;  // of all characters of a word but the first, and of the last
-  bool ignores_merges_ = false;  // for a word that is a token
+  std::vector<std::string> texts_;                          // of all tokens; index: the id
+  std::string suffix_;                                      // of the last character of a word
+  bool ignores_merges_ = false;                             // for a word that is a token
   bool fuses_unknown_ = false;
   std::int32_t unknown_ = kNoToken;
-  std::optional<std::array<std::int32_t, 256>> byte_ids_;
+  std::array<std::int32_t, 256> byte_ids_{};
   Merges merges_;
-  bool cuts_before_blank_ = false;
+  bool cuts_at_marks_ = false;
   AddedTokens added_, normalized_;  // found in the text, and in the normalized text
-  std::unordered_map<std::int64_t, std::string> added_texts_;
-  std::int64_t next_added_ = 0;
-  std::size_t size_ = 0;
+  std::size_t next_added_ = 0;
 };
 
 }  // namespace
 
 std::vector<std::string> tokens_by_id(const nlohmann::json& vocabulary) {
-  if (!vocabulary.is_object() || vocabulary.empty())
+  if (!vocabulary.is_object() || vocabulary.empty()) {
     throw std::runtime_error("its vocabulary is not an object of tokens");
+  }
   // Some vocabularies leave ids out.
-  const auto most = static_cast<std::int64_t>(2 * vocabulary.size() + kMostIdsLeftOut);
+  const std::size_t most = 2 * vocabulary.size() + kMostIdsLeftOut;
   std::vector<std::string> tokens;
   for (const auto& [token, id] : vocabulary.items()) {
-    const bool fits = id.is_number_unsigned() && id.get<std::uint64_t>() < static_cast<std::uint64_t>(most);
-    if (!fits) {
+    if (!id.is_number_unsigned() || id.get<std::uint64_t>() >= most) {
       throw std::runtime_error("the id of " + in_quotes(token) + " is not one of 0 to " + std::to_string(most - 1));
     }
     const auto place = id.get<std::size_t>();
@@ -371,14 +382,10 @@ std::vector<std::string> tokens_by_id(const nlohmann::json& vocabulary) {
   return tokens;
 }
 
-bool add_merge(std::string_view line, std::vector<std::string>& merges) {
+bool is_merge(std::string_view line) {
   const std::size_t blank = line.find(' ');
-  const bool two =
-      blank != 0 && blank != line.npos && blank + 1 < line.size() && line.find(' ', blank + 1) == line.npos;
-  if (!two || first_invalid(line) != line.npos) return false;
-  merges.emplace_back(line.substr(0, blank));
-  merges.emplace_back(line.substr(blank + 1));
-  return true;
+  return blank != 0 && blank < line.size() - 1 && line.find(' ', blank + 1) == line.npos &&
+         first_invalid(line) == line.npos;
 }
 
 std::string read_tokenizer_file(const std::filesystem::path& file) try {

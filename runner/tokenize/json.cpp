@@ -21,12 +21,12 @@ BytePairs read_tokenizer_json(const std::string& text) {
   BytePairs files{.tokens = tokens_by_id(config::member(model, "vocab"))};
   for (const nlohmann::json& merge : config::member(model, "merges")) {
     const bool pair = merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string();
-    if (pair) {
-      files.merges.insert(files.merges.end(), {merge[0].get<std::string>(), merge[1].get<std::string>()});
-    } else if (!merge.is_string() || !add_merge(merge.get<std::string>(), files.merges)) {
-      throw std::runtime_error("its merge " + config::in_quotes(merge.dump()) +
-                               " is not \"left right\" or [\"left\", \"right\"]");
-    }
+    files.merges.push_back(merge.is_string() ? merge.get<std::string>()
+                           : pair            ? merge[0].get<std::string>() + " " + merge[1].get<std::string>()
+                                             : "");
+    if (is_merge(files.merges.back())) continue;
+    throw std::runtime_error("its merge " + config::in_quotes(merge.dump()) +
+                             " is not \"left right\" or [\"left\", \"right\"], of tokens without blanks");
   }
   model.erase("vocab");
   model.erase("merges");
@@ -42,7 +42,7 @@ struct JsonOptions {
   void fields(config::Fields& f) {
     f({.name = "file", .doc = "tokenizer.json of Hugging Face; empty: use the other options"}, file);
     f({.name = "tokens", .doc = "tokens in the order of their ids"}, kept.tokens);
-    f({.name = "merges", .doc = "left, right, left, right, … in the order of their ranks"}, kept.merges);
+    f({.name = "merges", .doc = "merges \"left right\" in the order of their ranks"}, kept.merges);
     f({.name = "json", .doc = "the rest of the file", .types = {config::Type::table}}, kept.json);
   }
 };

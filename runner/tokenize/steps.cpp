@@ -1,19 +1,19 @@
 #include "tokenize/steps.h"
 
-#include <locale.h>
-#include <wctype.h>
+#include <utf8proc.h>
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
-#include <cstdint>
-#include <iterator>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <new>
 #include <stdexcept>
-#include <unordered_map>
 #include <utility>
 
 #include "config/text/json_text.h"
 #include "config/text/source.h"
-#include "tokenize/canonical.h"
 #include "tokenize/pattern.h"
 #include "tokenize/utf8.h"
 
@@ -22,14 +22,16 @@ namespace {
 
 using config::Value;
 
-// The characters of GPT-2's alphabet in UTF-8. Index: the byte.
-const std::array<std::string, 256>& gpt2_alphabet() {
-  static const std::array<std::string, 256> alphabet = [] {
-    std::array<std::string, 256> characters{};
+constexpr const char* kBlank = "▁";  // for a blank in the tokens of SentencePiece
+
+// The characters of GPT-2's alphabet. Index: the byte.
+const std::array<char32_t, 256>& gpt2_alphabet() {
+  static const std::array<char32_t, 256> alphabet = [] {
+    std::array<char32_t, 256> characters{};
     char32_t next = 256;
     for (char32_t byte = 0; byte < 256; ++byte) {
       const bool printed = (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
-      append_utf8(printed ? byte : next++, characters[byte]);
+      characters[byte] = printed ? byte : next++;
     }
     return characters;
   }();
@@ -38,20 +40,19 @@ const std::array<std::string, 256>& gpt2_alphabet() {
 
 // Returns the bytes of a token; a token with a character outside of the alphabet stays unchanged.
 std::string bytes_of_token(const std::string& token) {
-  static const std::unordered_map<std::string_view, char> bytes = [] {
-    std::unordered_map<std::string_view, char> by_character;
-    for (std::size_t byte = 0; byte < 256; ++byte) by_character[gpt2_alphabet()[byte]] = static_cast<char>(byte);
-    return by_character;
-  }();
-  std::string text;
+  if (first_invalid(token) != token.npos) return token;
+  std::string bytes;
   for (std::size_t place = 0; place < token.size();) {
-    const std::size_t begin = place;
-    next_code_point(token, place);
-    const auto byte = bytes.find(std::string_view(token).substr(begin, place - begin));
-    if (byte == bytes.end()) return token;
-    text.push_back(byte->second);
+    const auto& alphabet = gpt2_alphabet();
+    const auto* const found = std::find(alphabet.begin(), alphabet.end(), next_code_point(token, place));
+    if (found == alphabet.end()) return token;
+    bytes.push_back(static_cast<char>(found - alphabet.begin()));
   }
-  return text;
+  return bytes;
+}
+
+[[noreturn]] void refuse(const std::string& what, const std::string& value, const char* allowed) {
+  throw std::runtime_error("the " + what + " " + config::in_quotes(value) + " is not supported; these are: " + allowed);
 }
 
 // Adds the step of this type. Returns false if the type is unknown.
@@ -60,189 +61,171 @@ using Add = bool (*)(const std::string& type, const Value& json, Steps& steps);
 // Reads one step, or with `list` the steps of a Sequence.
 void read(const Value& json, const std::string& kind, const char* list, const char* known, Add add, Steps& steps) {
   if (json.is_null()) return;
-  const std::string type = text_in(json, "type", "");
-  if (type == "Sequence") {
-    if (!json.contains(list) || !json.at(list).is_array()) {
-      throw std::runtime_error("the " + kind + " Sequence has no list " + config::in_quotes(list));
-    }
-    for (const Value& one : json.at(list)) read(one, kind, list, known, add, steps);
+  const std::string type = member_or<std::string>(json, "type", "");
+  if (type != "Sequence") {
+    const bool late = steps.byte_level && kind == "pre_tokenizer";
+    if (late) throw std::runtime_error("the pre_tokenizer ByteLevel is not the last");
+    if (!add(type, json, steps)) refuse(kind, type, known);
     return;
   }
-  const bool late = steps.byte_level && kind == "pre_tokenizer";
-  if (late) throw std::runtime_error("the pre_tokenizer ByteLevel is not the last");
-  if (add(type, json, steps)) return;
-  throw std::runtime_error("the " + kind + " " + config::in_quotes(type) + " is not supported; these are: Sequence, " +
-                           known);
+  if (!json.contains(list) || !json.at(list).is_array()) {
+    throw std::runtime_error("the " + kind + " Sequence has no list " + config::in_quotes(list));
+  }
+  for (const Value& one : json.at(list)) read(one, kind, list, known, add, steps);
+}
+
+std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
+  std::string out;
+  for (std::size_t found; !from.empty() && (found = text.find(from)) != text.npos;) {
+    out.append(text.substr(0, found)).append(to);
+    text.remove_prefix(found + from.size());
+  }
+  return out.append(text);
 }
 
 // {"String": "a"} or {"Regex": "a+"}
-Pattern pattern_of(const Value& json) {
-  const Value pattern = json.value("pattern", Value());
-  const std::string text = text_in(pattern, "String", "");
-  const std::string regex = text_in(pattern, "Regex", "");
-  if (text.empty() == regex.empty()) throw std::runtime_error("a \"pattern\" has no \"String\" and no \"Regex\"");
-  return regex.empty() ? Pattern::literal(text) : Pattern(regex);
-}
+struct Searched {
+  std::string text, regex;  // one of them is empty
 
-std::string replaced(std::string_view text, const Pattern& pattern, const std::string& content) {
-  std::string out;
-  for (Parts parts(pattern, text); parts.next();) out += parts.is_match() ? std::string_view(content) : parts.text();
-  return out;
-}
-
-enum class Behavior { removed, isolated, contiguous, merged_with_previous, merged_with_next };
-
-// Cuts a text at the matches of a pattern, or with `invert` at the parts between them. A match forms a part, or joins
-// the part before or after it.
-void split(const Pattern& pattern, Behavior behavior, bool invert, std::string_view text, bool first,
-           const Steps::Take& take) {
-  std::size_t begin = 0, end = 0;  // of the part that may still grow
-  bool was_match = false;
-  const auto give = [&] {
-    if (begin < end) take(text.substr(begin, end - begin), first && begin == 0);
-  };
-  for (Parts parts(pattern, text); parts.next();) {
-    const bool match = parts.is_match() != invert;
-    const bool joins = (behavior == Behavior::contiguous && match == was_match) ||
-                       (behavior == Behavior::merged_with_previous && match && !was_match) ||
-                       (behavior == Behavior::merged_with_next && !match && was_match);
-    if (!joins) {
-      give();
-      begin = parts.begin();
-    }
-    end = behavior == Behavior::removed && match ? begin : parts.end();
-    was_match = match;
+  explicit Searched(const Value& json) {
+    const Value pattern = json.value("pattern", Value());
+    text = member_or<std::string>(pattern, "String", "");
+    regex = member_or<std::string>(pattern, "Regex", "");
+    if (text.empty() == regex.empty()) throw std::runtime_error("a \"pattern\" has no \"String\" and no \"Regex\"");
   }
-  give();
-}
 
-void add_split(Steps& steps, const Pattern& pattern, Behavior behavior, bool invert = false) {
+  Pattern pattern() const {
+    std::string quoted = regex;
+    for (const char c : text) {
+      const bool sign = static_cast<unsigned char>(c) < 0x80 && std::isalnum(static_cast<unsigned char>(c)) == 0;
+      quoted += (sign ? "\\" : "") + std::string(1, c);
+    }
+    return Pattern(quoted);
+  }
+};
+
+// Cuts a text at the matches of a pattern, or with `invert` at the parts between them. A match forms a part, is
+// removed, or joins the part before it.
+void add_split(Steps& steps, const Pattern& pattern, const std::string& behavior, bool invert = false) {
+  const bool removes = behavior == "Removed", merges = behavior == "MergedWithPrevious";
+  if (!removes && !merges && behavior != "Isolated") {
+    refuse("behavior", behavior, "Isolated, MergedWithPrevious, Removed");
+  }
   steps.pre_tokenizers.emplace_back([=](std::string_view text, bool first, const Steps::Take& take) {
-    split(pattern, behavior, invert, text, first, take);
+    std::size_t begin = 0, end = 0, place = 0;  // of the part that may still grow, and of the next one
+    bool was_match = false;
+    const auto give = [&] {
+      if (begin < end) take(text.substr(begin, end - begin), first && begin == 0);
+    };
+    pattern.cut(text, [&](std::string_view part, bool is_match) {
+      const bool match = is_match != invert;
+      if (!merges || !match || was_match) {
+        give();
+        begin = place;
+      }
+      place += part.size();
+      end = removes && match ? begin : place;
+      was_match = match;
+    });
+    give();
   });
 }
 
-Behavior behavior_of(const Value& json, const std::string& otherwise) {
-  const std::string name = text_in(json, "behavior", otherwise);
-  const char* const names[] = {"Removed", "Isolated", "Contiguous", "MergedWithPrevious", "MergedWithNext"};
-  const auto found = std::find(std::begin(names), std::end(names), name);
-  if (found != std::end(names)) return static_cast<Behavior>(found - std::begin(names));
-  throw std::runtime_error("the behavior " + config::in_quotes(name) +
-                           " is not one of Removed, Isolated, Contiguous, MergedWithPrevious and MergedWithNext");
-}
-
-// Rust's to_lowercase for each character, which libc has but for one.
-void lowercase(std::string& text) {
-  static const locale_t unicode = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
-  if (unicode == nullptr) throw std::runtime_error("the normalizer Lowercase needs the locale C.UTF-8");
+// Brings a text into one of Unicode's normalization forms (The Unicode Standard, section 3.11). ASCII characters join
+// no character before them: each begins a part of its own.
+void normalize(std::string& text, int form) {
+  const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
   std::string out;
-  for (std::size_t place = 0; place < text.size();) {
-    const char32_t point = next_code_point(text, place);
-    if (point == 0x130) {
-      out += "i\xCC\x87";
-    } else {
-      append_utf8(towlower_l(point, unicode), out);
-    }
+  for (auto place = text.cbegin();;) {
+    auto begin = std::find_if_not(place, text.cend(), is_ascii);
+    if (begin != place && begin != text.cend()) --begin;
+    out.append(place, begin);
+    if (begin == text.cend()) break;
+    place = std::find_if(begin + 1, text.cend(), is_ascii);
+    utf8proc_uint8_t* part = nullptr;
+    const auto size = utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(&*begin), place - begin, &part,
+                                   static_cast<utf8proc_option_t>(form | UTF8PROC_STABLE));
+    const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> freed(part, std::free);
+    if (size < 0) throw std::bad_alloc();
+    out.append(reinterpret_cast<const char*>(part), static_cast<std::size_t>(size));
   }
   text = std::move(out);
 }
 
-void strip(std::string& text, bool left, bool right) {
-  std::size_t begin = text.size(), end = 0;
+// Rust's to_lowercase for each character.
+void lowercase(std::string& text) {
+  std::string out;
   for (std::size_t place = 0; place < text.size();) {
-    const std::size_t here = place;
-    if (is_white(next_code_point(text, place))) continue;
-    begin = std::min(begin, here);
-    end = place;
+    const char32_t point = next_code_point(text, place);
+    append_utf8(static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(point))), out);
+    if (point == 0x130) append_utf8(0x307, out);
   }
-  if (!left) begin = 0;
-  if (!right) end = text.size();
-  text = begin < end ? text.substr(begin, end - begin) : "";
+  text = std::move(out);
 }
-
-constexpr const char* kNormalizers = "Lowercase, NFC, NFD, Prepend, Replace, Strip";
 
 bool add_normalizer(const std::string& type, const Value& json, Steps& steps) {
   auto& to = steps.normalizers;
+  static const std::map<std::string_view, int> forms{{"NFC", UTF8PROC_COMPOSE},
+                                                     {"NFD", UTF8PROC_DECOMPOSE},
+                                                     {"NFKC", UTF8PROC_COMPOSE | UTF8PROC_COMPAT},
+                                                     {"NFKD", UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT}};
   if (type == "Lowercase") {
-    std::string nothing;
-    lowercase(nothing);  // fails without the locale
     to.emplace_back(lowercase);
-  } else if (type == "NFC" || type == "NFD") {
-    to.emplace_back([composed = type == "NFC"](std::string& text) { text = canonical(text, composed); });
+  } else if (const auto form = forms.find(type); form != forms.end()) {
+    to.emplace_back([form = form->second](std::string& text) { normalize(text, form); });
   } else if (type == "Prepend") {
-    to.emplace_back([before = text_in(json, "prepend", "")](std::string& text) {
+    to.emplace_back([before = member_or<std::string>(json, "prepend", "")](std::string& text) {
       if (!text.empty()) text.insert(0, before);
     });
   } else if (type == "Replace") {
-    to.emplace_back([pattern = pattern_of(json), content = text_in(json, "content", "")](std::string& text) {
-      text = replaced(text, pattern, content);
+    const Searched searched(json);
+    const std::string content = member_or<std::string>(json, "content", "");
+    if (searched.regex.empty()) {
+      to.emplace_back([=](std::string& text) { text = replaced(text, searched.text, content); });
+      return true;
+    }
+    to.emplace_back([content, pattern = searched.pattern()](std::string& text) {
+      std::string out;
+      pattern.cut(text, [&](std::string_view part, bool is_match) { out += is_match ? content : part; });
+      text = std::move(out);
     });
-  } else if (type == "Strip") {
-    to.emplace_back([left = flag_in(json, "strip_left", true),
-                     right = flag_in(json, "strip_right", true)](std::string& text) { strip(text, left, right); });
   } else {
     return false;
   }
   return true;
 }
 
-struct Metaspace {
-  std::string mark;
-  std::string prepend;  // "always", "first", "never"
-
-  explicit Metaspace(const Value& json) : mark(text_in(json, "replacement", "▁")) {
-    prepend = text_in(json, "prepend_scheme", flag_in(json, "add_prefix_space", true) ? "always" : "never");
-    if (prepend == "always" || prepend == "first" || prepend == "never") return;
-    throw std::runtime_error("the prepend_scheme " + config::in_quotes(prepend) +
-                             " is not one of always, first, never");
+// When Metaspace puts its mark before a text.
+std::string prepends(const Value& json) {
+  std::string scheme = member_or<std::string>(json, "prepend_scheme", "always");
+  if (scheme != "always" && scheme != "first" && scheme != "never") {
+    refuse("prepend_scheme", scheme, "always, first, never");
   }
-};
-
-void add_metaspace(const Value& json, Steps& steps) {
-  steps.pre_tokenizers.emplace_back(
-      [of = Metaspace(json), cuts = flag_in(json, "split", true), blank = Pattern::literal(" "),
-       mark = Pattern::literal(Metaspace(json).mark)](std::string_view text, bool first, const Steps::Take& take) {
-        std::string marked = replaced(text, blank, of.mark);
-        const bool prepends = of.prepend == "always" || (of.prepend == "first" && first);
-        if (prepends && !marked.starts_with(of.mark)) marked.insert(0, of.mark);
-        if (!cuts) return take(marked, first);
-        split(mark, Behavior::merged_with_next, /*invert=*/false, marked, first, take);
-      });
+  return scheme;
 }
-
-// Punctuation as the package tokenizers knows it: ASCII's, and Unicode 8's of the categories P.
-constexpr const char* kPunctuation =
-    R"([$+<=>^`|~\x{166d}\x{111c9}]|(?![\x{61d}\x{9fd}\x{a76}\x{c77}\x{c84}\x{1b7d}\x{1b7e}\x{2e43}-\x{2e5d}\x{10ead})"
-    R"(\x{10f55}-\x{10f59}\x{10f86}-\x{10f89}\x{1144b}-\x{1144f}\x{1145a}-\x{1145d}\x{11660}-\x{1166c}\x{116b9})"
-    R"(\x{1183b}\x{11944}-\x{11946}\x{119e2}\x{11a3f}-\x{11a46}\x{11a9a}-\x{11aa2}\x{11c41}-\x{11c45}\x{11c70}\x{11c71})"
-    R"(\x{11ef7}\x{11ef8}\x{11fff}\x{12ff1}\x{12ff2}\x{16e97}-\x{16e9a}\x{16fe2}\x{1e95e}\x{1e95f}])\p{P})";
-
-constexpr const char* kPreTokenizers = "ByteLevel, Digits, Metaspace, Punctuation, Split, Whitespace, WhitespaceSplit";
 
 bool add_pre_tokenizer(const std::string& type, const Value& json, Steps& steps) {
   if (type == "ByteLevel") {
-    if (flag_in(json, "add_prefix_space", true)) {
+    if (member_or(json, "add_prefix_space", true)) {
       steps.pre_tokenizers.emplace_back([](std::string_view text, bool first, const Steps::Take& take) {
         take(text.starts_with(' ') ? text : " " + std::string(text), first);
       });
     }
-    if (flag_in(json, "use_regex", true)) add_split(steps, Pattern(kGpt2Words), Behavior::isolated);
+    if (member_or(json, "use_regex", true)) add_split(steps, Pattern(kGpt2Words), "Isolated");
     steps.byte_level = true;
-  } else if (type == "Digits") {
-    const bool single = flag_in(json, "individual_digits", false);
-    add_split(steps, Pattern(R"(\p{N})"), single ? Behavior::isolated : Behavior::contiguous);
-  } else if (type == "Metaspace") {
-    add_metaspace(json, steps);
-  } else if (type == "Punctuation") {
-    add_split(steps, Pattern(kPunctuation), behavior_of(json, "Isolated"));
+  } else if (type == "Digits" && member_or(json, "individual_digits", false)) {
+    add_split(steps, Pattern(R"(\p{N})"), "Isolated");
+  } else if (type == "Metaspace" && !member_or(json, "split", true)) {
+    steps.pre_tokenizers.emplace_back(
+        [mark = member_or<std::string>(json, "replacement", kBlank), scheme = prepends(json)](
+            std::string_view text, bool first, const Steps::Take& take) {
+          std::string marked = replaced(text, " ", mark);
+          const bool prepend = scheme == "always" || (scheme == "first" && first);
+          take(prepend && !marked.starts_with(mark) ? mark + marked : marked, first);
+        });
   } else if (type == "Split") {
-    add_split(steps, pattern_of(json), behavior_of(json, ""), flag_in(json, "invert", false));
-  } else if (type == "Whitespace") {
-    const std::string word = std::string(kWordClass) + R"(\x{200c}\x{200d})";
-    add_split(steps, Pattern("[" + word + "]+|[^" + word + R"(\s]+)"), Behavior::removed, /*invert=*/true);
-  } else if (type == "WhitespaceSplit") {
-    add_split(steps, Pattern(R"(\s)"), Behavior::removed);
+    add_split(steps, Searched(json).pattern(), member_or<std::string>(json, "behavior", ""),
+              member_or(json, "invert", false));
   } else {
     return false;
   }
@@ -253,16 +236,12 @@ bool add_pre_tokenizer(const std::string& type, const Value& json, Steps& steps)
 void join_bytes(std::vector<std::string>& tokens) {
   std::vector<std::string> joined;
   bool in_bytes = false;
-  for (std::string& token : tokens) {
+  for (const std::string& token : tokens) {
     unsigned byte = 0;
     const bool is_byte = token.size() == 6 && token.starts_with("<0x") && token.ends_with('>') &&
                          std::from_chars(token.data() + 3, token.data() + 5, byte, 16).ptr == token.data() + 5;
-    if (is_byte && !in_bytes) joined.emplace_back();
-    if (is_byte) {
-      joined.back().push_back(static_cast<char>(byte));
-    } else {
-      joined.push_back(std::move(token));
-    }
+    if (!is_byte || !in_bytes) joined.emplace_back();
+    joined.back() += is_byte ? std::string(1, static_cast<char>(byte)) : token;
     in_bytes = is_byte;
   }
   tokens = std::move(joined);
@@ -274,29 +253,10 @@ void fuse(std::vector<std::string>& tokens) {
   tokens = {all};
 }
 
-void strip_token(std::string& token, const std::string& content, std::int64_t start, std::int64_t stop) {
-  if (content.empty()) return;
-  for (; start > 0 && token.starts_with(content); --start) token.erase(0, content.size());
-  for (; stop > 0 && token.ends_with(content); --stop) token.erase(token.size() - content.size());
-}
-
-void replace_all(std::string& token, const std::string& from, const std::string& to) {
-  if (from.empty()) return;
-  for (std::size_t at = token.find(from); at != token.npos; at = token.find(from, at + to.size())) {
-    token.replace(at, from.size(), to);
-  }
-}
-
-constexpr const char* kDecoders = "BPEDecoder, ByteFallback, ByteLevel, Fuse, Metaspace, Replace, Strip";
-
 bool add_decoder(const std::string& type, const Value& json, Steps& steps) {
   using Tokens = std::vector<std::string>;
   auto& to = steps.decoders;
-  if (type == "BPEDecoder") {
-    to.emplace_back([suffix = text_in(json, "suffix", "</w>")](Tokens& tokens) {
-      for (std::string& token : tokens) replace_all(token, suffix, &token == &tokens.back() ? "" : " ");
-    });
-  } else if (type == "ByteFallback") {
+  if (type == "ByteFallback") {
     to.emplace_back(join_bytes);
   } else if (type == "ByteLevel") {
     to.emplace_back([](Tokens& tokens) {
@@ -306,59 +266,49 @@ bool add_decoder(const std::string& type, const Value& json, Steps& steps) {
   } else if (type == "Fuse") {
     to.emplace_back(fuse);
   } else if (type == "Metaspace") {
-    to.emplace_back([of = Metaspace(json)](Tokens& tokens) {
-      const bool strips = of.prepend != "never";
-      for (std::string& token : tokens) replace_all(token, of.mark, strips && &token == &tokens.front() ? "" : " ");
+    to.emplace_back([mark = member_or<std::string>(json, "replacement", kBlank),
+                     strips = prepends(json) != "never"](Tokens& tokens) {
+      for (std::string& token : tokens) token = replaced(token, mark, strips && &token == &tokens.front() ? "" : " ");
     });
-  } else if (type == "Replace") {
-    const std::string from = text_in(json.value("pattern", Value()), "String", "");
-    if (from.empty()) throw std::runtime_error("the decoder Replace has no \"pattern\" with a \"String\"");
-    to.emplace_back([from, content = text_in(json, "content", "")](Tokens& tokens) {
-      for (std::string& token : tokens) replace_all(token, from, content);
-    });
+  } else if (type == "Replace" && Searched(json).regex.empty()) {
+    to.emplace_back(
+        [from = Searched(json).text, content = member_or<std::string>(json, "content", "")](Tokens& tokens) {
+          for (std::string& token : tokens) token = replaced(token, from, content);
+        });
   } else if (type == "Strip") {
     const auto count = [&](const char* key) { return config::as_count(json.value(key, Value(0u))); };
-    to.emplace_back(
-        [content = text_in(json, "content", " "), start = count("start"), stop = count("stop")](Tokens& tokens) {
-          for (std::string& token : tokens) strip_token(token, content, start, stop);
-        });
+    to.emplace_back([content = member_or<std::string>(json, "content", " "), start = count("start"),
+                     stop = count("stop")](Tokens& all) {
+      for (std::string& token : all) {
+        if (content.empty()) break;
+        for (auto i = start; i > 0 && token.starts_with(content); --i) token.erase(0, content.size());
+        for (auto i = stop; i > 0 && token.ends_with(content); --i) token.erase(token.size() - content.size());
+      }
+    });
   } else {
     return false;
   }
   return true;
 }
 
-template <class T>
-T member_or(const Value& json, const char* key, const T& otherwise) {
-  if (!json.is_object() || !json.contains(key) || json.at(key).is_null()) return otherwise;
-  try {
-    return json.at(key).get<T>();
-  } catch (const nlohmann::json::exception&) {
-    throw std::runtime_error(config::in_quotes(key) + " has a wrong type");
-  }
-}
-
 }  // namespace
 
 std::string in_alphabet(std::string_view bytes) {
   std::string text;
-  for (const char byte : bytes) text += gpt2_alphabet()[static_cast<unsigned char>(byte)];
+  for (const char byte : bytes) append_utf8(gpt2_alphabet()[static_cast<unsigned char>(byte)], text);
   return text;
 }
 
 Steps read_steps(const Value& json) {
   Steps steps;
-  read(json.value("normalizer", Value()), "normalizer", "normalizers", kNormalizers, add_normalizer, steps);
-  read(json.value("pre_tokenizer", Value()), "pre_tokenizer", "pretokenizers", kPreTokenizers, add_pre_tokenizer,
-       steps);
-  read(json.value("decoder", Value()), "decoder", "decoders", kDecoders, add_decoder, steps);
+  read(json.value("normalizer", Value()), "normalizer", "normalizers",
+       "Lowercase, NFC, NFD, NFKC, NFKD, Prepend, Replace, Sequence", add_normalizer, steps);
+  read(json.value("pre_tokenizer", Value()), "pre_tokenizer", "pretokenizers",
+       "ByteLevel, Digits with \"individual_digits\", Metaspace with \"split\": false, Sequence, Split",
+       add_pre_tokenizer, steps);
+  read(json.value("decoder", Value()), "decoder", "decoders",
+       "ByteFallback, ByteLevel, Fuse, Metaspace, Replace of a \"String\", Sequence, Strip", add_decoder, steps);
   return steps;
-}
-
-bool flag_in(const Value& json, const char* key, bool otherwise) { return member_or(json, key, otherwise); }
-
-std::string text_in(const Value& json, const char* key, const std::string& otherwise) {
-  return member_or(json, key, otherwise);
 }
 
 }  // namespace ddp::tokenize

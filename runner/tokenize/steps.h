@@ -1,10 +1,12 @@
 #pragma once
 
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "config/text/source.h"
 #include "config/value.h"
 
 namespace ddp::tokenize {
@@ -35,7 +37,12 @@ Steps read_steps(const config::Value& json);
 
 // Returns the member of an object under a key, or `otherwise` if it is missing or null. Throws std::runtime_error if
 // it has another type.
-bool flag_in(const config::Value& json, const char* key, bool otherwise);
-std::string text_in(const config::Value& json, const char* key, const std::string& otherwise);
+template <class T>
+T member_or(const config::Value& json, const char* key, T otherwise) try {
+  if (!json.is_object() || !json.contains(key) || json.at(key).is_null()) return otherwise;
+  return json.at(key).get<T>();
+} catch (const nlohmann::json::exception&) {
+  throw std::runtime_error(config::in_quotes(key) + " has a wrong type");
+}
 
 }  // namespace ddp::tokenize

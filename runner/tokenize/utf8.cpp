@@ -1,5 +1,6 @@
 #include "tokenize/utf8.h"
 
+#include <utf8proc.h>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -64,19 +65,9 @@ std::size_t first_invalid(std::string_view text) {
 }
 
 void append_utf8(char32_t point, std::string& text) {
-  const auto add = [&](char32_t byte) { text.push_back(static_cast<char>(byte)); };
-  if (point < 0x80) return add(point);
-  if (point < 0x800) {
-    add(0xC0 | point >> 6);
-  } else if (point < 0x10000) {
-    add(0xE0 | point >> 12);
-    add(0x80 | (point >> 6 & 0x3F));
-  } else {
-    add(0xF0 | point >> 18);
-    add(0x80 | (point >> 12 & 0x3F));
-    add(0x80 | (point >> 6 & 0x3F));
-  }
-  add(0x80 | (point & 0x3F));
+  utf8proc_uint8_t bytes[4];
+  const auto size = utf8proc_encode_char(static_cast<utf8proc_int32_t>(point), bytes);
+  text.append(bytes, bytes + size);
 }
 
 std::string shown(char32_t point) {

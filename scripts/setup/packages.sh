@@ -2,7 +2,8 @@
 # shellcheck shell=bash
 
 packages=(g++ cmake ninja-build ccache pkg-config libtomlplusplus-dev libspdlog-dev nlohmann-json3-dev libcli11-dev
-  catch2 libxxhash-dev libprotobuf-dev protobuf-compiler zlib1g-dev libpcre2-dev python3 python3-pip ca-certificates git)
+  catch2 libxxhash-dev libprotobuf-dev protobuf-compiler zlib1g-dev libpcre2-dev libutf8proc-dev python3 python3-pip
+  ca-certificates git)
 
 # For libddp_images.so (fetch_images).
 image_packages=(libjpeg-dev libpng-dev libdeflate-dev libwebp-dev libarchive-dev)
@@ -81,7 +82,7 @@ find_missing_programs() {
   for program in g++ cmake ninja pkg-config protoc python3 git; do
     command -v "$program" >/dev/null || missing+=("$program")
   done
-  find_missing_modules tomlplusplus spdlog nlohmann_json libxxhash protobuf-lite libpcre2-8 zlib
+  find_missing_modules tomlplusplus spdlog nlohmann_json libxxhash protobuf-lite libpcre2-8 libutf8proc zlib
   "$python" -I -m pip --version >/dev/null 2>&1 || missing+=("pip for $python")
 }
 

@@ -1,7 +1,8 @@
 """tokenizer.json: ddp-exp's ids and decoded texts are those of the packages tokenizers and tiktoken.
 
 Small tokenizers like GPT-2's, Llama's and Qwen's are trained on this repository. Characters that are newer than
-Unicode 14 are left out: the packages' tables are of different versions.
+Unicode 14 are left out, and those that the package tokenizers normalizes as in Unicode 9: their tables are of different
+versions.
 """
 
 import copy
@@ -19,7 +20,7 @@ from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_toke
 
 TEXTS = 10_000
 # These get all texts, the others a part.
-MAIN = ("GPT-2", "RoBERTa", "Llama 3", "Qwen 2", "Llama 2", "CLIP", "Unicode's classes")
+MAIN = ("GPT-2", "RoBERTa", "Llama 3", "Qwen 2", "Llama 2", "CLIP", "NFKC")
 SOURCE = os.environ["DDP_SOURCE"]
 PROGRAM = os.environ["DDP_TOKENIZE_TEXTS"]
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|im|>"]
@@ -51,7 +52,16 @@ def corpus():
     return lines
 
 
-ASSIGNED = [chr(c) for c in range(0x110000) if unicodedata.category(chr(c)) not in ("Cn", "Cs")]
+FORMS = {"NFD": normalizers.NFD(), "NFKC": normalizers.NFKC()}
+
+
+def is_known(character):
+    """Has it the same forms in the package as here, alone and between marks of other classes?"""
+    texts = [character, *("a" + character + mark for mark in "\u0334\u0323\u0301"), "a\u0345" + character]
+    return all(its.normalize_str(text) == unicodedata.normalize(form, text) for form, its in FORMS.items() for text in texts)
+
+
+ASSIGNED = [chr(c) for c in range(0x110000) if unicodedata.category(chr(c)) not in ("Cn", "Cs") and is_known(chr(c))]
 MARKS = [c for c in ASSIGNED if unicodedata.combining(c)]
 CHANGED = [c for c in ASSIGNED if unicodedata.normalize("NFD", c) != c]
 RANGES = [(0x20, 0x7E), (0xA0, 0x24F), (0x1100, 0x11FF), (0x3040, 0x30FF), (0x4E00, 0x9FFF), (0xAC00, 0xD7A3), (0x1F300, 0x1F64F)]
@@ -160,7 +170,7 @@ def cases(lines):
     yield "GPT-2, merges as pairs", changed(gpt2, {"merges": [m.split(" ") if isinstance(m, str) else m for m in gpt2["model"]["merges"]]}), None
     yield "GPT-2, merges as text", changed(gpt2, {"merges": [m if isinstance(m, str) else " ".join(m) for m in gpt2["model"]["merges"]]}), None
     yield "RoBERTa", with_tokens(byte_level(lines, level(add_prefix_space=True)), ("<mask>", {"lstrip": True, "special": True}),
-                                 ("word", {"single_word": True, "normalized": True}), ("naïve", {"rstrip": True, "lstrip": True})), None  # fmt: skip
+                                 ("word", {"normalized": True}), ("naïve", {"rstrip": True, "lstrip": True})), None  # fmt: skip
     llama3 = byte_level(lines, sequence(split(LLAMA3), level(add_prefix_space=False, use_regex=False)), size=3000)
     yield "Llama 3", changed(llama3, {"ignore_merges": True}), LLAMA3
     yield "Qwen 2", changed(byte_level(lines, sequence(split(QWEN2), level(add_prefix_space=False, use_regex=False))),
@@ -171,12 +181,11 @@ def cases(lines):
                                                  level(add_prefix_space=False, use_regex=False))), None  # fmt: skip
     two = llama2(lines)
     yield "Llama 2", two, None
-    yield "Llama 2 with added tokens", with_tokens(two, ("<|im|>", {"normalized": True}), ("word", {"single_word": True}), (" ▁a", {"normalized": True})), None
+    yield "Llama 2 with added tokens", with_tokens(two, ("<|im|>", {"normalized": True}), ("word", {}), (" ▁a", {"normalized": True})), None
     meta = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first", "split": False}
     for scheme in ("first", "always", "never"):
-        for cut in (False, True):
-            its = meta | {"prepend_scheme": scheme, "split": cut}
-            yield f"Metaspace {scheme} {cut}", changed(two, normalizer=None, pre_tokenizer=its, decoder=its), None
+        its = meta | {"prepend_scheme": scheme}
+        yield f"Metaspace {scheme}", changed(two, normalizer=None, pre_tokenizer=its, decoder=its), None
     yield "Gemma", changed(two, normalizer={"type": "Replace", "pattern": {"String": " "}, "content": "▁"},
                            pre_tokenizer={"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious", "invert": False},
                            decoder={"type": "Sequence", "decoders": [{"type": "Replace", "pattern": {"String": "▁"}, "content": " "},
@@ -193,22 +202,17 @@ def cases(lines):
         normalizer=normalizers.Sequence([normalizers.NFC(), normalizers.Replace(Regex(r"\s+"), " "), normalizers.Lowercase()]),
         pre=sequence(split(r"'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+", "removed", invert=True),
                      level(add_prefix_space=False)),
-        alphabet=level.alphabet(), decoder=decoders.BPEDecoder("</w>"),
+        alphabet=level.alphabet(), decoder=decoders.ByteLevel(),
     )  # fmt: skip
     yield "CLIP", clip, None
-    words = trained(lines, model={"unk_token": "[UNK]", "continuing_subword_prefix": "##"}, special=["[UNK]"],
-                    pre=pre_tokenizers.Whitespace(), continuing_subword_prefix="##")  # fmt: skip
-    yield "words", words, None
-    yield "words, unknown ones fused", changed(words, {"fuse_unk": True}), None
-    several = sequence(pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Punctuation(), pre_tokenizers.Digits(False))
-    yield "Unicode's classes", trained(lines, model={"unk_token": "[UNK]"}, special=["[UNK]"], pre=several,
-                                       normalizer=normalizers.Sequence([normalizers.Strip(), normalizers.NFD()])), None  # fmt: skip
-    for behavior in ("Removed", "Isolated", "Contiguous", "MergedWithPrevious", "MergedWithNext"):
+    for form in ("NFD", "NFKC", "NFKD"):
+        yield form, changed(gpt2, normalizer={"type": form}), None
+    for behavior in ("Removed", "Isolated", "MergedWithPrevious"):
         for invert in (False, True):
             cut = {"type": "Split", "behavior": behavior, "invert": invert}
-            regexes = [r"\w+|\d", r"(?=[A-Z])|\s", r"^\W|[^\w\s]$", r"[\w\-]*", "."]
-            for regex in regexes if behavior != "Isolated" else [*regexes, "\\u2581\\n?", r"(?<=a)\S"]:
-                its = changed(words, {"ignore_merges": True}, pre_tokenizer=cut | {"pattern": {"Regex": regex}})
+            for regex in (r"\p{L}+|\d", r"(?=[A-Z])|\s", r"^\S|[^\p{L}\s]$", r"[\p{L}\-]*", ".", "\u2581\\n?", r"(?<=a)\S"):
+                level_of = [cut | {"pattern": {"Regex": regex}}, {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}]
+                its = changed(gpt2, {"ignore_merges": True}, pre_tokenizer={"type": "Sequence", "pretokenizers": level_of})
                 yield f"{behavior} {invert} {regex}", its, None
 
 

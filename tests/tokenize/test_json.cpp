@@ -83,7 +83,7 @@ TEST_CASE("a run of ten million equal characters is cut by Llama 3's regular exp
     std::string text(10'000'000, c);
     text.push_back('x');
     std::size_t size = 0;
-    for (Parts parts(pattern, text); parts.next();) size += parts.text().size();
+    pattern.cut(text, [&](std::string_view part, bool) { size += part.size(); });
     CHECK(size == text.size());
   }
 }
@@ -98,6 +98,7 @@ TEST_CASE("what a tokenizer.json has and this program has not is refused by name
   CHECK(file.refusal(llama()).empty());
   CHECK(contains(with("/model/type", "Unigram"), "the model \"Unigram\" is not supported; this is: BPE"));
   CHECK(contains(with("/model/dropout", 0.1), "\"dropout\" is not supported"));
+  CHECK(contains(with("/model/continuing_subword_prefix", "##"), "\"continuing_subword_prefix\" is not supported"));
   CHECK(contains(with("/model/unk_token", "?"), "lacks the token \"?\""));
   CHECK(contains(with("/model/fuse_unk", "yes"), "\"fuse_unk\" has a wrong type"));
   CHECK(contains(with("/model/merges", {"a  b"}), "its merge \"\"a  b\"\" is not"));
@@ -105,14 +106,16 @@ TEST_CASE("what a tokenizer.json has and this program has not is refused by name
   CHECK(contains(with("/model/vocab/c", 4), "two tokens have the id 4"));
   CHECK(contains(with("/model/vocab/c", 1 << 30), "the id of \"c\" is not one of 0 to"));
   CHECK(contains(with("/added_tokens/0/id", 12), "\"<s>\" has the id 12, and its place is 8"));
-  CHECK(contains(with("/normalizer", {{"type", "NFKC"}}), "the normalizer \"NFKC\" is not supported; these are: "));
+  CHECK(contains(with("/added_tokens/0/single_word", true), "\"<s>\" has \"single_word\", which is not supported"));
+  CHECK(contains(with("/normalizer", {{"type", "Strip"}}), "the normalizer \"Strip\" is not supported; these are: "));
   CHECK(contains(with("/normalizer/normalizers", 3), "the normalizer Sequence has no list"));
   CHECK(contains(with("/pre_tokenizer", {{"type", "BertPreTokenizer"}}), "the pre_tokenizer \"BertPreTokenizer\""));
   CHECK(contains(with("/pre_tokenizer", {{"type", "Split"}, {"pattern", {{"Regex", "a"}}}, {"behavior", "Cut"}}),
-                 "the behavior \"Cut\" is not one of Removed"));
+                 "the behavior \"Cut\" is not supported; these are: Isolated"));
+  CHECK(contains(with("/pre_tokenizer", {{"type", "Metaspace"}}), "\"Metaspace\" is not supported; these are: "));
   CHECK(contains(with("/decoder", {{"type", "CTC"}}), "the decoder \"CTC\" is not supported"));
   for (const char* regex : {"[a&&b]", "[a[b]]", "(?<n>a)", "(?m)a", "(*FAIL)", "\\ba", "a{1,2}+", "a{,2}", "[a", "a\\",
-                            "(a", "\\1", "\\x{", "\\p{Nothing}"}) {
+                            "(a", "\\1", "\\x{", "\\p{Xy}", "\\p{Han}", "\\w", "[\\S]", "[]a]"}) {
     INFO(regex);
     CHECK(
         contains(with("/pre_tokenizer", {{"type", "Split"}, {"pattern", {{"Regex", regex}}}, {"behavior", "Isolated"}}),
