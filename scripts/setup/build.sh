@@ -49,7 +49,7 @@ up_to_date() {
     [[ " $parts " != *" $name "* || -e "$build/bin/libddp_$name.so" ]] || return 1
   done
   [[ " $parts " != *" tables "* || -e "$arrow/pyarrow/libarrow.so.2600" ]] || return 1
-  changed=$(cd "$root" && find CMakeLists.txt CMakePresets.json cmake runner models datasets scripts/requirements \
+  changed=$(cd "$root" && find CMakeLists.txt CMakePresets.json cmake runner models datasets python scripts/requirements \
     scripts/setup -cnewer "$stamp" -print -quit 2>&1)
   [[ -z "$changed" ]]
 }

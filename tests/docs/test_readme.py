@@ -79,7 +79,8 @@ def commands_work(folder):
 
 
 # A build needs these. ccache's objects of this checkout are valid for the copy too.
-SOURCES = ("CMakeLists.txt", "CMakePresets.json", "bench", "cmake", "datasets", "experiments", "models", "runner", "scripts")
+SOURCES = ("CMakeLists.txt", "CMakePresets.json", "bench", "cmake", "datasets", "experiments", "models", "python", "runner",
+           "scripts")  # fmt: skip
 
 
 def added_file():
