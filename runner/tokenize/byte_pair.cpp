@@ -97,8 +97,7 @@ bool is_white(char32_t point) {
 }
 
 // Tokens that are found in a text before it is cut into words.
-class AddedTokens {
- public:
+struct AddedTokens {
   struct Added {
     std::string text = {};
     std::int32_t id = 0;
@@ -107,7 +106,7 @@ class AddedTokens {
 
   void add(Added added) {
     if (added.text.empty()) return;
-    auto& same = by_first_byte_[static_cast<unsigned char>(added.text[0])];
+    auto& same = by_first_byte[static_cast<unsigned char>(added.text[0])];
     const auto shorter = [&](const Added& other) { return other.text.size() < added.text.size(); };
     same.insert(std::find_if(same.begin(), same.end(), shorter), std::move(added));
   }
@@ -118,7 +117,7 @@ class AddedTokens {
   void split(std::string_view text, const TakePart& take_part, const TakeId& take_id) const {
     std::size_t done = 0;
     for (std::size_t place = 0; place < text.size();) {
-      const auto& same = by_first_byte_[static_cast<unsigned char>(text[place])];
+      const auto& same = by_first_byte[static_cast<unsigned char>(text[place])];
       const auto found = std::find_if(same.begin(), same.end(),
                                       [&](const Added& added) { return text.substr(place).starts_with(added.text); });
       if (found == same.end()) {
@@ -137,8 +136,7 @@ class AddedTokens {
     if (done < text.size()) take_part(done, text.substr(done));
   }
 
- private:
-  std::array<std::vector<Added>, 256> by_first_byte_;  // the longest ones first
+  std::array<std::vector<Added>, 256> by_first_byte;  // the longest ones first
 };
 
 class BytePairTokenizer final : public Tokenizer {

@@ -19,9 +19,7 @@ namespace fs = std::filesystem;
 std::vector<std::string> read_merges(const fs::path& file) {
   const std::string text = read_tokenizer_file(file);
   std::vector<std::string> merges;
-  std::size_t number = 0;
-  for (std::size_t begin = 0; begin < text.size();) {
-    ++number;
+  for (std::size_t begin = 0, number = 1; begin < text.size(); ++number) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
     std::string line = text.substr(begin, end - begin);
     begin = end + 1;

@@ -125,7 +125,7 @@ void Pattern::cut(std::string_view text, const Take& take) const {
   };
   bool any = false;
   std::size_t done = 0;
-  for (std::size_t place = 0; place <= text.size();) {
+  for (std::size_t place = 0;;) {
     int found = match_from(place, 0);
     if (found == PCRE2_ERROR_JIT_STACKLIMIT) found = match_from(place, PCRE2_NO_JIT);
     if (found == PCRE2_ERROR_NOMATCH) break;
@@ -137,11 +137,8 @@ void Pattern::cut(std::string_view text, const Take& take) const {
     const std::size_t begin = pcre2_get_ovector_pointer(match.get())[0];
     const std::size_t end = pcre2_get_ovector_pointer(match.get())[1];
     if (any && begin == end && end == done) {
-      if (place < text.size()) {
-        next_code_point(text, place);
-      } else {
-        ++place;
-      }
+      if (place == text.size()) break;
+      next_code_point(text, place);
       continue;
     }
     if (done < begin) take(text.substr(done, begin - done), false);

@@ -5,10 +5,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
-#include <cstdlib>
 #include <map>
-#include <memory>
-#include <new>
 #include <stdexcept>
 #include <utility>
 
@@ -22,6 +19,7 @@ namespace {
 
 using config::Value;
 
+constexpr int kLongestForm = 18;     // the most characters that stand for one in a normalization form
 constexpr const char* kBlank = "▁";  // for a blank in the tokens of SentencePiece
 
 // The characters of GPT-2's alphabet. Index: the byte.
@@ -134,7 +132,10 @@ void add_split(Steps& steps, const Pattern& pattern, const std::string& behavior
 // Brings a text into one of Unicode's normalization forms (The Unicode Standard, section 3.11). ASCII characters join
 // no character before them: each begins a part of its own.
 void normalize(std::string& text, int form) {
+  const auto options = static_cast<utf8proc_option_t>(form | UTF8PROC_STABLE);
   const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
+  const auto class_of = [](utf8proc_int32_t point) { return utf8proc_get_property(point)->combining_class; };
+  std::vector<utf8proc_int32_t> points;
   std::string out;
   for (auto place = text.cbegin();;) {
     auto begin = std::find_if_not(place, text.cend(), is_ascii);
@@ -142,12 +143,21 @@ void normalize(std::string& text, int form) {
     out.append(place, begin);
     if (begin == text.cend()) break;
     place = std::find_if(begin + 1, text.cend(), is_ascii);
-    utf8proc_uint8_t* part = nullptr;
-    const auto size = utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(&*begin), place - begin, &part,
-                                   static_cast<utf8proc_option_t>(form | UTF8PROC_STABLE));
-    const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> freed(part, std::free);
-    if (size < 0) throw std::bad_alloc();
-    out.append(reinterpret_cast<const char*>(part), static_cast<std::size_t>(size));
+    points.clear();
+    for (auto i = static_cast<std::size_t>(begin - text.cbegin()); text.cbegin() + i != place;) {
+      const auto point = static_cast<utf8proc_int32_t>(next_code_point(text, i));
+      const std::size_t size = points.size();
+      points.resize(size + kLongestForm);
+      points.resize(size + utf8proc_decompose_char(point, &points[size], kLongestForm, options, nullptr));
+    }
+    // utf8proc_map would take quadratic time for a run of marks.
+    for (auto marks = points.begin(); marks != points.end();) {
+      const auto end = std::find_if(marks, points.end(), [&](auto point) { return class_of(point) == 0; });
+      std::stable_sort(marks, end, [&](auto one, auto other) { return class_of(one) < class_of(other); });
+      marks = end == points.end() ? end : end + 1;
+    }
+    points.resize(utf8proc_normalize_utf32(points.data(), points.size(), options));
+    for (const auto point : points) append_utf8(static_cast<char32_t>(point), out);
   }
   text = std::move(out);
 }

@@ -65,6 +65,7 @@ std::size_t first_invalid(std::string_view text) {
 }
 
 void append_utf8(char32_t point, std::string& text) {
+  if (point < 0x80) return text.push_back(static_cast<char>(point));
   utf8proc_uint8_t bytes[4];
   const auto size = utf8proc_encode_char(static_cast<utf8proc_int32_t>(point), bytes);
   text.append(bytes, bytes + size);

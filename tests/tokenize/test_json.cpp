@@ -67,13 +67,18 @@ TEST_CASE("a tokenizer.json like Llama's encodes and decodes, and is kept withou
   CHECK(ids_of(*made, "").empty());
 }
 
-TEST_CASE("a text without blanks takes at most some seconds where nothing cuts it into words") {
+TEST_CASE("a text without blanks takes at most some seconds where nothing cuts it into words, or of marks") {
   const JsonFile file;
   std::string text;
   std::mt19937 random(1);
   while (text.size() < 1'000'000) text += "ab"[random() % 2];
   const auto tokenizer = file.read(llama().dump());
   CHECK(tokenizer->decode(ids_of(*tokenizer, text)) == text);
+  Json json = llama();
+  json["normalizer"] = {{"type", "NFC"}};
+  std::string marks = "a";
+  for (int i = 0; i < 200'000; ++i) marks += "\u0301\u0323";
+  CHECK(ids_of(*file.read(json.dump()), marks).size() == 400'000);
 }
 
 TEST_CASE("a run of ten million equal characters is cut by Llama 3's regular expression") {
