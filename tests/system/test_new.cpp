@@ -143,7 +143,7 @@ steps       = 2
 TEST_CASE("new refuses an unknown kind with the nearest one, and a missing name") {
   const Workspace w;
   w.refused({"new", "my.csv"},
-            {"no template for \"my.csv\"\n  kinds: dataset, loss, metric, model, optimizer, tokenizer\n"});
+            {"no template for \"my.csv\"\n  kinds: dataset, loss, metric, model, optimizer, tokenizer, transform\n"});
   CHECK(contains(w.run({"new", "modle"}).err, "did you mean \"model\"?"));
   CHECK(contains(w.run({"new", "model"}).err, "NAME is missing"));
 }
