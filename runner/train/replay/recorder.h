@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/ivalue.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+
+namespace ddp::train {
+
+// A call of an operator below autograd: of a kernel, by forward, by autograd's formulas, or by DDP's reducer.
+struct RecordedCall {
+  c10::OperatorHandle operation;
+  bool grad = true;  // GradMode: some kernels keep what backward needs only if it is on
+  std::vector<c10::IValue> arguments;
+  std::vector<c10::IValue> results;
+};
+
+// A part of the recorded work that is no call of an operator: this parameter's gradient is complete on this rank.
+struct RecordedGradient {
+  std::size_t parameter = 0;
+  at::Tensor gradient;
+  std::size_t before = 0;  // the number of calls recorded before it
+};
+
+// The work of a micro-batch. It keeps every tensor of the calls alive, so that no two of them have the same address.
+struct Recording {
+  // A larger step has nothing to gain: its arithmetic takes the time.
+  static constexpr std::size_t kMostBytes = std::size_t{256} << 20;
+
+  std::vector<RecordedCall> calls;
+  std::vector<RecordedGradient> gradients;
+  std::size_t bytes = 0;  // of all results; views count too
+  bool is_too_large() const { return bytes > kMostBytes; }
+};
+
+// Records the calls that this thread makes below autograd, and those of its backward passes, as long as it lives.
+class Recorder {
+ public:
+  explicit Recorder(Recording& recording);
+  ~Recorder();
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  // Notes that this parameter's gradient is complete, if this thread records now.
+  static void note_gradient(std::size_t parameter, const at::Tensor& gradient);
+
+ private:
+  const c10::impl::IncludeDispatchKeyGuard include_;
+};
+
+}  // namespace ddp::train

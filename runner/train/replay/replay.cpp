@@ -1,0 +1,132 @@
+#include "train/replay/replay.h"
+
+#include <utility>
+
+#include "base/error.h"
+
+namespace ddp::train {
+namespace {
+
+// Before these steps DDP's reducer has not yet rebuilt its buckets in the order in which gradients become ready.
+constexpr std::int64_t kStepsBefore = 2;
+// Of texts with many lengths only the first ones are replayed.
+constexpr std::size_t kMostKinds = 32;
+
+// Returns why no step of this run can be replayed; "": one may be.
+std::string obstacle(const TrainerParts& p) {
+  const config::Experiment& e = p.experiment;
+  if (e.replay == "off") return "replay = \"off\"";
+  if (!p.device.is_cpu()) return "the model is on a GPU";
+  if (e.parallel == "data_parallel") return "parallel = \"data_parallel\"";
+  if (e.precision == "fp16") return "precision = \"fp16\" changes the scale of the loss";
+  if (!e.sources.empty() && e.replay != "require") return "sources: C++ of your own may act by the number of the step";
+  if (p.loss.divides_by_count() || e.weighs_samples()) return "the loss divides by the targets of the whole step";
+  if (e.parallel != "ddp") return "";
+  if (!e.distributed.gradients_are_views()) return "distributed.gradient_as_bucket_view = false";
+  if (e.distributed.find_unused_parameters) return "distributed.find_unused_parameters";
+  if (e.distributed.static_graph) return "distributed.static_graph";
+  return "";
+}
+
+}  // namespace
+
+Replay::Replay(const TrainerParts& parts, GradientWatch* watch) : p_(parts), watch_(watch) {
+  if (const std::string reason = obstacle(parts); !reason.empty()) refuse(reason);
+}
+
+Replay::Key Replay::key_of(const Place& place, const std::vector<at::Tensor>& batch) {
+  Key key;
+  key.first = {place.first, place.last, place.micro_batches};
+  for (const at::Tensor& tensor : batch) {
+    key.second.push_back(static_cast<std::int64_t>(tensor.scalar_type()));
+    key.second.insert(key.second.end(), tensor.sizes().begin(), tensor.sizes().end());
+    key.second.push_back(-1);
+    key.second.insert(key.second.end(), tensor.strides().begin(), tensor.strides().end());
+  }
+  return key;
+}
+
+bool Replay::begin(const Place& place, std::vector<at::Tensor> batch) {
+  if (place.first) ++begun_;
+  kind_ = nullptr;
+  const bool replays = choose(place, batch);
+  if (place.last && p_.recorder != nullptr) {
+    record::RunProgress& run = p_.shared.run();
+    ++(replays ? run.replayed_steps : run.eager_steps);
+  }
+  return replays;
+}
+
+bool Replay::choose(const Place& place, std::vector<at::Tensor>& batch) {
+  if (!reason_.empty() || begun_ <= kStepsBefore) return false;
+  const Key key = key_of(place, batch);
+  if (kinds_.size() >= kMostKinds && !kinds_.contains(key)) return false;
+  sums_ = place.last;
+  kind_ = &kinds_[key];
+  batch_ = std::move(batch);
+  if (kind_->ready) return true;
+  gradients_before_.clear();
+  for (const auto& [name, parameter] : p_.model.parameters()) gradients_before_.push_back(parameter.grad());
+  recording_ = std::make_unique<Recording>();
+  return false;
+}
+
+std::vector<at::Tensor> Replay::forward() { return kind_->first->forward(batch_); }
+
+void Replay::backward() {
+  kind_->first->backward({.complete =
+                              [this](std::size_t parameter, const at::Tensor& gradient) {
+                                if (watch_ != nullptr) watch_->look(parameter, gradient);
+                              },
+                          .start_sum = [this](const at::Tensor& buffer) { return p_.model.start_sum(buffer); }});
+}
+
+Replay::Window::Window(Replay& replay) {
+  if (replay.recording_) recorder_.emplace(*replay.recording_);
+}
+
+void Replay::forward_done(std::vector<at::Tensor> outputs) {
+  if (!recording_) return;
+  outputs_ = std::move(outputs);
+  calls_of_forward_ = recording_->calls.size();
+}
+
+void Replay::backward_done() {
+  if (!recording_) return;
+  const std::unique_ptr<Recording> recording = std::move(recording_);
+  try {
+    if (recording->is_too_large()) {
+      throw NotStatic{"a step takes more than " + std::to_string(Recording::kMostBytes >> 20) + " MiB"};
+    }
+    Tape tape(*recording,
+              {.batch = std::move(batch_),
+               .parameters = &p_.model.parameters(),
+               .gradients_before = gradients_before_,
+               .buffers = sums_ ? p_.model.gradient_buffers() : std::vector<at::Tensor>()},
+              calls_of_forward_, outputs_);
+    if (!kind_->first) {
+      kind_->first.emplace(std::move(tape));
+      kind_->first->finish();
+    } else if (const std::string difference = kind_->first->difference(tape); !difference.empty()) {
+      throw NotStatic{difference};
+    } else {
+      kind_->ready = true;
+    }
+  } catch (const NotStatic& error) {
+    refuse(error.reason);
+  }
+  outputs_.clear();
+  gradients_before_.clear();
+}
+
+void Replay::refuse(const std::string& reason) {
+  reason_ = reason;
+  kinds_.clear();
+  kind_ = nullptr;
+  if (p_.recorder != nullptr) p_.shared.run().stop_replaying(reason);
+  if (p_.experiment.replay == "require") {
+    throw training_error("a training step cannot be replayed: " + reason, "replay", "--set replay=auto");
+  }
+}
+
+}  // namespace ddp::train

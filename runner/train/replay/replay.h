@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "train/gradients.h"
+#include "train/parts.h"
+#include "train/replay/tape.h"
+
+namespace ddp::train {
+
+// Decides how each micro-batch of a run is computed: eagerly, eagerly while it is recorded, or by a tape. Micro-batches
+// of one kind, with equal shapes at the same place of a step, share a tape. A kind that was recorded twice alike is
+// replayed from then on. DESIGN.md says why the bits are the same.
+class Replay {
+ public:
+  // The arguments outlive this object. `watch`: looks at the gradients of a replayed step; null: nobody does.
+  Replay(const TrainerParts& parts, GradientWatch* watch);
+
+  // The place of a micro-batch in its step.
+  struct Place {
+    bool first = true;
+    bool last = true;
+    std::int64_t micro_batches = 1;
+  };
+
+  // Begins a micro-batch. `batch`: its tensors. Returns true if a tape computes it: call forward() and backward().
+  // Otherwise it runs eagerly: call forward_done() and backward_done().
+  bool begin(const Place& place, std::vector<at::Tensor> batch);
+
+  // Returns the tensors that the recording gave to forward_done().
+  std::vector<at::Tensor> forward();
+  void backward();
+
+  // Records from now on, if this micro-batch is to be recorded. Call around forward and around backward.
+  class Window {
+   public:
+    explicit Window(Replay& replay);
+    Window(const Window&) = delete;
+    Window& operator=(const Window&) = delete;
+
+   private:
+    std::optional<Recorder> recorder_;
+  };
+  void forward_done(std::vector<at::Tensor> outputs);
+  void backward_done();
+
+ private:
+  using Key = std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>>;
+  struct Kind {
+    std::optional<Tape> first;
+    bool ready = false;
+  };
+  static Key key_of(const Place& place, const std::vector<at::Tensor>& batch);
+  bool choose(const Place& place, std::vector<at::Tensor>& batch);
+  // No further step is replayed. Throws ddp::Error (training) with replay = "require".
+  void refuse(const std::string& reason);
+
+  const TrainerParts& p_;
+  GradientWatch* const watch_;
+  std::string reason_;  // why no step is replayed; empty: steps may be
+  std::map<Key, Kind> kinds_;
+  Kind* kind_ = nullptr;  // of the current micro-batch; null: it runs eagerly
+  std::vector<at::Tensor> batch_;
+  std::vector<at::Tensor> gradients_before_;
+  std::vector<at::Tensor> outputs_;
+  std::size_t calls_of_forward_ = 0;
+  std::unique_ptr<Recording> recording_;
+  bool sums_ = false;  // ranks add up their gradients in this micro-batch
+  std::int64_t begun_ = 0;
+};
+
+}  // namespace ddp::train

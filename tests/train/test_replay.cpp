@@ -1,0 +1,104 @@
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <ATen/Functions.h>
+#include <torch/nn/modules/linear.h>
+
+#include "catch.h"
+#include "train/replay/tape.h"
+#include "words.h"
+
+namespace ddp::train {
+namespace {
+
+// A layer and its loss, which a test completes.
+struct Layer {
+  torch::nn::Linear linear{3, 2};
+  NamedTensors parameters = {{"weight", linear->weight}, {"bias", linear->bias}};
+  std::function<at::Tensor(const at::Tensor& output)> loss = [](const at::Tensor& output) {
+    return output.relu().pow(2).mean();
+  };
+
+  at::Tensor eager(const at::Tensor& x) {
+    for (const auto& [name, parameter] : parameters) parameter.mutable_grad().reset();
+    const at::Tensor value = loss(linear(x));
+    value.backward();
+    return value;
+  }
+
+  Tape recorded(const at::Tensor& x) {
+    for (const auto& [name, parameter] : parameters) parameter.mutable_grad().reset();
+    Recording recording;
+    const Recorder recorder(recording);
+    const at::Tensor value = loss(linear(x));
+    const std::size_t calls_of_forward = recording.calls.size();
+    value.backward();
+    return {recording, {.batch = {x}, .parameters = &parameters}, calls_of_forward, {value}};
+  }
+
+  std::vector<at::Tensor> gradients() const {
+    std::vector<at::Tensor> all;
+    for (const auto& [name, parameter] : parameters) all.push_back(parameter.grad().clone());
+    return all;
+  }
+};
+
+std::string refusal(const std::function<void()>& make) try {
+  make();
+  return "";
+} catch (const NotStatic& error) {
+  return error.reason;
+}
+
+}  // namespace
+
+TEST_CASE("a tape gives the loss and the gradients of another batch, bit for bit") {
+  Layer layer;
+  Tape tape = layer.recorded(at::rand({4, 3}));
+  CHECK(tape.difference(layer.recorded(at::rand({4, 3}))).empty());
+  tape.finish();
+  for (int i = 0; i < 3; ++i) {
+    const at::Tensor x = at::randn({4, 3});
+    const at::Tensor value = layer.eager(x);
+    const std::vector<at::Tensor> gradients = layer.gradients();
+    CHECK(tape.forward({x}).front().equal(value));
+    tape.backward({});
+    CHECK(layer.gradients()[0].equal(gradients[0]));
+    CHECK(layer.gradients()[1].equal(gradients[1]));
+  }
+}
+
+TEST_CASE("recordings differ in a number, an operator, and where a tensor comes from") {
+  Layer layer;
+  const at::Tensor x = at::rand({4, 3});
+  double factor = 1;
+  layer.loss = [&](const at::Tensor& output) { return (output * factor).mean(); };
+  const Tape first = layer.recorded(x);
+  factor = 2;
+  CHECK(first.difference(layer.recorded(x)) == "call 3, aten::mul: the argument other differs");
+  layer.loss = [](const at::Tensor& output) { return output.tanh().mean(); };
+  CHECK(contains(first.difference(layer.recorded(x)), "the next recording has aten::tanh"));
+  layer.loss = [](const at::Tensor& output) { return (output - output.tanh()).mean(); };
+  const Tape second = layer.recorded(x);
+  layer.loss = [](const at::Tensor& output) { return (output.tanh() - output.tanh()).mean(); };
+  CHECK(contains(second.difference(layer.recorded(x)), "call 4, aten::sub: the next recording has aten::tanh"));
+  layer.loss = [](const at::Tensor& output) {
+    const at::Tensor squashed = output.tanh();
+    return (squashed - output).mean();
+  };
+  CHECK(second.difference(layer.recorded(x)) == "call 4, aten::sub: its tensors come from elsewhere");
+}
+
+TEST_CASE("a step is not static where a call depends on the values of a tensor") {
+  Layer layer;
+  const at::Tensor x = at::rand({4, 3});
+  layer.loss = [](const at::Tensor& output) { return output.masked_select(output > 0).sum(); };
+  CHECK(contains(refusal([&] { layer.recorded(x); }), "aten::masked_select depends on the values of a tensor"));
+  layer.loss = [](const at::Tensor& output) { return output.index({output > 0}).sum(); };
+  CHECK(contains(refusal([&] { layer.recorded(x); }), "depends on the values of a tensor"));
+  layer.loss = [](const at::Tensor& output) { return output.mean() * output.detach().max().item<double>(); };
+  CHECK(contains(refusal([&] { layer.recorded(x); }), "depends on the values of a tensor"));
+}
+
+}  // namespace ddp::train
