@@ -332,6 +332,11 @@ void Experiment::fields(Fields& f) {
      .doc = "action on a non-finite loss: stop fails the run before the weights change; skip omits that step's update",
      .choices = {"stop", "skip"}},
     on_nan);
+  f({.name = "replay",
+     .doc = "training steps without the autograd engine, with the same bits: auto where a step is static; require ends "
+            "the run where it is not",
+     .choices = {"auto", "off", "require"}},
+    replay);
   f({.name = "device_pool",
      .doc = "\"auto\", a number of ranks, or a list with one entry per rank: GPU indices, \"cpu\", or groups of "
             "them",

@@ -182,6 +182,7 @@ struct Experiment {
   std::vector<std::string> freeze;  // patterns of names of parameters that get no gradient
   Value groups = Value::array();    // of parameters, with their own options: parameter_groups()
   std::string on_nan = "stop";
+  std::string replay = "auto";
   Value device_pool = "auto";                    // "auto", a count, or a list: launch::device_groups reads it
   std::optional<std::int64_t> devices_per_rank;  // default: 1, or the group size of a device_pool with groups
   std::string parallel = "ddp";

@@ -122,6 +122,10 @@ struct alignas(64) RunProgress {
   std::atomic<std::int64_t> frozen_parameters{0};
   std::atomic<bool> ended{false};  // training is over, by its last step or by a rule
   char stopped_by[16] = {};        // the rule, valid once `ended` is true; empty: the last step
+  std::atomic<std::int64_t> replayed_steps{0};  // of this process, as the next two
+  std::atomic<std::int64_t> eager_steps{0};
+  std::atomic<bool> never_replays{false};
+  char why_eager[192] = {};  // valid once `never_replays` is true
   std::atomic<double> loss{0};
   std::atomic<std::int64_t> samples{0};  // of this process's steps, on all ranks
   std::atomic<double> seconds{0};
@@ -133,6 +137,12 @@ struct alignas(64) RunProgress {
   MetricTable metrics;                                // the newest value of each
   std::atomic<std::int64_t> test_epoch{0};            // of the weights that the test measured, as the step
   std::atomic<std::int64_t> test_step{0};
+
+  // Notes that no further step is replayed, and why.
+  void stop_replaying(const std::string& reason) {
+    reason.copy(why_eager, sizeof why_eager - 1);
+    never_replays = true;
+  }
 
   // `rule`: the rule that ended the run; empty: none.
   void end(const std::string& rule, bool has_ended) {

@@ -103,6 +103,12 @@ std::variant<ValidationFigures, Nothing> or_nothing(const std::optional<Validati
 
 }  // namespace
 
+void ReplayFigures::members(config::Members& m) const {
+  m({"steps", "computed without the autograd engine"}, steps);
+  m({"eager_steps", "computed with it"}, eager_steps);
+  m({"reason", "why no further step was replayed; null: none"}, config::unless_empty(reason));
+}
+
 void Summary::members(config::Members& m) const {
   m.version();
   m({.name = "status", .choices = kStatuses}, status);
@@ -116,6 +122,7 @@ void Summary::members(config::Members& m) const {
   m({"steps", "optimizer steps done"}, steps);
   m({"total_steps", "when all are done; 0: not known yet"}, total_steps);
   m({"skipped_steps", "of `steps`, left out because a loss or a gradient was not finite"}, skipped_steps);
+  m({"replay", "of the newest process"}, replay);
   m({"final", "the last measured values"}, final_metrics, schema_of_metrics("train|val|test", true));
   m({"best", "of the best checkpoint, which commands use; {}: nothing was measured"}, or_nothing(best));
   m({"last", "of the newest validation; {}: nothing was measured"}, or_nothing(last));

@@ -64,6 +64,15 @@ struct ValidationFigures {
   void members(config::Members& m) const;
 };
 
+// How the steps of the newest process of a run were computed.
+struct ReplayFigures {
+  std::int64_t steps = 0;        // without the autograd engine
+  std::int64_t eager_steps = 0;  // with it
+  std::string reason = {};       // why no further step was replayed; empty: none
+
+  void members(config::Members& m) const;
+};
+
 // The figures of the test.
 struct TestFigures {
   std::int64_t step = 0;  // of the weights, as the epoch
@@ -96,6 +105,7 @@ struct Summary {
   std::int64_t steps = 0;
   std::int64_t total_steps = 0;    // when all are done; 0: not known yet
   std::int64_t skipped_steps = 0;  // of `steps`, left out because a loss or a gradient was not finite
+  ReplayFigures replay;
   config::Value final_metrics = config::Value::object();  // by name
   std::optional<ValidationFigures> best;                  // nothing: nothing was measured
   std::optional<ValidationFigures> last;

@@ -8,6 +8,7 @@
 #include <torch/csrc/autograd/variable.h>
 
 #include "model/numerics.h"
+#include "train/replay/recorder.h"
 
 namespace ddp::train {
 std::vector<at::Tensor> gradients_of(const NamedTensors& parameters) {
@@ -40,8 +41,10 @@ GradientWatch::GradientWatch(const NamedTensors& parameters, std::function<void(
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const at::Tensor& parameter = parameters[i].second;
     if (!parameter.requires_grad()) continue;
-    hooks_.emplace_back(parameter,
-                        parameter.register_hook([this, i](const at::Tensor& gradient) { look(i, gradient); }));
+    hooks_.emplace_back(parameter, parameter.register_hook([this, i](const at::Tensor& gradient) {
+      Recorder::note_gradient(i, gradient);
+      look(i, gradient);
+    }));
   }
 }
 

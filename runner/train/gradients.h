@@ -32,9 +32,10 @@ class GradientWatch {
 
   // Returns the index of the first parameter whose gradient was not finite, and forgets it. Waits for a GPU.
   std::optional<std::size_t> take_first();
+  // Looks at a gradient that backward did not make.
+  void look(std::size_t parameter, const at::Tensor& gradient);
 
  private:
-  void look(std::size_t parameter, const at::Tensor& gradient);
   void note(std::size_t parameter);
 
   const std::function<void(std::size_t)> found_;

@@ -52,8 +52,10 @@ Stepper::Stepper(const TrainerParts& parts, StepExchange& exchange, Scaler* scal
       numerics_(model::Numerics::of(p_.experiment)),
       clip_(p_.experiment.clip) {
   // GradScaler looks at the gradients itself.
-  if (scaler_ != nullptr) return;
-  watch_.emplace(p_.model.parameters(), [this](std::size_t bad) { exchange_.gradient_not_finite(bad); });
+  if (scaler_ == nullptr) {
+    watch_.emplace(p_.model.parameters(), [this](std::size_t bad) { exchange_.gradient_not_finite(bad); });
+  }
+  replay_.emplace(p_, watch_ ? &*watch_ : nullptr);
 }
 
 StepOutcome Stepper::take(std::int64_t step, double lr, std::int64_t micro_batches) {
@@ -65,9 +67,9 @@ StepOutcome Stepper::take(std::int64_t step, double lr, std::int64_t micro_batch
   batches_.start(step, micro_batches);
   for (std::int64_t i = 0; i + 1 < micro_batches; ++i) {
     const dist::Parallel::NoSync no_sync(p_.model);
-    run_micro_batch(/*last=*/false);
+    run_micro_batch({.first = i == 0, .last = false, .micro_batches = micro_batches});
   }
-  run_micro_batch(/*last=*/true);
+  run_micro_batch({.first = micro_batches == 1, .last = true, .micro_batches = micro_batches});
   p_.enter(Phase::optimizer);
   StepOutcome outcome{.not_finite = exchange_.not_finite(), .grad_norm = {}};
   update(lr, outcome);
@@ -108,19 +110,46 @@ at::Tensor Stepper::loss_of(const std::vector<at::Tensor>& inputs, const dataset
   return batches_.loss(p_.model.forward(inputs), batch);
 }
 
-void Stepper::run_micro_batch(bool last) {
+void Stepper::run_micro_batch(const Replay::Place& place) {
   p_.enter(Phase::loading);
   const datasets::Batch batch = batches_.next();
   const std::vector<at::Tensor> inputs = p_.loss.model_inputs(batch, numerics_, p_.device);
   batch_loaded_(batch.samples());
   p_.enter(Phase::forward);
-  const at::Tensor loss = loss_of(inputs, batch);
+  p_.model.begin_forward();
+  std::vector<at::Tensor> tensors = inputs;
+  for (const auto& [name, target] : batch.targets) tensors.push_back(target);
+  const bool replays = replay_->begin(place, std::move(tensors));
+  at::Tensor loss;
+  if (replays) {
+    std::vector<at::Tensor> outputs = replay_->forward();
+    loss = outputs.back();
+    outputs.pop_back();
+    batches_.add(outputs, batch.samples());
+  } else {
+    {
+      const Replay::Window window(*replay_);
+      loss = loss_of(inputs, batch);
+    }
+    std::vector<at::Tensor> outputs = batches_.last_losses();
+    outputs.push_back(loss);
+    replay_->forward_done(std::move(outputs));
+  }
   p_.enter(Phase::backward);
   // On a CPU the loss is available now. On a GPU it is read once all work of the step is queued.
   const bool post_early = p_.device.is_cpu();
+  const bool last = place.last;
   if (!last && post_early && !std::isfinite(loss.item<double>())) bad_data_ = not_finite_in(inputs, batch);
   if (last && post_early) post_losses(loss, inputs, batch);
-  (scaler_ != nullptr ? scaler_->scaled(loss) : loss).backward();
+  if (replays) {
+    replay_->backward();
+  } else {
+    {
+      const Replay::Window window(*replay_);
+      (scaler_ != nullptr ? scaler_->scaled(loss) : loss).backward();
+    }
+    replay_->backward_done();
+  }
   if (last && !post_early) post_losses(loss, inputs, batch);
 }
 
@@ -186,6 +215,19 @@ at::Tensor StepBatches::loss(NamedTensors outputs, const datasets::Batch& batch)
   if (divides_) return all_count_ == 0 ? value * 0 : value * ranks_ / all_count_;
   // Multiplication by 1/k would give other bits.
   return micro_batches_ > 1 ? value / micro_batches_ : value;
+}
+
+void StepBatches::add(const std::vector<at::Tensor>& losses, std::int64_t samples) {
+  BatchLoss loss{.value = losses.front()};
+  for (std::size_t i = 1; i < losses.size(); ++i) loss.scalars.emplace_back("", losses[i]);
+  losses_.push_back({.loss = std::move(loss), .samples = samples});
+}
+
+std::vector<at::Tensor> StepBatches::last_losses() const {
+  const BatchLoss& last = losses_.back().loss;
+  std::vector<at::Tensor> losses = {last.value};
+  for (const auto& [name, scalar] : last.scalars) losses.push_back(scalar);
+  return losses;
 }
 
 LossSum StepBatches::read_losses() {

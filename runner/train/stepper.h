@@ -10,6 +10,7 @@
 #include "model/numerics.h"
 #include "train/gradients.h"
 #include "train/parts.h"
+#include "train/replay/replay.h"
 #include "train/rules.h"
 #include "train/step_exchange.h"
 
@@ -38,6 +39,10 @@ class StepBatches {
   // the mean over the batch divided by the number of micro-batches; or the sum over the targets, times the world size,
   // divided by the weight of all targets of the step. Ranks average their gradients.
   at::Tensor loss(NamedTensors outputs, const datasets::Batch& batch);
+  // Adds the losses of a micro-batch that was computed otherwise: those that last_losses() returned for one like it.
+  void add(const std::vector<at::Tensor>& losses, std::int64_t samples);
+  // Returns the loss of the last micro-batch, and its scalars.
+  std::vector<at::Tensor> last_losses() const;
   // Returns the summed losses of this rank's micro-batches. Called once a step, because reading a loss waits for the
   // device.
   LossSum read_losses();
@@ -83,11 +88,12 @@ class Stepper {
   // Tells which inputs or targets of this rank's last micro-batch without a finite loss are inf or NaN; "": none. On a
   // GPU only the last micro-batch of a step is looked at, because reading a loss waits for the device.
   const std::string& bad_data() const { return bad_data_; }
+  const Replay& replay() const { return *replay_; }
 
  private:
   // Runs forward and loss under autocast; backward runs outside it.
   at::Tensor loss_of(const std::vector<at::Tensor>& inputs, const datasets::Batch& batch);
-  void run_micro_batch(bool last);
+  void run_micro_batch(const Replay::Place& place);
   // Gives the losses of the step to the exchange; `loss`, `inputs` and `batch`: of its last micro-batch.
   void post_losses(const at::Tensor& loss, const std::vector<at::Tensor>& inputs, const datasets::Batch& batch);
   // The buffers as a step finds them, if a step that is left out must leave them so: a loss that is not finite may have
@@ -107,6 +113,7 @@ class Stepper {
   std::vector<at::Tensor> kept_buffers_;
   std::string bad_data_;
   std::optional<GradientWatch> watch_;
+  std::optional<Replay> replay_;
 };
 
 }  // namespace ddp::train

@@ -28,9 +28,9 @@ TEST_CASE("on a terminal a live line shows epoch, step, loss, samples per second
 TEST_CASE("the live line says how far a validation is, and list and show of another terminal how far the run is") {
   const Workspace w("small.toml", kSmall + "[validation]\nsplit = 0.5\nbatch_size = 1\n");
   const auto process =
-      w.start({"run", "small.toml", "--set", "epochs=1000000", "--set", "dataset.size=40000", "--set", "log.every=50"},
+      w.start({"run", "small.toml", "--set", "epochs=1000000", "--set", "dataset.size=160000", "--set", "log.every=50"},
               {}, /*terminal=*/true);
-  const std::regex line("step [0-9]+/[0-9]+ \\| loss [0-9.e-]+ \\| validating [0-9]+ of 20000 \\| [0-9:]+ left");
+  const std::regex line("step [0-9]+/[0-9]+ \\| loss [0-9.e-]+ \\| validating [0-9]+ of 80000 \\| [0-9:]+ left");
   CHECK(wait_until([&] { return std::regex_search(process->err(), line); }, process->pid()));
   const std::string shown = w.run({"show", "small"}).out;
   CHECK(std::regex_search(shown, std::regex("trained +[0-9]+ epochs?, [0-9]+ of [0-9]+ steps in .* left\n")));

@@ -107,8 +107,11 @@ class Ddp : public Parallel {
   explicit Ddp(const ParallelParts& parts) : Parallel(parts.module), group_(parts.group), options_(parts.options) {}
 
   void start(const Buckets& buckets) override;
+  void begin_forward() override;
   NamedTensors forward(const std::vector<at::Tensor>& inputs) override;
   void broadcast_buffers() override;
+  std::vector<at::Tensor> gradient_buffers() override;
+  std::function<void()> start_sum(const at::Tensor& buffer) override;
   Buckets rebuilt_buckets() override;
 
  private:
@@ -151,7 +154,7 @@ void Ddp::make_engine(Buckets buckets, const c10::intrusive_ptr<c10d::ProcessGro
   if (options_.static_graph) engine_.reducer->set_static_graph();
 }
 
-NamedTensors Ddp::forward(const std::vector<at::Tensor>& inputs) {
+void Ddp::begin_forward() {
   if (synchronises()) {
     engine_.logger->set_runtime_stats_and_log();
     engine_.reducer->prepare_for_forward();
@@ -160,6 +163,9 @@ NamedTensors Ddp::forward(const std::vector<at::Tensor>& inputs) {
   // As in Python, buffers are broadcast only if the previous forward was synchronised.
   if (previous_forward_synced_) broadcast_buffers();
   previous_forward_synced_ = synchronises();
+}
+
+NamedTensors Ddp::forward(const std::vector<at::Tensor>& inputs) {
   NamedTensors outputs = model::call(module(), inputs);
   if (synchronises()) prepare(outputs);
   return outputs;
@@ -187,6 +193,19 @@ void Ddp::broadcast_buffers() {
   if (!options_.broadcast_buffers || buffers().empty()) return;
   const at::NoGradGuard no_grad;
   broadcast_from_rank_0(group_, detached(buffers(), {}));
+}
+
+std::vector<at::Tensor> Ddp::gradient_buffers() {
+  std::vector<at::Tensor> buffers;
+  for (const auto& bucket : engine_.reducer->get_grad_buckets(/*return_zero_tensors=*/false)) {
+    buffers.push_back(bucket.getBuffer());
+  }
+  return buffers;
+}
+
+std::function<void()> Ddp::start_sum(const at::Tensor& buffer) {
+  std::vector<at::Tensor> tensors = {buffer};
+  return [work = group_->allreduce(tensors)] { work->wait(); };
 }
 
 Buckets Ddp::rebuilt_buckets() {

@@ -1,5 +1,7 @@
 #include "dist/parallel/parallel.h"
 
+#include <stdexcept>
+
 #include <utility>
 
 #include <torch/nn/module.h>
@@ -31,6 +33,10 @@ Parallel::Parallel(torch::nn::AnyModule module)
 
 void Parallel::load(const NamedTensors& weights, const std::string& where) {
   model::load_weights(weights, *module_.ptr(), where);
+}
+
+std::function<void()> Parallel::start_sum(const at::Tensor&) {
+  throw std::logic_error("this strategy has no buffers of gradients");
 }
 
 void Parallel::zero_grad() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -45,6 +46,8 @@ class Parallel {
   // model.
   virtual void start(const Buckets& buckets) = 0;
 
+  // Begins a micro-batch of a training step, before forward() or a replay of it. Collective.
+  virtual void begin_forward() {}
   // Computes the outputs for the inputs of a batch, in a training step.
   virtual NamedTensors forward(const std::vector<at::Tensor>& inputs) = 0;
 
@@ -62,6 +65,11 @@ class Parallel {
 
   // Resets the gradients. Does not detach them in place, because they may be views into the buckets.
   void zero_grad();
+
+  // The memory of the gradients that the ranks average, in the order of the averaging; empty: they average nothing.
+  virtual std::vector<at::Tensor> gradient_buffers() { return {}; }
+  // Starts to add up the ranks' values of such a buffer, as backward does. Returns a function that waits for the sum.
+  virtual std::function<void()> start_sum(const at::Tensor& buffer);
 
   // Copies rank 0's buffers to every rank, before an evaluation. Collective.
   virtual void broadcast_buffers() {}

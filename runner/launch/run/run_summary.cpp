@@ -168,6 +168,9 @@ void add_progress(record::Summary& s, const record::RunProgress& run, const reco
   s.steps = run.step;
   s.total_steps = run.steps_in_all;
   s.skipped_steps = run.skipped_steps;
+  s.replay = {.steps = run.replayed_steps,
+              .eager_steps = run.eager_steps,
+              .reason = run.never_replays ? run.why_eager : ""};
   s.seconds = run.seconds;
   if (run.ended) s.stopped_by = run.stopped_by;
   if (run.parameters > 0) {
