@@ -122,10 +122,9 @@ void Stepper::run_micro_batch(const Replay::Place& place) {
   const bool replays = replay_->begin(place, std::move(tensors));
   at::Tensor loss;
   if (replays) {
-    std::vector<at::Tensor> outputs = replay_->forward();
+    const std::vector<at::Tensor>& outputs = replay_->forward();
     loss = outputs.back();
-    outputs.pop_back();
-    batches_.add(outputs, batch.samples());
+    batches_.add(at::TensorList(outputs).slice(0, outputs.size() - 1), batch.samples());
   } else {
     {
       const Replay::Window window(*replay_);
@@ -217,9 +216,11 @@ at::Tensor StepBatches::loss(NamedTensors outputs, const datasets::Batch& batch)
   return micro_batches_ > 1 ? value / micro_batches_ : value;
 }
 
-void StepBatches::add(const std::vector<at::Tensor>& losses, std::int64_t samples) {
-  BatchLoss loss{.value = losses.front()};
-  for (std::size_t i = 1; i < losses.size(); ++i) loss.scalars.emplace_back("", losses[i]);
+void StepBatches::add(at::TensorList losses, std::int64_t samples) {
+  // Their memory is the next micro-batch's too.
+  const auto kept = [this](const at::Tensor& value) { return micro_batches_ > 1 ? value.clone() : value; };
+  BatchLoss loss{.value = kept(losses.front())};
+  for (std::size_t i = 1; i < losses.size(); ++i) loss.scalars.emplace_back("", kept(losses[i]));
   losses_.push_back({.loss = std::move(loss), .samples = samples});
 }
 

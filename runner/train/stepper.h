@@ -40,7 +40,7 @@ class StepBatches {
   // divided by the weight of all targets of the step. Ranks average their gradients.
   at::Tensor loss(NamedTensors outputs, const datasets::Batch& batch);
   // Adds the losses of a micro-batch that was computed otherwise: those that last_losses() returned for one like it.
-  void add(const std::vector<at::Tensor>& losses, std::int64_t samples);
+  void add(at::TensorList losses, std::int64_t samples);
   // Returns the loss of the last micro-batch, and its scalars.
   std::vector<at::Tensor> last_losses() const;
   // Returns the summed losses of this rank's micro-batches. Called once a step, because reading a loss waits for the

@@ -5,18 +5,20 @@
 #include <ATen/core/grad_mode.h>
 #include <torch/library.h>
 
+#include "train/replay/own_kernels.h"
+
 namespace ddp::train {
 namespace {
 
 // A key of the dispatcher below autograd that C++ does not use otherwise: it is of Python's fake tensors.
 constexpr auto kKey = c10::DispatchKey::Fake;
 
-thread_local Recording* recording = nullptr;
+thread_local Recording* current = nullptr;
 
 void record(const c10::OperatorHandle& operation, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
   using Difference = torch::jit::Stack::difference_type;
   std::vector<c10::IValue> arguments;
-  const bool records = recording != nullptr && !recording->is_too_large();
+  const bool records = current != nullptr && !current->is_too_large();
   if (records) {
     arguments.assign(stack->end() - static_cast<Difference>(operation.schema().arguments().size()), stack->end());
   }
@@ -31,24 +33,28 @@ void record(const c10::OperatorHandle& operation, c10::DispatchKeySet keys, torc
                     .grad = at::GradMode::is_enabled(),
                     .arguments = std::move(arguments),
                     .results = std::vector<c10::IValue>(stack->end() - results, stack->end())};
-  for (const c10::IValue& result : call.results) {
-    if (result.isTensor() && result.toTensor().defined()) recording->bytes += result.toTensor().nbytes();
+  {
+    const c10::impl::ExcludeDispatchKeyGuard exclude(kKey);
+    call.kernel = own_kernel(call);
   }
-  if (recording->is_too_large()) recording->calls.clear();  // frees the tensors
-  recording->calls.push_back(std::move(call));
+  for (const c10::IValue& result : call.results) {
+    if (result.isTensor() && result.toTensor().defined()) current->bytes += result.toTensor().nbytes();
+  }
+  if (current->is_too_large()) current->calls.clear();  // frees the tensors
+  current->calls.push_back(std::move(call));
 }
 
 }  // namespace
 
 TORCH_LIBRARY_IMPL(_, Fake, library) { library.fallback(torch::CppFunction::makeFromBoxedFunction<&record>()); }
 
-Recorder::Recorder(Recording& into) : include_(kKey) { recording = &into; }
+Recorder::Recorder(Recording& into) : include_(kKey) { current = &into; }
 
-Recorder::~Recorder() { recording = nullptr; }
+Recorder::~Recorder() { current = nullptr; }
 
 void Recorder::note_gradient(std::size_t parameter, const at::Tensor& gradient) {
-  if (recording == nullptr) return;
-  recording->gradients.push_back({.parameter = parameter, .gradient = gradient, .before = recording->calls.size()});
+  if (current == nullptr) return;
+  current->gradients.push_back({.parameter = parameter, .gradient = gradient, .before = current->calls.size()});
 }
 
 }  // namespace ddp::train

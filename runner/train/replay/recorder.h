@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -11,12 +12,18 @@
 
 namespace ddp::train {
 
+// A call's results, then its tensors in the order of its arguments.
+using Operands = const at::Tensor* const*;
+// Computes a call's results, in the memory that they have.
+using Kernel = std::function<void(Operands)>;
+
 // A call of an operator below autograd: of a kernel, by forward, by autograd's formulas, or by DDP's reducer.
 struct RecordedCall {
   c10::OperatorHandle operation;
   bool grad = true;  // GradMode: some kernels keep what backward needs only if it is on
   std::vector<c10::IValue> arguments;
   std::vector<c10::IValue> results;
+  Kernel kernel = {};  // our own, which computed the same bits; empty: none
 };
 
 // A part of the recorded work that is no call of an operator: this parameter's gradient is complete on this rank.

@@ -20,6 +20,7 @@ std::string obstacle(const TrainerParts& p) {
   if (e.parallel == "data_parallel") return "parallel = \"data_parallel\"";
   if (e.precision == "fp16") return "precision = \"fp16\" changes the scale of the loss";
   if (!e.sources.empty() && e.replay != "require") return "sources: C++ of your own may act by the number of the step";
+  if (p.loss.graph() != nullptr && p.loss.graph()->gathers) return "loss.gather waits for other ranks";
   if (p.loss.divides_by_count() || e.weighs_samples()) return "the loss divides by the targets of the whole step";
   if (e.parallel != "ddp") return "";
   if (!e.distributed.gradients_are_views()) return "distributed.gradient_as_bucket_view = false";
@@ -64,17 +65,17 @@ bool Replay::choose(const Place& place, std::vector<at::Tensor>& batch) {
   sums_ = place.last;
   kind_ = &kinds_[key];
   batch_ = std::move(batch);
-  if (kind_->ready) return true;
+  if (kind_->player) return true;
   gradients_before_.clear();
   for (const auto& [name, parameter] : p_.model.parameters()) gradients_before_.push_back(parameter.grad());
   recording_ = std::make_unique<Recording>();
   return false;
 }
 
-std::vector<at::Tensor> Replay::forward() { return kind_->first->forward(batch_); }
+const std::vector<at::Tensor>& Replay::forward() { return kind_->player->forward(batch_); }
 
 void Replay::backward() {
-  kind_->first->backward({.complete =
+  kind_->player->backward({.complete =
                               [this](std::size_t parameter, const at::Tensor& gradient) {
                                 if (watch_ != nullptr) watch_->look(parameter, gradient);
                               },
@@ -98,23 +99,31 @@ void Replay::backward_done() {
     if (recording->is_too_large()) {
       throw NotStatic{"a step takes more than " + std::to_string(Recording::kMostBytes >> 20) + " MiB"};
     }
-    Tape tape(*recording,
-              {.batch = std::move(batch_),
-               .parameters = &p_.model.parameters(),
-               .gradients_before = gradients_before_,
-               .buffers = sums_ ? p_.model.gradient_buffers() : std::vector<at::Tensor>()},
-              calls_of_forward_, outputs_);
+    Tape tape = tape_of(*recording,
+                        {.batch = std::move(batch_),
+                         .parameters = &p_.model.parameters(),
+                         .gradients_before = gradients_before_,
+                         .buffers = sums_ ? p_.model.gradient_buffers() : std::vector<at::Tensor>()},
+                        calls_of_forward_, outputs_);
     if (!kind_->first) {
+      tape.drop_results();
       kind_->first.emplace(std::move(tape));
-      kind_->first->finish();
-    } else if (const std::string difference = kind_->first->difference(tape); !difference.empty()) {
-      throw NotStatic{difference};
-    } else {
-      kind_->ready = true;
+      return done();
     }
+    if (const std::string found = difference(*kind_->first, tape); !found.empty()) throw NotStatic{found};
+    // A kernel that was right only once is not used.
+    for (std::size_t i = 0; i < tape.calls.size(); ++i) {
+      if (!kind_->first->calls[i].kernel) tape.calls[i].kernel = {};
+    }
+    kind_->player.emplace(std::move(tape));
+    kind_->first.reset();
   } catch (const NotStatic& error) {
     refuse(error.reason);
   }
+  done();
+}
+
+void Replay::done() {
   outputs_.clear();
   gradients_before_.clear();
 }

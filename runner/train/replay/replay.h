@@ -10,7 +10,7 @@
 
 #include "train/gradients.h"
 #include "train/parts.h"
-#include "train/replay/tape.h"
+#include "train/replay/player.h"
 
 namespace ddp::train {
 
@@ -34,7 +34,7 @@ class Replay {
   bool begin(const Place& place, std::vector<at::Tensor> batch);
 
   // Returns the tensors that the recording gave to forward_done().
-  std::vector<at::Tensor> forward();
+  const std::vector<at::Tensor>& forward();
   void backward();
 
   // Records from now on, if this micro-batch is to be recorded. Call around forward and around backward.
@@ -51,10 +51,11 @@ class Replay {
   void backward_done();
 
  private:
+  void done();
   using Key = std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>>;
   struct Kind {
     std::optional<Tape> first;
-    bool ready = false;
+    std::optional<Player> player;  // once the micro-batch was recorded twice alike
   };
   static Key key_of(const Place& place, const std::vector<at::Tensor>& batch);
   bool choose(const Place& place, std::vector<at::Tensor>& batch);

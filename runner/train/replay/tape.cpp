@@ -2,11 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
 #include <string_view>
-
-#include <ATen/core/LegacyTypeDispatch.h>
-#include <ATen/core/grad_mode.h>
+#include <utility>
 
 namespace ddp::train {
 namespace {
@@ -52,67 +49,114 @@ bool holds_tensors(const c10::IValue& value) {
   return value.isList() && !value.toListRef().empty() && value.toListRef().front().isTensor();
 }
 
-}  // namespace
 
-Tape::Tape(const Recording& recording, Outside outside, std::size_t calls_of_forward,
-           const std::vector<at::Tensor>& outputs)
-    : outside_(std::move(outside)) {
+using Slot = Tape::Slot;
+constexpr Slot kNone = Tape::kNone;
+
+// Builds a tape from a recording, call by call.
+class Builder {
+ public:
+  explicit Builder(Surroundings around) { tape_.around = std::move(around); }
+
+  Tape build(const Recording& recording, std::size_t calls_of_forward, const std::vector<at::Tensor>& outputs);
+
+ private:
+  bool add_call(const RecordedCall& recorded);
+  void take_arguments(Tape::Call& call);
+  bool copies_last(const Tape::Call& call) const;
+  void find_sums();
+  bool sums_buffer(const RecordedCall& recorded) const;
+  Slot slot_of(const at::Tensor& tensor);
+  Slot new_slot(const at::Tensor& tensor, Tape::Source source);
+  Slot find(const at::Tensor& tensor) const;
+  Slot require(const at::Tensor& tensor, const char* what) const;
+
+  Tape tape_;
+  std::vector<Slot> alias_;  // of each slot: itself, or the slot whose copy it is
+};
+
+Tape Builder::build(const Recording& recording, std::size_t calls_of_forward, const std::vector<at::Tensor>& outputs) {
   std::vector<std::size_t> places;  // of recorded calls among the calls of the tape
   for (const RecordedCall& call : recording.calls) {
-    places.push_back(calls_.size());
-    if (add_call(call)) places.back() = calls_.size();
+    places.push_back(tape_.calls.size());
+    if (add_call(call)) places.back() = tape_.calls.size();
   }
-  places.push_back(calls_.size());
-  calls_of_forward_ = places[calls_of_forward];
-  for (const at::Tensor& output : outputs) {
-    outputs_.push_back(find(output));
-    if (outputs_.back() == kNone) throw NotStatic{"an output of the loss was not computed by an operator"};
+  places.push_back(tape_.calls.size());
+  tape_.calls_of_forward = places[calls_of_forward];
+  for (std::size_t i = 0; i < tape_.around.batch.size(); ++i) {
+    if (find(tape_.around.batch[i]) == kNone) throw NotStatic{"no call reads a tensor of the batch"};
   }
+  for (const at::Tensor& output : outputs) tape_.outputs.push_back(require(output, "an output of the loss"));
   for (const RecordedGradient& one : recording.gradients) {
-    complete_.push_back({.parameter = one.parameter, .slot = find(one.gradient), .before = places[one.before]});
-    if (complete_.back().slot == kNone) throw NotStatic{"a gradient was not computed by an operator"};
+    tape_.complete.push_back({.parameter = one.parameter,
+                              .slot = require(one.gradient, "a gradient"),
+                              .before = places[one.before]});
   }
-  for (const auto& [name, parameter] : *outside_.parameters) {
+  for (const auto& [name, parameter] : *tape_.around.parameters) {
     const at::Tensor& gradient = parameter.grad();
-    gradients_after_.push_back(gradient.defined() ? slot_of(gradient) : kNone);
+    tape_.gradients_after.push_back(gradient.defined() ? slot_of(gradient) : kNone);
   }
   find_sums();
+  return std::move(tape_);
 }
 
 // The sum of a buffer starts behind the last call that writes into it, and behind the sums of earlier buffers.
-void Tape::find_sums() {
-  for (const at::Tensor& buffer : outside_.buffers) {
-    std::size_t after = sums_.empty() ? calls_of_forward_ : sums_.back();
-    for (std::size_t i = after; i < calls_.size(); ++i) {
-      for (const Result& result : calls_[i].results) {
-        const auto writes = [&](Slot slot) { return slot != kNone && at(slot).is_alias_of(buffer); };
-        if (std::any_of(result.slots.begin(), result.slots.end(), writes)) after = i + 1;
-      }
+void Builder::find_sums() {
+  for (const at::Tensor& buffer : tape_.around.buffers) {
+    std::size_t after = tape_.sums.empty() ? tape_.calls_of_forward : tape_.sums.back();
+    for (std::size_t i = after; i < tape_.calls.size(); ++i) {
+      tape_.calls[i].each_result([&](Slot slot) {
+        if (tape_.at(slot).is_alias_of(buffer)) after = i + 1;
+      });
     }
-    sums_.push_back(after);
+    tape_.sums.push_back(after);
   }
 }
 
 // Returns true if the call and the one before it are left out: a copy that autograd made only because the recording
 // holds its source.
-bool Tape::add_call(const RecordedCall& recorded) {
-  const std::string& name = recorded.operation.schema().name();
-  if (depends_on_values(recorded)) {
-    throw NotStatic{name + " depends on the values of a tensor"};
-  }
-  if (name.starts_with("c10d::")) {
+bool Builder::add_call(const RecordedCall& recorded) {
+  const c10::FunctionSchema& schema = recorded.operation.schema();
+  if (depends_on_values(recorded)) throw NotStatic{schema.name() + " depends on the values of a tensor"};
+  if (schema.name().starts_with("c10d::")) {
     if (sums_buffer(recorded)) return false;
-    throw NotStatic{name + " waits for other ranks"};
+    throw NotStatic{schema.name() + " waits for other ranks"};
   }
-  Call call{.operation = recorded.operation,
-            .grad = recorded.grad,
-            .arguments = recorded.arguments,
-            .late = {},
-            .results = {},
-            .last_uses = {}};
+  Tape::Call call{.operation = recorded.operation,
+                  .grad = recorded.grad,
+                  .arguments = recorded.arguments,
+                  .late = {},
+                  .results = {},
+                  .kernel = recorded.kernel};
+  take_arguments(call);
+  if (copies_last(call)) {
+    alias_[static_cast<std::size_t>(call.late[0].slots[0])] = call.late[1].slots[0];
+    tape_.calls.pop_back();
+    return true;
+  }
+  bool is_new = schema.is_mutable() || schema.returns().empty();
+  for (const c10::IValue& value : recorded.results) {
+    if (!value.isTensor() && !value.isTensorList()) throw NotStatic{schema.name() + " returns what is no tensor"};
+    Tape::Result result{.is_list = !value.isTensor(), .slots = {}};
+    for (const at::Tensor& one :
+         value.isTensor() ? std::vector<at::Tensor>{value.toTensor()} : value.toTensorVector()) {
+      result.slots.push_back(one.defined() ? find(one) : kNone);
+      if (!one.defined() || result.slots.back() != kNone) continue;
+      is_new = true;
+      result.slots.back() = new_slot(one, {.kind = Tape::Source::Kind::result, .index = tape_.calls.size()});
+    }
+    call.results.push_back(std::move(result));
+  }
+  // A view of memory that a slot has already is no work.
+  if (is_new) tape_.calls.push_back(std::move(call));
+  return false;
+}
+
+// Moves the arguments with tensors to `late`.
+void Builder::take_arguments(Tape::Call& call) {
   for (std::size_t i = 0; i < call.arguments.size(); ++i) {
     c10::IValue& argument = call.arguments[i];
-    Late late{.place = static_cast<std::int32_t>(i), .is_list = false, .is_optional = false, .slots = {}};
+    Tape::Late late{.place = static_cast<std::int32_t>(i), .is_list = false, .is_optional = false, .slots = {}};
     if (argument.isTensor()) {
       if (!argument.toTensor().defined()) continue;
       late.slots.push_back(slot_of(argument.toTensor()));
@@ -128,231 +172,123 @@ bool Tape::add_call(const RecordedCall& recorded) {
     argument = {};
     call.late.push_back(std::move(late));
   }
-  if (copies_last(name, call)) {
-    alias_[static_cast<std::size_t>(call.late[0].slots[0])] = call.late[1].slots[0];
-    calls_.pop_back();
-    return true;
-  }
-  bool is_new = recorded.operation.schema().is_mutable();
-  for (const c10::IValue& value : recorded.results) {
-    if (!value.isTensor() && !value.isTensorList()) throw NotStatic{name + " returns what is no tensor"};
-    Result result{.is_list = !value.isTensor(), .slots = {}};
-    for (const at::Tensor& one :
-         value.isTensor() ? std::vector<at::Tensor>{value.toTensor()} : value.toTensorVector()) {
-      result.slots.push_back(one.defined() ? find(one) : kNone);
-      if (!one.defined() || result.slots.back() != kNone) continue;
-      is_new = true;
-      result.slots.back() = new_slot(one, {.kind = Source::Kind::result, .index = calls_.size()});
-    }
-    call.results.push_back(std::move(result));
-  }
-  // A view of memory that a slot has already is no work.
-  if (is_new) calls_.push_back(std::move(call));
-  return false;
 }
 
 // The sum of a buffer is no call of the tape: find_sums() places it.
-bool Tape::sums_buffer(const RecordedCall& recorded) const {
+bool Builder::sums_buffer(const RecordedCall& recorded) const {
   if (!recorded.arguments.front().isTensorList()) return false;
   const std::vector<at::Tensor> tensors = recorded.arguments.front().toTensorVector();
   const auto is_it = [&](const at::Tensor& buffer) { return tensors.front().is_alias_of(buffer); };
-  return tensors.size() == 1 && std::any_of(outside_.buffers.begin(), outside_.buffers.end(), is_it);
+  return tensors.size() == 1 && std::any_of(tape_.around.buffers.begin(), tape_.around.buffers.end(), is_it);
 }
 
-bool Tape::copies_last(const std::string& name, const Call& call) const {
-  if (name != "aten::copy_" || calls_.empty()) return false;
-  const Call& last = calls_.back();
+bool Builder::copies_last(const Tape::Call& call) const {
+  if (call.operation.schema().name() != "aten::copy_" || tape_.calls.empty()) return false;
+  const Tape::Call& last = tape_.calls.back();
   const Slot to = call.late[0].slots[0], from = call.late[1].slots[0];
   return last.operation.schema().name() == "aten::new_empty_strided" && last.results[0].slots[0] == to &&
-         at(to).sizes() == at(from).sizes() && at(to).strides() == at(from).strides() &&
-         at(to).scalar_type() == at(from).scalar_type();
+         tape_.at(to).sizes() == tape_.at(from).sizes() && tape_.at(to).strides() == tape_.at(from).strides() &&
+         tape_.at(to).scalar_type() == tape_.at(from).scalar_type();
 }
 
 // The newest slot with this tensor: autograd unpacks saved results as other tensors of the same memory.
-Tape::Slot Tape::find(const at::Tensor& tensor) const {
-  for (std::size_t i = values_.size(); i-- > 0;) {
-    if (values_[i].is_same(tensor)) return alias_[i];
+Slot Builder::find(const at::Tensor& tensor) const {
+  for (std::size_t i = tape_.values.size(); i-- > 0;) {
+    if (tape_.values[i].is_same(tensor)) return alias_[i];
   }
-  for (std::size_t i = values_.size(); i-- > 0;) {
-    if (same_place(values_[i], tensor)) return alias_[i];
+  for (std::size_t i = tape_.values.size(); i-- > 0;) {
+    if (same_place(tape_.values[i], tensor)) return alias_[i];
   }
   return kNone;
 }
 
-Tape::Slot Tape::slot_of(const at::Tensor& tensor) {
+Slot Builder::require(const at::Tensor& tensor, const char* what) const {
+  const Slot slot = find(tensor);
+  if (slot == kNone) throw NotStatic{std::string(what) + " was not computed by an operator"};
+  return slot;
+}
+
+Slot Builder::slot_of(const at::Tensor& tensor) {
+  using Kind = Tape::Source::Kind;
   const Slot known = find(tensor);
   if (known != kNone) return known;
-  for (std::size_t i = 0; i < outside_.batch.size(); ++i) {
-    const at::Tensor& one = outside_.batch[i];
-    if (one.is_same(tensor) || same_place(one, tensor)) return new_slot(tensor, {Source::Kind::batch, i});
+  for (std::size_t i = 0; i < tape_.around.batch.size(); ++i) {
+    const at::Tensor& one = tape_.around.batch[i];
+    if (one.is_same(tensor) || same_place(one, tensor)) return new_slot(tensor, {Kind::batch, i});
     if (one.has_storage() && tensor.has_storage() && one.storage().is_alias_of(tensor.storage())) {
       throw NotStatic{"a part of the batch is used without a call"};
     }
   }
-  for (std::size_t i = 0; i < outside_.gradients_before.size(); ++i) {
-    const at::Tensor& one = outside_.gradients_before[i];
-    if (one.defined() && (one.is_same(tensor) || same_place(one, tensor))) {
-      return new_slot(tensor, {Source::Kind::gradient, i});
-    }
+  for (std::size_t i = 0; i < tape_.around.gradients_before.size(); ++i) {
+    const at::Tensor& one = tape_.around.gradients_before[i];
+    if (one.defined() && (one.is_same(tensor) || same_place(one, tensor))) return new_slot(tensor, {Kind::gradient, i});
   }
-  return new_slot(tensor, {Source::Kind::constant, 0});
+  return new_slot(tensor, {Kind::constant, 0});
 }
 
-Tape::Slot Tape::new_slot(const at::Tensor& tensor, Source source) {
-  values_.push_back(tensor);
-  sources_.push_back(source);
+Slot Builder::new_slot(const at::Tensor& tensor, Tape::Source source) {
+  tape_.values.push_back(tensor);
+  tape_.sources.push_back(source);
   alias_.push_back(static_cast<Slot>(alias_.size()));
-  return static_cast<Slot>(values_.size() - 1);
+  return static_cast<Slot>(tape_.values.size() - 1);
 }
 
-std::string Tape::difference(const Tape& other) const {
-  const auto names = [](const Tape& tape, std::size_t i) {
-    return i < tape.calls_.size() ? tape.calls_[i].operation.schema().name() : "no call";
-  };
-  for (std::size_t i = 0; i < std::max(calls_.size(), other.calls_.size()); ++i) {
-    const std::string place = "call " + std::to_string(i + 1) + ", " + names(*this, i);
-    if (i >= calls_.size() || i >= other.calls_.size() || !(calls_[i].operation == other.calls_[i].operation)) {
-      return place + ": the next recording has " + names(other, i);
+std::string name_of(const Tape& tape, std::size_t call) {
+  if (call >= tape.calls.size()) return "no call";
+  const c10::OperatorName& name = tape.calls[call].operation.operator_name();
+  return name.overload_name.empty() ? name.name : name.name + "." + name.overload_name;
+}
+
+}  // namespace
+
+void Tape::drop_results() {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (sources[i].kind != Source::Kind::constant) values[i].reset();
+  }
+  around.batch.clear();
+  around.gradients_before.clear();
+}
+
+Tape tape_of(const Recording& recording, Surroundings around, std::size_t calls_of_forward,
+             const std::vector<at::Tensor>& outputs) {
+  return Builder(std::move(around)).build(recording, calls_of_forward, outputs);
+}
+
+std::string difference(const Tape& first, const Tape& second) {
+  for (std::size_t i = 0; i < std::max(first.calls.size(), second.calls.size()); ++i) {
+    const std::string place = "call " + std::to_string(i + 1) + ", " + name_of(first, i);
+    if (i >= first.calls.size() || i >= second.calls.size() ||
+        !(first.calls[i].operation == second.calls[i].operation)) {
+      return place + ": the next recording has " + name_of(second, i);
     }
-    const Call &a = calls_[i], &b = other.calls_[i];
+    const Tape::Call &a = first.calls[i], &b = second.calls[i];
     for (std::size_t k = 0; k < a.arguments.size(); ++k) {
       if (!same_constant(a.arguments[k], b.arguments[k])) {
         return place + ": the argument " + a.operation.schema().arguments()[k].name() + " differs";
       }
     }
-    const auto same_late = [](const Late& x, const Late& y) { return x.place == y.place && x.slots == y.slots; };
-    const auto same_result = [](const Result& x, const Result& y) { return x.slots == y.slots; };
+    const auto same_late = [](const Tape::Late& x, const Tape::Late& y) {
+      return x.place == y.place && x.slots == y.slots;
+    };
+    const auto same_result = [](const Tape::Result& x, const Tape::Result& y) { return x.slots == y.slots; };
     if (!std::equal(a.late.begin(), a.late.end(), b.late.begin(), b.late.end(), same_late) ||
         !std::equal(a.results.begin(), a.results.end(), b.results.begin(), b.results.end(), same_result)) {
       return place + ": its tensors come from elsewhere";
     }
   }
-  if (outputs_ != other.outputs_ || gradients_after_ != other.gradients_after_ ||
-      calls_of_forward_ != other.calls_of_forward_ || sources_.size() != other.sources_.size()) {
+  if (first.outputs != second.outputs || first.gradients_after != second.gradients_after ||
+      first.calls_of_forward != second.calls_of_forward || first.sources.size() != second.sources.size()) {
     return "the results are of other calls";
   }
-  for (std::size_t i = 0; i < sources_.size(); ++i) {
-    if (sources_[i].kind != other.sources_[i].kind || sources_[i].index != other.sources_[i].index) {
+  for (std::size_t i = 0; i < first.sources.size(); ++i) {
+    if (first.sources[i].kind != second.sources[i].kind || first.sources[i].index != second.sources[i].index) {
       return "a tensor comes from elsewhere";
     }
-    const bool is_constant = sources_[i].kind == Source::Kind::constant;
-    if (is_constant && !values_[i].is_same(other.values_[i]) && !same_place(values_[i], other.values_[i]) &&
-        !same_values(values_[i], other.values_[i])) {
-      return "a constant differs";
-    }
+    const bool is_constant = first.sources[i].kind == Tape::Source::Kind::constant;
+    const at::Tensor &a = first.values[i], &b = second.values[i];
+    if (is_constant && !a.is_same(b) && !same_place(a, b) && !same_values(a, b)) return "a constant differs";
   }
   return "";
-}
-
-void Tape::finish() {
-  drop_results();
-  outside_.batch.clear();
-  outside_.gradients_before.clear();
-  alias_.clear();
-  find_last_uses();
-}
-
-// A result is freed behind the last call that reads it, unless the caller reads it.
-void Tape::find_last_uses() {
-  std::vector<bool> seen(values_.size());
-  for (std::size_t i = 0; i < values_.size(); ++i) seen[i] = sources_[i].kind != Source::Kind::result;
-  const auto keep = [&](Slot slot) {
-    if (slot != kNone) seen[static_cast<std::size_t>(slot)] = true;
-  };
-  for (const Slot slot : outputs_) keep(slot);
-  for (const Slot slot : gradients_after_) keep(slot);
-  for (const Gradient& one : complete_) keep(one.slot);
-  for (auto call = calls_.rbegin(); call != calls_.rend(); ++call) {
-    const auto use = [&](Slot slot) {
-      if (slot == kNone || seen[static_cast<std::size_t>(slot)]) return;
-      seen[static_cast<std::size_t>(slot)] = true;
-      call->last_uses.push_back(slot);
-    };
-    for (const Result& result : call->results) std::for_each(result.slots.begin(), result.slots.end(), use);
-    for (const Late& late : call->late) std::for_each(late.slots.begin(), late.slots.end(), use);
-  }
-}
-
-std::vector<at::Tensor> Tape::forward(const std::vector<at::Tensor>& batch) {
-  const at::AutoDispatchBelowADInplaceOrView below;
-  for (std::size_t i = 0; i < sources_.size(); ++i) {
-    if (sources_[i].kind == Source::Kind::batch) values_[i] = batch[sources_[i].index];
-    if (sources_[i].kind == Source::Kind::gradient) {
-      values_[i] = (*outside_.parameters)[sources_[i].index].second.grad();
-    }
-  }
-  for (std::size_t i = 0; i < calls_of_forward_; ++i) run(calls_[i]);
-  std::vector<at::Tensor> outputs;
-  for (const Slot slot : outputs_) outputs.push_back(values_[static_cast<std::size_t>(slot)]);
-  return outputs;
-}
-
-void Tape::backward(const Duties& duties) {
-  {
-    const at::AutoDispatchBelowADInplaceOrView below;
-    auto complete = complete_.begin();
-    std::size_t summed = 0;
-    std::vector<std::function<void()>> waits;
-    for (std::size_t i = calls_of_forward_; i <= calls_.size(); ++i) {
-      for (; complete != complete_.end() && complete->before <= i; ++complete) {
-        duties.complete(complete->parameter, at(complete->slot));
-      }
-      for (; summed < sums_.size() && sums_[summed] <= i; ++summed) {
-        waits.push_back(duties.start_sum(outside_.buffers[summed]));
-      }
-      if (i < calls_.size()) run(calls_[i]);
-    }
-    for (const auto& wait : waits) wait();
-  }
-  for (std::size_t i = 0; i < gradients_after_.size(); ++i) {
-    at::Tensor& gradient = (*outside_.parameters)[i].second.mutable_grad();
-    if (gradients_after_[i] == kNone) continue;
-    gradient = values_[static_cast<std::size_t>(gradients_after_[i])];
-  }
-  drop_results();
-}
-
-void Tape::drop_results() {
-  for (std::size_t i = 0; i < values_.size(); ++i) {
-    if (sources_[i].kind != Source::Kind::constant) values_[i].reset();
-  }
-}
-
-void Tape::take(Slot slot, const at::Tensor& tensor) {
-  if (slot != kNone) values_[static_cast<std::size_t>(slot)] = tensor;
-}
-
-void Tape::run(const Call& call) {
-  stack_.assign(call.arguments.begin(), call.arguments.end());
-  for (const Late& late : call.late) {
-    c10::IValue& argument = stack_[static_cast<std::size_t>(late.place)];
-    if (!late.is_list) {
-      argument = at(late.slots.front());
-    } else if (late.is_optional) {
-      c10::List<std::optional<at::Tensor>> list;
-      for (const Slot slot : late.slots) list.push_back(slot == kNone ? std::optional<at::Tensor>() : at(slot));
-      argument = std::move(list);
-    } else {
-      c10::List<at::Tensor> list;
-      for (const Slot slot : late.slots) list.push_back(at(slot));
-      argument = std::move(list);
-    }
-  }
-  {
-    const at::AutoGradMode mode(call.grad);
-    call.operation.callBoxed(stack_);
-  }
-  for (std::size_t i = 0; i < call.results.size(); ++i) {
-    const Result& result = call.results[i];
-    if (result.is_list) {
-      const std::vector<at::Tensor> tensors = stack_[i].toTensorVector();
-      for (std::size_t k = 0; k < tensors.size(); ++k) take(result.slots[k], tensors[k]);
-    } else if (!result.slots.empty()) {
-      take(result.slots.front(), stack_[i].toTensor());
-    }
-  }
-  stack_.clear();
-  for (const Slot slot : call.last_uses) values_[static_cast<std::size_t>(slot)].reset();
 }
 
 }  // namespace ddp::train

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+
+// Loops over memory with the bits of ATen's kernels. Each number is computed from the same numbers by the same
+// operations in the same order as in ATen, so that the width of a vector register does not matter. Arrays do not
+// overlap unless a comment says so.
+namespace ddp::kernels {
+
+// out = factor * a
+void scale(const float* a, float factor, float* out, std::int64_t count);
+// out = max(a, 0), and NaN for NaN (at::relu)
+void relu(const float* a, float* out, std::int64_t count);
+// out = 0 where a <= threshold, otherwise the gradient (at::threshold_backward)
+void threshold_backward(const float* gradient, const float* a, float threshold, float* out, std::int64_t count);
+// out = (a - b)^2
+void squared_difference(const float* a, const float* b, float* out, std::int64_t count);
+// out = (factor * (a - b)) * gradient (mse_backward in BinaryOpsKernel.cpp)
+void mse_backward(float gradient, const float* a, const float* b, float factor, float* out, std::int64_t count);
+
+}  // namespace ddp::kernels

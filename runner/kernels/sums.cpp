@@ -1,0 +1,91 @@
+#include "kernels/sums.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "kernels/clones.h"
+
+namespace ddp::kernels {
+namespace {
+
+constexpr int kLevels = 4;
+constexpr std::int64_t kLanes = 8;
+constexpr std::int64_t kIlp = 4;  // rows that are summed side by side where a block has few columns
+constexpr std::int64_t kMostWidth = kIlp * kLanes;
+
+// Sums of a block of columns at one level of the cascade.
+using Level = float[kMostWidth];
+
+inline void add(const float* row, std::int64_t width, float* sums) {
+  for (std::int64_t k = 0; k < width; ++k) sums[k] += row[k];
+}
+
+// multi_row_sum(): adds up `count` rows of `width` numbers, `stride` numbers apart. Sums of short runs of rows enter a
+// sum of the next level, and so on: rounding errors stay small.
+inline void cascade(const float* rows, std::int64_t stride, std::int64_t count, std::int64_t width, float* sums) {
+  const std::int64_t power =
+      std::max<std::int64_t>(4, (count <= 2 ? 1 : std::bit_width(static_cast<std::uint64_t>(count - 1))) / kLevels);
+  const std::int64_t run = std::int64_t{1} << power;
+  std::fill_n(sums, width, 0.0F);
+  if (count < run) {
+    for (std::int64_t i = 0; i < count; ++i) add(rows + i * stride, width, sums);
+    return;
+  }
+  Level upper[kLevels] = {};  // but for the first level, which is `sums`
+  std::int64_t i = 0;
+  while (i + run <= count) {
+    for (std::int64_t k = 0; k < run; ++k, ++i) add(rows + i * stride, width, sums);
+    for (std::int64_t level = 1; level < kLevels; ++level) {
+      float* const below = level == 1 ? sums : upper[level - 1];
+      add(below, width, upper[level]);
+      std::fill_n(below, width, 0.0F);
+      if ((i & ((run - 1) << (level * power))) != 0) break;
+    }
+  }
+  for (; i < count; ++i) add(rows + i * stride, width, sums);
+  for (int level = 1; level < kLevels; ++level) add(upper[level], width, sums);
+}
+
+// row_sum(): the same as four sums, of each fourth row, which are added at the end.
+inline void cascade_of_four(const float* rows, std::int64_t stride, std::int64_t count, std::int64_t width,
+                            float* sums) {
+  Level others;
+  const std::int64_t each = count / kIlp;
+  cascade(rows, kIlp * stride, each, width, sums);
+  for (std::int64_t i = each * kIlp; i < count; ++i) add(rows + i * stride, width, sums);
+  for (std::int64_t k = 1; k < kIlp; ++k) {
+    cascade(rows + k * stride, kIlp * stride, each, width, others);
+    add(others, width, sums);
+  }
+}
+
+}  // namespace
+
+// vectorized_outer_sum(), or scalar_outer_sum() if no vector is full
+DDP_CLONES void sum_rows(const float* matrix, std::int64_t rows, std::int64_t columns, float* out) {
+  if (columns == 1) {
+    *out = sum(matrix, rows);
+    return;
+  }
+  const std::int64_t block = columns < kLanes ? kIlp : kIlp * kLanes;
+  std::int64_t column = 0;
+  for (; column + block <= columns; column += block) cascade(matrix + column, columns, rows, block, out + column);
+  if (column < columns) cascade_of_four(matrix + column, columns, rows, columns - column, out + column);
+}
+
+// vectorized_inner_sum(), or scalar_inner_sum() if no vector is full
+DDP_CLONES float sum(const float* numbers, std::int64_t count) {
+  Level sums;
+  if (count < kLanes) {
+    cascade_of_four(numbers, 1, count, 1, sums);
+    return sums[0];
+  }
+  const std::int64_t vectors = count / kLanes;
+  cascade_of_four(numbers, kLanes, vectors, kLanes, sums);
+  float total = 0;
+  for (std::int64_t i = vectors * kLanes; i < count; ++i) total += numbers[i];
+  for (std::int64_t k = 0; k < kLanes; ++k) total += sums[k];
+  return total;
+}
+
+}  // namespace ddp::kernels

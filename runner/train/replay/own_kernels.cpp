@@ -1,0 +1,341 @@
+#include "train/replay/own_kernels.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/Reduction.h>
+#include <ATen/ops/_log_softmax_cpu_dispatch.h>
+#include <ATen/ops/_log_softmax_backward_data_cpu_dispatch.h>
+#include <ATen/ops/_softmax_cpu_dispatch.h>
+#include <ATen/ops/_softmax_backward_data_cpu_dispatch.h>
+#include <ATen/ops/add_cpu_dispatch.h>
+#include <ATen/ops/bmm_cpu_dispatch.h>
+#include <ATen/ops/elu_cpu_dispatch.h>
+#include <ATen/ops/elu_backward_cpu_dispatch.h>
+#include <ATen/ops/gelu_cpu_dispatch.h>
+#include <ATen/ops/gelu_backward_cpu_dispatch.h>
+#include <ATen/ops/leaky_relu_cpu_dispatch.h>
+#include <ATen/ops/leaky_relu_backward_cpu_dispatch.h>
+#include <ATen/ops/mul_cpu_dispatch.h>
+#include <ATen/ops/nll_loss_backward_cpu_dispatch.h>
+#include <ATen/ops/nll_loss_forward_cpu_dispatch.h>
+#include <ATen/ops/sigmoid_cpu_dispatch.h>
+#include <ATen/ops/sigmoid_backward_cpu_dispatch.h>
+#include <ATen/ops/silu_cpu_dispatch.h>
+#include <ATen/ops/silu_backward_cpu_dispatch.h>
+#include <ATen/ops/smooth_l1_loss_cpu_dispatch.h>
+#include <ATen/ops/smooth_l1_loss_backward_cpu_dispatch.h>
+#include <ATen/ops/sub_cpu_dispatch.h>
+#include <ATen/ops/tanh_cpu_dispatch.h>
+#include <ATen/ops/tanh_backward_cpu_dispatch.h>
+#include <ATen/ops/empty_strided.h>
+
+#include "kernels/pointwise.h"
+#include "kernels/product.h"
+#include "kernels/sums.h"
+
+namespace ddp::train {
+namespace {
+
+// A recorded call, as a maker of a kernel reads it.
+class Signature {
+ public:
+  explicit Signature(const RecordedCall& call) : call_(call) {}
+
+  const c10::IValue& argument(std::size_t i) const { return call_.arguments[i]; }
+  const at::Tensor& tensor(std::size_t i) const { return argument(i).toTensor(); }
+  const at::Tensor& result() const { return call_.results.front().toTensor(); }
+
+  bool is_one(std::size_t i) const { return argument(i).toScalar().toDouble() == 1; }
+  bool is_float(std::size_t i) const { return argument(i).isTensor() && tensor(i).scalar_type() == at::kFloat; }
+  // These tensors and the result are of floats in the same places.
+  bool is_pointwise(std::initializer_list<std::size_t> operands) const {
+    return gives_floats() && std::all_of(operands.begin(), operands.end(), [this](std::size_t i) {
+             return is_float(i) && tensor(i).sizes() == result().sizes() && tensor(i).strides() == result().strides();
+           });
+  }
+  bool gives_floats() const { return result().scalar_type() == at::kFloat; }
+
+  // Of a function that takes the results before the arguments: argument i, and the operand that it is.
+  const c10::IValue& argument_behind_results(std::size_t i) const {
+    return i < call_.results.size() ? call_.results[i] : call_.arguments[i - call_.results.size()];
+  }
+  std::size_t operand_of(std::size_t i, std::size_t& next) const {
+    return argument_behind_results(i).isTensor() ? next++ : 0;
+  }
+
+ private:
+  const RecordedCall& call_;
+};
+
+const float* in(Operands at, std::size_t i) { return at[i]->const_data_ptr<float>(); }
+float* out(Operands at) { return at[0]->mutable_data_ptr<float>(); }
+
+bool fits_int(std::int64_t number) { return number > 0 && number <= std::numeric_limits<int>::max(); }
+
+// The layout of a matrix, as sgemm takes it. `data` is set for each call.
+std::optional<kernels::Matrix> layout_of(const at::Tensor& matrix) {
+  if (matrix.scalar_type() != at::kFloat || matrix.dim() != 2 || !fits_int(matrix.size(0)) || !fits_int(matrix.size(1))) return {};
+  for (const bool by_columns : {false, true}) {
+    const std::int64_t between = matrix.stride(by_columns ? 1 : 0), inside = matrix.stride(by_columns ? 0 : 1);
+    if (inside == 1 && between >= matrix.size(by_columns ? 0 : 1) && fits_int(between)) {
+      return kernels::Matrix{.by_columns = by_columns, .stride = static_cast<int>(between)};
+    }
+  }
+  return {};
+}
+
+struct Product {
+  kernels::Matrix a, b;
+  int m = 0, n = 0, k = 0;
+
+  static std::optional<Product> of(const at::Tensor& a, const at::Tensor& b, const at::Tensor& result) {
+    const auto left = layout_of(a), right = layout_of(b);
+    if (!left || !right || !result.is_contiguous()) return {};
+    return Product{.a = *left,
+                   .b = *right,
+                   .m = static_cast<int>(a.size(0)),
+                   .n = static_cast<int>(b.size(1)),
+                   .k = static_cast<int>(a.size(1))};
+  }
+
+  void operator()(const float* left, const float* right, bool adds, float* to) const {
+    kernels::Matrix from_a = a, from_b = b;
+    from_a.data = left;
+    from_b.data = right;
+    kernels::product(from_a, from_b, m, n, k, adds, to);
+  }
+};
+
+Kernel mm(const Signature& call) {
+  const auto product = Product::of(call.tensor(0), call.tensor(1), call.result());
+  if (!product) return {};
+  return [product = *product](Operands at) { product(in(at, 1), in(at, 2), false, out(at)); };
+}
+
+Kernel addmm(const Signature& call) {
+  const auto product = Product::of(call.tensor(1), call.tensor(2), call.result());
+  const at::Tensor& bias = call.tensor(0);
+  if (!product || !call.is_float(0) || bias.dim() != 1 || bias.numel() != product->n || !call.is_one(3) || !call.is_one(4)) return {};
+  return [product = *product](Operands at) {
+    for (int row = 0; row < product.m; ++row) {
+      std::copy_n(in(at, 1), product.n, out(at) + std::ptrdiff_t{row} * product.n);
+    }
+    product(in(at, 2), in(at, 3), true, out(at));
+  };
+}
+
+Kernel relu(const Signature& call) {
+  if (!call.is_pointwise({0})) return {};
+  return [count = call.result().numel()](Operands at) { kernels::relu(in(at, 1), out(at), count); };
+}
+
+Kernel threshold_backward(const Signature& call) {
+  if (!call.is_pointwise({0, 1})) return {};
+  return [count = call.result().numel(), threshold = call.argument(2).toScalar().to<float>()](Operands at) {
+    kernels::threshold_backward(in(at, 1), in(at, 2), threshold, out(at), count);
+  };
+}
+
+Kernel sum_dim(const Signature& call) {
+  const at::Tensor& matrix = call.tensor(0);
+  const c10::IValue& dims = call.argument(1);
+  if (!call.is_float(0) || !call.gives_floats()) return {};
+  const bool of_rows = dims.isIntList() && dims.toIntVector() == std::vector<std::int64_t>{0};
+  if (!of_rows || matrix.dim() != 2 || !matrix.is_contiguous() || matrix.size(0) < 2) return {};
+  return [rows = matrix.size(0), columns = matrix.size(1)](Operands at) {
+    kernels::sum_rows(in(at, 1), rows, columns, out(at));
+  };
+}
+
+Kernel mse_loss(const Signature& call) {
+  const at::Tensor &a = call.tensor(0), &b = call.tensor(1);
+  if (call.argument(2).toInt() != at::Reduction::Mean || !call.is_float(0) || !call.is_float(1) || a.sizes() != b.sizes() || !a.is_contiguous() ||
+      !b.is_contiguous()) {
+    return {};
+  }
+  const auto squares = std::make_shared<std::vector<float>>(static_cast<std::size_t>(a.numel()));
+  return [squares, count = a.numel()](Operands at) {
+    kernels::squared_difference(in(at, 1), in(at, 2), squares->data(), count);
+    *out(at) = kernels::sum(squares->data(), count) / static_cast<float>(count);
+  };
+}
+
+Kernel mse_loss_backward(const Signature& call) {
+  if (call.argument(3).toInt() != at::Reduction::Mean || !call.is_float(0) || call.tensor(0).dim() != 0 ||
+      !call.is_pointwise({1, 2})) {
+    return {};
+  }
+  const std::int64_t count = call.result().numel();
+  return [count, factor = static_cast<float>(2.0 / static_cast<double>(count))](Operands at) {
+    kernels::mse_backward(*in(at, 1), in(at, 2), in(at, 3), factor, out(at), count);
+  };
+}
+
+Kernel ones_like(const Signature& call) {
+  if (!call.gives_floats()) return {};
+  return [count = call.result().numel()](Operands at) { std::fill_n(out(at), count, 1.0F); };
+}
+
+// An argument of one of ATen's functions that write into given tensors. A tensor is an operand of the call; anything
+// else is the recorded constant.
+template <class T>
+struct Argument {
+  explicit Argument(const c10::IValue& value, std::size_t) : constant(value.to<T>()) {}
+  T get(Operands) const { return constant; }
+  T constant;
+};
+template <>
+struct Argument<at::Tensor&> {
+  Argument(const c10::IValue&, std::size_t place) : operand(place) {}
+  at::Tensor& get(Operands at) const { return const_cast<at::Tensor&>(*at[operand]); }
+  std::size_t operand;
+};
+template <>
+struct Argument<const at::Tensor&> : Argument<at::Tensor&> {
+  using Argument<at::Tensor&>::Argument;
+};
+template <>
+struct Argument<const std::optional<at::Tensor>&> {
+  Argument(const c10::IValue& value, std::size_t place) : operand(place), is_there(value.isTensor()) {}
+  std::optional<at::Tensor> get(Operands at) const {
+    return is_there ? std::optional<at::Tensor>(*at[operand]) : std::nullopt;
+  }
+  std::size_t operand;
+  bool is_there;
+};
+template <>
+struct Argument<const at::Scalar&> {
+  Argument(const c10::IValue& value, std::size_t) : constant(value.toScalar()) {}
+  const at::Scalar& get(Operands) const { return constant; }
+  at::Scalar constant;
+};
+template <>
+struct Argument<c10::string_view> {
+  Argument(const c10::IValue& value, std::size_t) : constant(value.toStringView()) {}
+  c10::string_view get(Operands) const { return constant; }
+  std::string constant;
+};
+
+// A call of ATen's kernel itself, without the dispatcher, with its results in kept memory.
+template <auto kFunction>
+struct Direct;
+template <class Result, class... Arguments, Result (*kFunction)(Arguments...)>
+struct Direct<kFunction> {
+  static Kernel make(const Signature& call) { return make(call, std::index_sequence_for<Arguments...>()); }
+
+  template <std::size_t... kPlaces>
+  static Kernel make(const Signature& call, std::index_sequence<kPlaces...>) {
+    // In braces, arguments are evaluated in their order: `operand` counts results, then tensors.
+    std::size_t operand = 0;
+    const std::tuple<Argument<Arguments>...> arguments{
+        Argument<Arguments>(call.argument_behind_results(kPlaces), call.operand_of(kPlaces, operand))...};
+    return [arguments](Operands at) { kFunction(std::get<kPlaces>(arguments).get(at)...); };
+  }
+};
+
+// A product with a number, or with as many numbers. DDP divides each gradient by the number of ranks in this way, with a
+// number of type double.
+Kernel mul(const Signature& call) {
+  const bool is_number = call.argument(1).isTensor() && call.tensor(1).dim() == 0;
+  const bool is_double = is_number && call.tensor(1).scalar_type() == at::kDouble;
+  if (!is_number) return Direct<at::cpu::mul_out>::make(call);
+  if (!call.is_pointwise({0}) || (!is_double && !call.is_float(1))) return {};
+  return [count = call.result().numel(), is_double](Operands at) {
+    const float factor = is_double ? static_cast<float>(*at[2]->const_data_ptr<double>()) : *in(at, 2);
+    kernels::scale(in(at, 1), factor, out(at), count);
+  };
+}
+
+using Maker = Kernel (*)(const Signature&);
+
+Maker maker_of(const c10::OperatorHandle& operation) {
+  namespace cpu = at::cpu;
+  static const std::unordered_map<std::string, Maker> makers = {
+      {"aten::mm", mm},
+      {"aten::addmm", addmm},
+      {"aten::relu", relu},
+      {"aten::threshold_backward", threshold_backward},
+      {"aten::sum.dim_IntList", sum_dim},
+      {"aten::mse_loss", mse_loss},
+      {"aten::mse_loss_backward", mse_loss_backward},
+      {"aten::ones_like", ones_like},
+      {"aten::mul.out", mul},
+      {"aten::mul.Tensor", mul},
+      {"aten::_log_softmax", Direct<cpu::_log_softmax_out>::make},
+      {"aten::_log_softmax_backward_data", Direct<cpu::_log_softmax_backward_data_out>::make},
+      {"aten::_softmax", Direct<cpu::_softmax_out>::make},
+      {"aten::_softmax_backward_data", Direct<cpu::_softmax_backward_data_out>::make},
+      {"aten::nll_loss_forward", Direct<cpu::nll_loss_forward_out>::make},
+      {"aten::nll_loss_backward", Direct<cpu::nll_loss_backward_out>::make},
+      {"aten::sigmoid", Direct<cpu::sigmoid_out>::make},
+      {"aten::sigmoid_backward", Direct<cpu::sigmoid_backward_out>::make},
+      {"aten::tanh", Direct<cpu::tanh_out>::make},
+      {"aten::tanh_backward", Direct<cpu::tanh_backward_out>::make},
+      {"aten::gelu", Direct<cpu::gelu_out>::make},
+      {"aten::gelu_backward", Direct<cpu::gelu_backward_out>::make},
+      {"aten::silu", Direct<cpu::silu_out>::make},
+      {"aten::silu_backward", Direct<cpu::silu_backward_out>::make},
+      {"aten::elu", Direct<cpu::elu_out>::make},
+      {"aten::elu_backward", Direct<cpu::elu_backward_out>::make},
+      {"aten::leaky_relu", Direct<cpu::leaky_relu_out>::make},
+      {"aten::leaky_relu_backward", Direct<cpu::leaky_relu_backward_out>::make},
+      {"aten::smooth_l1_loss", Direct<cpu::smooth_l1_loss_out>::make},
+      {"aten::smooth_l1_loss_backward", Direct<cpu::smooth_l1_loss_backward_out>::make},
+      {"aten::bmm", Direct<cpu::bmm_out>::make},
+      {"aten::add.Tensor", Direct<cpu::add_out>::make},
+      {"aten::sub.Tensor", Direct<cpu::sub_out>::make},
+  };
+  const c10::OperatorName& name = operation.operator_name();
+  const auto found = makers.find(name.overload_name.empty() ? name.name : name.name + "." + name.overload_name);
+  return found == makers.end() ? nullptr : found->second;
+}
+
+// Whether it is no tensor, or one that kernels take.
+bool is_plain(const c10::IValue& value) {
+  if (!value.isTensor()) return !value.isTensorList();
+  const at::Tensor& tensor = value.toTensor();
+  return tensor.defined() && tensor.device().is_cpu() && tensor.layout() == at::kStrided && tensor.numel() > 0;
+}
+
+bool is_dense(const c10::IValue& result) {
+  return result.isTensor() && is_plain(result) && result.toTensor().is_non_overlapping_and_dense();
+}
+
+}  // namespace
+
+Kernel own_kernel(const RecordedCall& call) {
+  const Maker maker = maker_of(call.operation);
+  if (maker == nullptr || !std::all_of(call.arguments.begin(), call.arguments.end(), is_plain) ||
+      !std::all_of(call.results.begin(), call.results.end(), is_dense)) {
+    return {};
+  }
+  Kernel kernel = maker(Signature(call));
+  if (!kernel) return {};
+  std::vector<at::Tensor> own;
+  for (const c10::IValue& result : call.results) {
+    const at::Tensor& expected = result.toTensor();
+    own.push_back(at::empty_strided(expected.sizes(), expected.strides(), expected.options()));
+  }
+  std::vector<const at::Tensor*> operands;
+  for (const at::Tensor& result : own) operands.push_back(&result);
+  for (const c10::IValue& argument : call.arguments) {
+    if (argument.isTensor()) operands.push_back(&argument.toTensor());
+  }
+  kernel(operands.data());
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    const at::Tensor& expected = call.results[i].toTensor();
+    if (std::memcmp(own[i].const_data_ptr(), expected.const_data_ptr(), expected.nbytes()) != 0) return {};
+  }
+  return kernel;
+}
+
+}  // namespace ddp::train

@@ -1,0 +1,267 @@
+#include "train/replay/player.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_strided.h>
+
+namespace ddp::train {
+namespace {
+
+using SourceKind = Tape::Source::Kind;
+constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
+
+std::byte* memory_of(const at::Tensor& tensor) {
+  return static_cast<std::byte*>(const_cast<void*>(tensor.const_data_ptr()));
+}
+
+// A tensor like `model`, in memory of `storage` from this byte on.
+at::Tensor tensor_in(const at::Storage& storage, std::ptrdiff_t offset, const at::Tensor& model) {
+  at::Tensor tensor = at::empty({0}, model.options().requires_grad(false));
+  const auto place = static_cast<std::int64_t>(offset) / static_cast<std::int64_t>(model.element_size());
+  tensor.set_(storage, place, model.sizes(), model.strides());
+  return tensor;
+}
+
+}  // namespace
+
+Player::Player(Tape tape) : tape_(std::move(tape)) {
+  const at::AutoDispatchBelowADInplaceOrView below;
+  leave_out_kernels();
+  find_places();
+  find_ends();
+  plan();
+  find_last_uses();
+  if (getenv("DBG")) for (auto& st : steps_) { auto& c = tape_.calls[st.call]; fprintf(stderr, "%s %s.%s", c.kernel ? "own " : "ATEN", c.operation.operator_name().name.c_str(), c.operation.operator_name().overload_name.c_str()); auto pr=[&](Slot x){ std::string t; for (auto d: tape_.at(x).sizes()) t+=std::to_string(d)+","; fprintf(stderr, " %d%s[%s]", x, is_kept(x) ? "k":"", t.c_str()); }; c.each_result(pr); fprintf(stderr," <-"); c.each_read(pr); fprintf(stderr,"\n"); }
+  drop_results();
+  tape_.around.batch.clear();
+  tape_.around.gradients_before.clear();
+}
+
+// A kernel reads no memory that it writes: where gradients of an earlier micro-batch are read, which may lie in the kept
+// memory of this one, ATen adds to them.
+void Player::leave_out_kernels() {
+  const auto is_gradient = [](const Tape::Source& source) { return source.kind == SourceKind::gradient; };
+  if (std::none_of(tape_.sources.begin(), tape_.sources.end(), is_gradient)) return;
+  for (Tape::Call& call : tape_.calls) {
+    call.each_result([&](Slot slot) {
+      const auto& after = tape_.gradients_after;
+      if (std::find(after.begin(), after.end(), slot) != after.end()) call.kernel = {};
+    });
+  }
+}
+
+void Player::find_places() {
+  std::unordered_map<const void*, Slot> roots;
+  for (std::size_t i = 0; i < tape_.values.size(); ++i) {
+    const at::Tensor& value = tape_.values[i];
+    const auto self = static_cast<Slot>(i);
+    const Slot root =
+        value.has_storage() ? roots.try_emplace(value.storage().unsafeGetStorageImpl(), self).first->second : self;
+    places_.push_back({.root = root, .offset = root == self ? 0 : memory_of(value) - memory_of(tape_.at(root))});
+  }
+  kept_.assign(places_.size(), false);
+  for (std::size_t i = 0; i < places_.size(); ++i) kept_[i] = tape_.sources[i].kind == SourceKind::constant;
+}
+
+void Player::find_ends() {
+  ends_.assign(places_.size(), 0);
+  const auto use = [this](Slot slot, std::size_t until) {
+    if (slot == Tape::kNone) return;
+    std::size_t& end = ends_[index(places_[index(slot)].root)];
+    end = std::max(end, until);
+  };
+  for (std::size_t i = 0; i < tape_.calls.size(); ++i) {
+    tape_.calls[i].each_read([&](Slot slot) { use(slot, i + 1); });
+    tape_.calls[i].each_result([&](Slot slot) { use(slot, i + 1); });
+  }
+  for (const Tape::Gradient& one : tape_.complete) use(one.slot, one.before + 1);
+  for (const Slot slot : tape_.outputs) use(slot, kNever);
+  for (const Slot slot : tape_.gradients_after) use(slot, kNever);
+}
+
+void Player::plan() {
+  std::vector<std::vector<Slot>> ending(tape_.calls.size() + 2);
+  for (std::size_t i = 0; i < tape_.calls.size(); ++i) {
+    const Tape::Call& call = tape_.calls[i];
+    if (call.kernel) {
+      call.each_result([&](Slot slot) {
+        if (is_kept(slot) || tape_.sources[index(slot)].index != i) return;
+        keep(slot);
+        if (ends_[index(slot)] != kNever) ending[ends_[index(slot)]].push_back(slot);
+      });
+    }
+    if (call.kernel || !make_views(call)) add_step(i);
+    for (const Slot slot : ending[i + 1]) free_.push_back(tape_.at(slot));
+  }
+  free_.clear();
+}
+
+// Gives a result memory that no call reads any more, or new memory.
+void Player::keep(Slot slot) {
+  at::Tensor& value = tape_.values[index(slot)];
+  const auto same_size = [&](const at::Tensor& one) {
+    return one.storage().nbytes() == value.storage().nbytes() && one.dtype() == value.dtype();
+  };
+  const auto found = std::find_if(free_.begin(), free_.end(), same_size);
+  if (found == free_.end()) {
+    value = at::empty_strided(value.sizes(), value.strides(), value.options().requires_grad(false));
+  } else {
+    value = tensor_in(found->storage(), 0, value);
+    free_.erase(found);
+  }
+  kept_[index(slot)] = true;
+}
+
+// A call that only makes other tensors of memory that there is already.
+bool Player::is_view(const Tape::Call& call) const {
+  bool is_view = !call.operation.schema().is_mutable() && !call.results.empty();
+  call.each_result([&](Slot slot) { is_view = is_view && places_[index(slot)].root != slot; });
+  return is_view;
+}
+
+// Makes the results of a call now if they are views of kept memory. Returns false if they are not.
+bool Player::make_views(const Tape::Call& call) {
+  if (!is_view(call)) return false;
+  bool possible = true;
+  call.each_result([&](Slot slot) {
+    const at::Tensor &value = tape_.at(slot), &root = tape_.at(places_[index(slot)].root);
+    possible = possible && is_kept(places_[index(slot)].root) && value.dtype() == root.dtype();
+  });
+  if (!possible) return false;
+  call.each_result([&](Slot slot) {
+    const Place& place = places_[index(slot)];
+    const at::Tensor& root = tape_.at(place.root);
+    const std::ptrdiff_t of_root = memory_of(root) - static_cast<std::byte*>(root.storage().mutable_data());
+    tape_.values[index(slot)] = tensor_in(root.storage(), of_root + place.offset, tape_.at(slot));
+    kept_[index(slot)] = true;
+  });
+  return true;
+}
+
+void Player::add_step(std::size_t call) {
+  Step step{.call = call};
+  if (tape_.calls[call].kernel) {
+    const auto add = [&](Slot slot) { step.operands.push_back(&tape_.at(slot)); };
+    tape_.calls[call].each_result(add);
+    tape_.calls[call].each_read(add);
+  }
+  steps_.push_back(std::move(step));
+}
+
+// A result of a recorded call is freed behind the last call that reads its memory, unless the caller reads it.
+void Player::find_last_uses() {
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    const std::size_t end = ends_[index(places_[i].root)];
+    if (kept_[i] || tape_.sources[i].kind != SourceKind::result || end == kNever) continue;
+    const auto behind = std::find_if(steps_.rbegin(), steps_.rend(), [&](const Step& one) { return one.call < end; });
+    if (behind != steps_.rend()) behind->last_uses.push_back(static_cast<Slot>(i));
+  }
+}
+
+const std::vector<at::Tensor>& Player::forward(const std::vector<at::Tensor>& batch) {
+  const at::AutoDispatchBelowADInplaceOrView below;
+  for (std::size_t i = 0; i < tape_.sources.size(); ++i) {
+    const Tape::Source& source = tape_.sources[i];
+    if (source.kind == SourceKind::batch) tape_.values[i] = batch[source.index];
+    if (source.kind == SourceKind::gradient) tape_.values[i] = (*tape_.around.parameters)[source.index].second.grad();
+  }
+  next_ = 0;
+  run_until(tape_.calls_of_forward);
+  outputs_.clear();
+  for (const Slot slot : tape_.outputs) outputs_.push_back(tape_.at(slot));
+  return outputs_;
+}
+
+void Player::backward(const Duties& duties) {
+  {
+    const at::AutoDispatchBelowADInplaceOrView below;
+    auto complete = tape_.complete.begin();
+    auto sum = tape_.sums.begin();
+    std::vector<std::function<void()>> waits;
+    while (complete != tape_.complete.end() || sum != tape_.sums.end()) {
+      const bool is_sum =
+          complete == tape_.complete.end() || (sum != tape_.sums.end() && *sum < complete->before);
+      run_until(is_sum ? *sum : complete->before);
+      if (is_sum) {
+        waits.push_back(duties.start_sum(tape_.around.buffers[static_cast<std::size_t>(sum++ - tape_.sums.begin())]));
+      } else {
+        duties.complete(complete->parameter, tape_.at(complete->slot));
+        ++complete;
+      }
+    }
+    run_until(tape_.calls.size());
+    for (const auto& wait : waits) wait();
+  }
+  for (std::size_t i = 0; i < tape_.gradients_after.size(); ++i) {
+    if (tape_.gradients_after[i] == Tape::kNone) continue;
+    (*tape_.around.parameters)[i].second.mutable_grad() = tape_.at(tape_.gradients_after[i]);
+  }
+  drop_results();
+}
+
+void Player::drop_results() {
+  for (std::size_t i = 0; i < kept_.size(); ++i) {
+    if (!kept_[i]) tape_.values[i].reset();
+  }
+}
+
+// Runs the steps of the calls before this one.
+void Player::run_until(std::size_t call) {
+  for (; next_ < steps_.size() && steps_[next_].call < call; ++next_) run(steps_[next_]);
+}
+
+void Player::run(const Step& step) {
+  const Tape::Call& now = tape_.calls[step.call];
+  if (now.kernel) {
+    now.kernel(step.operands.data());
+  } else {
+    call(now);
+  }
+  for (const Slot slot : step.last_uses) tape_.values[index(slot)].reset();
+}
+
+void Player::call(const Tape::Call& call) {
+  stack_.assign(call.arguments.begin(), call.arguments.end());
+  for (const Tape::Late& late : call.late) {
+    c10::IValue& argument = stack_[static_cast<std::size_t>(late.place)];
+    if (!late.is_list) {
+      argument = tape_.at(late.slots.front());
+    } else if (late.is_optional) {
+      c10::List<std::optional<at::Tensor>> list;
+      for (const Slot slot : late.slots) {
+        list.push_back(slot == Tape::kNone ? std::optional<at::Tensor>() : tape_.at(slot));
+      }
+      argument = std::move(list);
+    } else {
+      c10::List<at::Tensor> list;
+      for (const Slot slot : late.slots) list.push_back(tape_.at(slot));
+      argument = std::move(list);
+    }
+  }
+  {
+    const at::AutoGradMode mode(call.grad);
+    call.operation.callBoxed(stack_);
+  }
+  for (std::size_t i = 0; i < call.results.size(); ++i) {
+    const Tape::Result& result = call.results[i];
+    const auto take = [this](Slot slot, const at::Tensor& tensor) {
+      if (slot != Tape::kNone && !is_kept(slot)) tape_.values[index(slot)] = tensor;
+    };
+    if (result.is_list) {
+      const std::vector<at::Tensor> tensors = stack_[i].toTensorVector();
+      for (std::size_t k = 0; k < tensors.size(); ++k) take(result.slots[k], tensors[k]);
+    } else if (!result.slots.empty()) {
+      take(result.slots.front(), stack_[i].toTensor());
+    }
+  }
+  stack_.clear();
+}
+
+}  // namespace ddp::train

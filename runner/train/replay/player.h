@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+
+#include "train/replay/tape.h"
+
+namespace ddp::train {
+
+// Runs the work of a tape for other batches. Calls with a kernel of ours write into memory that is kept; views of such
+// memory are made once. The other calls are made as recorded.
+class Player {
+ public:
+  // The tape still has its recorded tensors.
+  explicit Player(Tape tape);
+  Player(const Player&) = delete;
+  Player& operator=(const Player&) = delete;
+
+  // Computes the loss of a batch. Returns the outputs, which the next run overwrites.
+  const std::vector<at::Tensor>& forward(const std::vector<at::Tensor>& batch);
+  // What the caller does during backward.
+  struct Duties {
+    // Gets each gradient of this rank when it is complete.
+    std::function<void(std::size_t parameter, const at::Tensor& gradient)> complete;
+    // Starts the sum of a buffer over the ranks; returns a function that waits for it.
+    std::function<std::function<void()>(const at::Tensor& buffer)> start_sum;
+  };
+  // Computes the gradients of the parameters, and averages them over the ranks.
+  void backward(const Duties& duties);
+
+ private:
+  using Slot = Tape::Slot;
+  // The memory of a slot: of its root, the slot that owns it, from this byte on.
+  struct Place {
+    Slot root = Tape::kNone;
+    std::ptrdiff_t offset = 0;
+  };
+  struct Step {
+    std::size_t call = 0;
+    std::vector<const at::Tensor*> operands = {};  // of a kernel of ours
+    std::vector<Slot> last_uses = {};              // results that no later call reads
+  };
+
+  void leave_out_kernels();
+  void find_places();
+  void find_ends();
+  void plan();
+  bool is_view(const Tape::Call& call) const;
+  bool make_views(const Tape::Call& call);
+  void keep(Slot slot);
+  void add_step(std::size_t call);
+  void find_last_uses();
+  bool is_kept(Slot slot) const { return kept_[index(slot)]; }
+  void run(const Step& step);
+  void call(const Tape::Call& call);
+  void run_until(std::size_t call);
+  void drop_results();
+  static std::size_t index(Slot slot) { return static_cast<std::size_t>(slot); }
+
+  Tape tape_;
+  std::vector<Place> places_;
+  std::vector<std::size_t> ends_;  // of each root: the number of calls behind which nobody reads its memory
+  std::vector<bool> kept_;         // of each slot: its tensor outlives a run
+  std::vector<at::Tensor> free_;   // kept memory that later results may take, while the plan is made
+  std::vector<Step> steps_;
+  std::size_t next_ = 0;  // the step that runs next
+  std::vector<at::Tensor> outputs_;
+  std::vector<c10::IValue> stack_;
+};
+
+}  // namespace ddp::train

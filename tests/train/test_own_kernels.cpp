@@ -1,0 +1,74 @@
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <ATen/Functions.h>
+
+#include "catch.h"
+#include "train/replay/recorder.h"
+
+namespace ddp::train {
+namespace {
+
+// The names of the recorded calls for which there is no kernel of ours with the same bits.
+std::vector<std::string> without_kernel(const std::function<void()>& work) {
+  Recording recording;
+  {
+    const Recorder recorder(recording);
+    work();
+  }
+  std::vector<std::string> names;
+  for (const RecordedCall& call : recording.calls) {
+    const bool is_view = call.operation.schema().name() == "aten::t";
+    if (!call.kernel && !is_view) names.push_back(call.operation.schema().name());
+  }
+  return names;
+}
+
+// Sizes at the borders of vectors, of blocks of columns, and of the runs of a cascade of sums.
+const std::vector<std::int64_t> kSizes = {1, 2, 3, 5, 7, 8, 9, 16, 31, 33, 64, 100, 129};
+const std::vector<std::int64_t> kManyRows = {2, 3, 15, 16, 17, 63, 64, 65, 100, 255, 257, 1000, 4099};
+
+}  // namespace
+
+// A machine whose ATen adds in another order has no kernel of ours for the sum: then only speed is lost.
+TEST_CASE("our kernels have the bits of ATen's for many sizes") {
+  for (const std::int64_t rows : kSizes) {
+    for (const std::int64_t columns : kSizes) {
+      INFO("sizes " << rows << ", " << columns);
+      const at::Tensor a = at::randn({rows, columns}), b = at::randn({rows, columns});
+      const at::Tensor weight = at::randn({9, columns}), bias = at::randn({9}), gradient = at::randn({rows, 9});
+      const at::Tensor one = at::ones({}), half = at::scalar_tensor(0.5, at::kDouble);
+      CHECK(without_kernel([&] { at::addmm(bias, a, weight.t()); }).empty());
+      CHECK(without_kernel([&] { gradient.mm(weight); }).empty());
+      CHECK(without_kernel([&] { gradient.t().mm(a); }).empty());
+      CHECK(without_kernel([&] { at::relu(a); }).empty());
+      CHECK(without_kernel([&] { at::threshold_backward(a, b, 0); }).empty());
+      CHECK(without_kernel([&] { at::mse_loss(a, b); }).empty());
+      CHECK(without_kernel([&] { at::mse_loss_backward(one, a, b, at::Reduction::Mean); }).empty());
+      CHECK(without_kernel([&] { at::mul(a, half); }).empty());
+    }
+  }
+}
+
+TEST_CASE("our sums of rows have the bits of ATen's for long and short columns") {
+  for (const std::int64_t rows : kManyRows) {
+    for (const std::int64_t columns : kSizes) {
+      INFO("sizes " << rows << ", " << columns);
+      const at::Tensor matrix = at::randn({rows, columns});
+      CHECK(without_kernel([&] { at::sum(matrix, {0}, true); }).empty());
+    }
+  }
+}
+
+TEST_CASE("calls that our kernels do not know are left to ATen") {
+  const at::Tensor a = at::randn({4, 5}), strided = at::randn({8, 10}).slice(0, 0, 8, 2).slice(1, 0, 10, 2);
+  using Names = std::vector<std::string>;
+  CHECK(without_kernel([&] { at::relu(strided); }) == Names{"aten::relu"});
+  CHECK(without_kernel([&] { at::mse_loss(a, a, at::Reduction::Sum); }) == Names{"aten::mse_loss"});
+  const at::Tensor doubles = at::randn({5, 5}, at::kDouble), square = at::randn({5, 5});
+  CHECK(without_kernel([&] { doubles.mm(doubles); }) == Names{"aten::mm"});
+  CHECK(without_kernel([&] { at::addmm(square, square, square); }) == Names{"aten::addmm"});
+}
+
+}  // namespace ddp::train
