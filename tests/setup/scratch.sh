@@ -49,7 +49,7 @@ PYTHON
 }
 
 make_checkout() {
-  mkdir -p "$checkout"/{cmake,runner,models,datasets,scripts/requirements} "$scratch/wheels"
+  mkdir -p "$checkout"/{cmake,runner,models,datasets,python,scripts/requirements} "$scratch/wheels"
   cp -r "$source_root/scripts/setup" "$source_root/scripts/ddp-exp" "$source_root/scripts/test" \
     "$source_root/scripts/soak" "$checkout/scripts"
   cp "$source_root/CMakePresets.json" "$checkout"
