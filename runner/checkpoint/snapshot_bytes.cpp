@@ -128,7 +128,7 @@ void SnapshotBytes::finish() {
 record::Digest SnapshotBytes::write(const fs::path& file, const std::function<void()>& moved) const {
   FileDescriptor out = create(file, size_);
   write_pages(out, data_, in_pages(size_), file.string(), moved);
-  if (ftruncate(out.get(), static_cast<off_t>(size_)) != 0 || fsync(out.get()) != 0) {
+  if (ftruncate(out.get(), static_cast<off_t>(size_)) != 0) {
     throw training_error("cannot write to disk: " + errno_text(errno), file.string());
   }
   return {.bytes = size_, .hash = record::hash_hex(data_, size_)};

@@ -30,7 +30,7 @@ class SnapshotBytes {
   void begin(const NamedTensors& steady, const NamedTensors& changing = {});
   // Copies the remaining tensors. Several threads may call it to share the work; each call returns when all is copied.
   void finish();
-  // Writes the file and fsyncs it. Calls `moved` after each piece. Throws ddp::Error (training).
+  // Writes the file, without fsync. Calls `moved` after each piece. Throws ddp::Error (training).
   record::Digest write(
       const std::filesystem::path& file, const std::function<void()>& moved = [] {}) const;
 

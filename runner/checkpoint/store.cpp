@@ -58,20 +58,19 @@ fs::path save(const fs::path& checkpoints, const Snapshot& snapshot, const std::
     state.files[name + kEnding] = bytes.write(unfinished.path() / (name + kEnding), moved);
   }
   for (const auto& [name, text] : snapshot.documents) {
-    record::write_atomically(unfinished.path() / name, text);
+    record::write_file(unfinished.path() / name, text);
     state.files[name] = {.bytes = text.size(), .hash = record::hash_hex(text)};
   }
   // Not among the files of state.json: a fork puts its own name there.
-  if (!state.settings.empty()) record::write_atomically(unfinished.path() / record::kSettings, state.settings);
+  if (!state.settings.empty()) record::write_file(unfinished.path() / record::kSettings, state.settings);
   const std::string text = to_text(state);
-  record::write_atomically(unfinished.path() / "state.json", text);
-  record::write_atomically(unfinished.path() / record::kComplete, record::hash_hex(text) + "\n");
-  record::sync_folder(unfinished.path());
+  record::write_file(unfinished.path() / "state.json", text);
+  record::write_file(unfinished.path() / record::kComplete, record::hash_hex(text) + "\n");
+  record::sync_files(unfinished.path());
   std::error_code error;
   if (fs::exists(folder, error)) record::remove_checkpoint(folder);
   fs::rename(unfinished.path(), folder, error);
   if (error) throw training_error("cannot put the checkpoint in place: " + error.message(), folder.string());
-  record::sync_folder(checkpoints);
   record::link_atomically(checkpoints / "latest", folder.filename().string());
   // Sync before older checkpoints are removed: after a power failure, the link must not point to a removed one.
   record::sync_folder(checkpoints);

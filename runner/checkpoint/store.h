@@ -51,8 +51,8 @@ struct Snapshot {
 // The folder of a step's checkpoint: checkpoints/step-00000640.
 std::filesystem::path folder_of(const std::filesystem::path& checkpoints, std::int64_t step);
 
-// Writes a checkpoint atomically: writes the files to a temporary folder and fsyncs each, COMPLETE last; renames the
-// folder; then moves the link `latest`. Replaces an existing checkpoint of the step. Calls `moved` repeatedly during
+// Writes a checkpoint atomically: writes the files to a temporary folder and fsyncs them; renames the folder; then moves
+// the link `latest`. Replaces an existing checkpoint of the step. Calls `moved` repeatedly during
 // the write. Returns the folder. Throws ddp::Error (training); an incomplete checkpoint is then removed and older ones
 // remain.
 std::filesystem::path save(

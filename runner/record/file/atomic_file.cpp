@@ -4,10 +4,13 @@
 #include <sys/file.h>
 #include <unistd.h>
 #include <cerrno>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/file_descriptor.h"
 #include "base/log.h"
+#include "base/paths.h"
 #include "record/file/input_file.h"
 
 namespace ddp::record {
@@ -18,6 +21,14 @@ namespace {
 Error unwritten(const std::string& what, const fs::path& file) {
   const int error = errno;
   return training_error(what + ": " + errno_text(error), file.string(), remedy_for_write(error));
+}
+
+// Returns the new file with this text, which has the name `shown` in errors.
+FileDescriptor written(const fs::path& file, const std::string& text, const fs::path& shown) {
+  FileDescriptor out(open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (!out) throw unwritten("cannot create", shown);
+  write_all(out.get(), text.data(), text.size(), shown.string());
+  return out;
 }
 
 // A tool that follows links has made a folder of a link. The folder is the user's: it gets another name, and stays.
@@ -33,13 +44,13 @@ bool put_folder_aside(const fs::path& link, const std::string& name) {
 
 }  // namespace
 
+void write_file(const fs::path& file, const std::string& text) { written(file, text, file); }
+
 void write_atomically(const fs::path& file, const std::string& text) {
   fs::path temporary = file;
   temporary += ".tmp";
   try {
-    FileDescriptor out(open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-    if (!out) throw unwritten("cannot create", file);
-    write_all(out.get(), text.data(), text.size(), file.string());
+    FileDescriptor out = written(temporary, text, file);
     if (fsync(out.get()) != 0) throw unwritten("cannot write to disk", file);
     out.close();
     if (rename(temporary.c_str(), file.c_str()) != 0) throw unwritten("cannot put in place", file);
@@ -74,6 +85,20 @@ void sync_folder(const fs::path& folder) {
   if (!handle || fsync(handle.get()) != 0) {
     throw unwritten("cannot write to disk", folder);
   }
+}
+
+void sync_files(const fs::path& folder) {
+  std::vector<std::pair<FileDescriptor, fs::path>> files;
+  for (const fs::path& file : paths::entries(folder)) {
+    files.emplace_back(FileDescriptor(open(file.c_str(), O_RDONLY | O_CLOEXEC)), file);
+    if (!files.back().first) throw unwritten("cannot write to disk", file);
+    // Starts to write it. A file system with a journal then commits all files at once, with the first fsync.
+    sync_file_range(files.back().first.get(), 0, 0, SYNC_FILE_RANGE_WRITE);
+  }
+  for (const auto& [file, name] : files) {
+    if (fsync(file.get()) != 0) throw unwritten("cannot write to disk", name);
+  }
+  sync_folder(folder);
 }
 
 std::string read_text(const fs::path& file, std::uint64_t most) try {

@@ -10,6 +10,9 @@ namespace ddp::record {
 // Throws ddp::Error (training).
 void write_atomically(const std::filesystem::path& file, const std::string& text);
 
+// Writes a new file, not yet to disk. Throws ddp::Error (training).
+void write_file(const std::filesystem::path& file, const std::string& text);
+
 // Points a symbolic link at `target` (relative to the link's folder). Replaces the old link at once. A folder in its
 // place gets the name `folder_aside`, with a warning; hidden, it is not taken for a run.
 inline constexpr const char* kCopyOfLatest = ".latest-copy";
@@ -18,6 +21,9 @@ void link_atomically(const std::filesystem::path& link, const std::string& targe
 
 // Makes the folder's entries (created and renamed files) survive a power cut.
 void sync_folder(const std::filesystem::path& folder);
+
+// Makes the folder's files and entries survive a power cut. Throws ddp::Error (training).
+void sync_files(const std::filesystem::path& folder);
 
 // Returns the text of a regular file. Throws ddp::Error (usage) if the file cannot be read or is larger than `most`
 // bytes: no file of this program is that large.

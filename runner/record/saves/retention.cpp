@@ -94,8 +94,6 @@ void copy_or_share(const fs::path& from, const fs::path& to) {
   std::error_code error;
   fs::copy_file(from, to, error);
   if (error) throw usage_error("cannot be copied to " + to.string() + ": " + error.message(), from.string());
-  const FileDescriptor copy(open(to.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!copy || fsync(copy.get()) != 0) throw usage_error("cannot be written: " + errno_text(errno), to.string());
 }
 
 void copy_files(const fs::path& checkpoint, const fs::path& to) {
@@ -108,7 +106,7 @@ void copy_files(const fs::path& checkpoint, const fs::path& to) {
     if (entry->is_regular_file(unreadable)) copy_or_share(entry->path(), to / entry->path().filename());
   }
   if (error) throw usage_error("cannot be read: " + error.message(), checkpoint.string());
-  sync_folder(to);
+  sync_files(to);
   // The source run may still train and remove old checkpoints, perhaps this one during the copy.
   if (const std::string damage = damage_of(to); !damage.empty()) {
     throw usage_error("its copy is damaged: " + damage, checkpoint.string(),
