@@ -312,6 +312,8 @@ void Trainer::validate_inside_epoch() {
 record::MetricValues Trainer::validate() {
   require_finite(p_.checkpointer.not_finite());
   p_.enter(Phase::validating);
+  // A validation may take long, and `list` and `show` tell from the file how far the run is.
+  if (p_.recorder) p_.recorder->try_flush();
   const Ema::InPlace averaged(p_.ema);
   return recorded(p_, measure_set(p_, measures_, *p_.validation), config::kValidationPrefix, state_.step);
 }

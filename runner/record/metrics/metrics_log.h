@@ -57,6 +57,8 @@ class MetricsLog {
   void append(const std::string& line);
   // Returns once all lines are in the file. Throws ddp::Error if they cannot be written.
   void flush();
+  // The same, but what cannot be written waits for the next attempt.
+  void try_flush() { write_waiting(); }
 
  private:
   void write_in_background();

@@ -64,6 +64,8 @@ class RunRecorder {
   void resumed(const ResumeRecord& record);
   // Returns once all lines so far are in the file. Throws ddp::Error (training) if a line cannot be written.
   void flush();
+  // Writes the lines so far, if that is possible now.
+  void try_flush() { log_.try_flush(); }
   // Training time of the run so far.
   double seconds() const;
 
