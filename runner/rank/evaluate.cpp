@@ -10,6 +10,7 @@
 #include "model/call.h"
 #include "rank/process.h"
 #include "train/evaluate.h"
+#include "train/replay/recorded_forward.h"
 
 namespace ddp::rank {
 namespace {
@@ -34,7 +35,8 @@ class Evaluation {
                                            .set = *set,
                                            .device = first_device(t_),
                                            .batch_done = [this] { t_.progress->rank(t_.rank).note_activity(); },
-                                           .numerics = model::Numerics::of(*t_.experiment)});
+                                           .numerics = model::Numerics::of(*t_.experiment),
+                                           .records = train::may_record(*t_.experiment, first_device(t_))});
     for (const auto& [name, value] : measured.values) measurement.values[prefix + name] = value;
     for (const auto& [name, rows] : measured.matrices.items()) measurement.values[prefix + name] = rows;
     if (measured.nan_samples > 0) measurement.warnings.push_back(measured.warning(prefix));

@@ -16,6 +16,7 @@
 #include "rank/predictions.h"
 #include "rank/process.h"
 #include "rank/verbs.h"
+#include "train/replay/recorded_forward.h"
 
 namespace ddp::rank {
 namespace {
@@ -34,7 +35,13 @@ class Answering {
         t_(t),
         device_(first_device(t)),
         saved_(checkpoint::load(t.resume_from)),
-        model_(build_parallel(t, nullptr, &saved_, request.raw)) {
+        model_(build_parallel(t, nullptr, &saved_, request.raw)),
+        forward_(
+            [this](const std::vector<at::Tensor>& inputs) {
+              const model::Prediction predicted = model::predict(model_->module(), inputs);
+              return NamedTensors{{predicted.is_logits ? model::kLogits : "output", predicted.output}};
+            },
+            train::may_record(*t.experiment, device_)) {
     model_->module().ptr()->eval();
     std::string text;
     read_block(static_cast<int>(r_.from), text);
@@ -112,8 +119,8 @@ class Answering {
   // Computes outputs as in evaluation, but converts 16-bit types to float32, the type of the output files.
   at::Tensor answer(const std::vector<at::Tensor>& inputs) {
     const model::Autocast casts(numerics_.precision, device_);
-    const auto [output, is_logits] = model::predict(model_->module(), numerics_.prepared(inputs));
-    is_logits_ = is_logits;
+    const auto [name, output] = forward_(numerics_.prepared(inputs)).front();
+    is_logits_ = name == model::kLogits;
     return output.is_floating_point() && output.element_size() < 4 ? output.to(at::kFloat) : output;
   }
 
@@ -144,6 +151,7 @@ class Answering {
   const model::Numerics numerics_ = model::Numerics::of(*t_.experiment);
   const checkpoint::Checkpoint saved_;
   const std::unique_ptr<dist::Parallel> model_;
+  train::RecordedForward forward_;
   DealtRows rows_;
   bool is_logits_ = false;
   std::vector<std::int64_t> row_shape_;  // of an output

@@ -122,8 +122,10 @@ struct alignas(64) RunProgress {
   std::atomic<std::int64_t> frozen_parameters{0};
   std::atomic<bool> ended{false};  // training is over, by its last step or by a rule
   char stopped_by[16] = {};        // the rule, valid once `ended` is true; empty: the last step
-  std::atomic<std::int64_t> replayed_steps{0};  // of this process, as the next two
+  std::atomic<std::int64_t> replayed_steps{0};  // of this process, as the next four
   std::atomic<std::int64_t> eager_steps{0};
+  std::atomic<std::int64_t> calls_of_step{0};  // of a replayed micro-batch
+  std::atomic<std::int64_t> own_calls{0};      // of them, those with a kernel of ours
   std::atomic<bool> never_replays{false};
   char why_eager[192] = {};  // valid once `never_replays` is true
   std::atomic<double> loss{0};

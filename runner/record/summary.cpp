@@ -106,6 +106,8 @@ std::variant<ValidationFigures, Nothing> or_nothing(const std::optional<Validati
 void ReplayFigures::members(config::Members& m) const {
   m({"steps", "computed without the autograd engine"}, steps);
   m({"eager_steps", "computed with it"}, eager_steps);
+  m({"calls", "of kernels in a replayed micro-batch"}, calls);
+  m({"own_calls", "of these, of ddp-exp's own kernels, which had ATen's bits when the step was recorded"}, own_calls);
   m({"reason", "why no further step was replayed; null: none"}, config::unless_empty(reason));
 }
 

@@ -68,6 +68,8 @@ struct ValidationFigures {
 struct ReplayFigures {
   std::int64_t steps = 0;        // without the autograd engine
   std::int64_t eager_steps = 0;  // with it
+  std::int64_t calls = 0;        // of kernels, in a replayed micro-batch
+  std::int64_t own_calls = 0;    // of them, those of ddp-exp's own kernels
   std::string reason = {};       // why no further step was replayed; empty: none
 
   void members(config::Members& m) const;

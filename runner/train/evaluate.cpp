@@ -16,6 +16,7 @@
 #include "model/call.h"
 #include "train/metrics/merge.h"
 #include "train/parts.h"
+#include "train/replay/recorded_forward.h"
 
 namespace ddp::train {
 namespace {
@@ -73,9 +74,9 @@ struct Measurement {
   LossSum loss;
 };
 
-Measurement measure_loss(const EvaluationParts& e, const datasets::Batch& batch) {
+Measurement measure_loss(const EvaluationParts& e, RecordedForward& forward, const datasets::Batch& batch) {
   const model::Autocast casts(e.numerics.precision, e.device);
-  NamedTensors outputs = model::call(e.model.module(), e.loss.model_inputs(batch, e.numerics, e.device));
+  NamedTensors outputs = forward(e.loss.model_inputs(batch, e.numerics, e.device));
   LossSum loss = e.loss.measure(outputs, batch);
   return {.outputs = std::move(outputs), .loss = std::move(loss)};
 }
@@ -91,11 +92,11 @@ constexpr std::size_t kBeforeScalars = 4;
 
 // Returns a batch's row. Counts and scores are added to `statistics` and stay there; `curves` gets a row. `begin`: the
 // place of the batch's first sample in the set.
-std::vector<double> measure(const EvaluationParts& e, const datasets::Batch& batch, std::int64_t begin,
-                            std::vector<Statistics>& statistics, BatchRows& curves) {
+std::vector<double> measure(const EvaluationParts& e, RecordedForward& forward, const datasets::Batch& batch,
+                            std::int64_t begin, std::vector<Statistics>& statistics, BatchRows& curves) {
   std::vector<double> row(kBeforeScalars + e.scalars.size());
   if (batch.samples() > 0) {  // 0: no image of the batch can be decoded
-    const auto [outputs, loss] = measure_loss(e, batch);
+    const auto [outputs, loss] = measure_loss(e, forward, batch);
     const std::optional<Answers> answers = answers_of(e.loss, outputs, batch.targets);
     row = {static_cast<double>(loss.samples), loss.weight, loss.sum,
            static_cast<double>(answers ? count_nan(answers->output) : 0)};
@@ -167,6 +168,8 @@ class GatheredRows {
 std::pair<record::MetricValues, std::int64_t> measure_all(const EvaluationParts& e,
                                                           std::vector<Statistics>& statistics) {
   data::EvaluationBatches batches(e.set);
+  RecordedForward forward(
+      [&e](const std::vector<at::Tensor>& inputs) { return model::call(e.model.module(), inputs); }, e.records);
   GatheredRows gathered(e);
   BatchRows rows, curves;
   const std::int64_t rounds = (e.set.batches() + e.set.world_size - 1) / e.set.world_size;
@@ -174,7 +177,7 @@ std::pair<record::MetricValues, std::int64_t> measure_all(const EvaluationParts&
   for (std::int64_t round = 1; round <= rounds; ++round) {
     if (round <= e.set.own_batches()) {
       const std::int64_t begin = ((round - 1) * e.set.world_size + e.set.rank) * e.set.batch_size;
-      rows.push_back(measure(e, batches.next(), begin, statistics, curves));
+      rows.push_back(measure(e, forward, batches.next(), begin, statistics, curves));
       e.batch_done();
     }
     if (round < next_exchange && round < rounds) continue;
@@ -265,6 +268,7 @@ Measured measure_set(const TrainerParts& p, const Measures& measures, const data
                                       if (p.recorder) run.batches_measured += set.world_size;
                                     },
                                 .numerics = model::Numerics::of(p.experiment),
+                                .records = may_record(p.experiment, p.device),
                                 .curves = curves});
   if (p.recorder) run.batches_to_measure = 0;
   return measured;

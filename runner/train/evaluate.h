@@ -28,6 +28,7 @@ struct EvaluationParts {
   c10::Device device;
   std::function<void()> batch_done;  // called after each batch
   model::Numerics numerics = {};
+  bool records = false;                // may_record(): static forwards are replayed
   EvaluationCurves* curves = nullptr;  // null: not wanted
 };
 

@@ -122,9 +122,14 @@ void Stepper::run_micro_batch(const Replay::Place& place) {
   const bool replays = replay_->begin(place, std::move(tensors));
   at::Tensor loss;
   if (replays) {
-    const std::vector<at::Tensor>& outputs = replay_->forward();
-    loss = outputs.back();
-    batches_.add(at::TensorList(outputs).slice(0, outputs.size() - 1), batch.samples());
+    try {
+      const std::vector<at::Tensor>& outputs = replay_->forward();
+      loss = outputs.back();
+      batches_.add(at::TensorList(outputs).slice(0, outputs.size() - 1), batch.samples());
+    } catch (const c10::Error&) {
+      loss_of(inputs, batch);  // fails too, with the words of the layer
+      throw;
+    }
   } else {
     {
       const Replay::Window window(*replay_);

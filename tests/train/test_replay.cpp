@@ -7,6 +7,7 @@
 
 #include "catch.h"
 #include "train/replay/player.h"
+#include "train/replay/recorded_forward.h"
 #include "words.h"
 
 namespace ddp::train {
@@ -34,7 +35,7 @@ struct Layer {
     const at::Tensor value = loss(linear(x));
     const std::size_t calls_of_forward = recording.calls.size();
     value.backward();
-    return tape_of(recording, {.batch = {x}, .parameters = &parameters}, calls_of_forward, {value});
+    return tape_of(recording, {.batch = {x}, .parameters = &parameters}, {value}, calls_of_forward);
   }
 
   std::vector<at::Tensor> gradients() const {
@@ -119,6 +120,38 @@ TEST_CASE("memory that a kernel of ours writes is not another tensor's that is s
     CHECK(layer.gradients()[0].equal(gradients[0]));
     CHECK(layer.gradients()[1].equal(gradients[1]));
   }
+}
+
+TEST_CASE("a recorded forward gives the outputs of each batch, and stays eager where it depends on values") {
+  const at::NoGradGuard no_grad;
+  torch::nn::Linear linear(3, 2);
+  int eager = 0;
+  RecordedForward forward(
+      [&](const std::vector<at::Tensor>& inputs) {
+        ++eager;
+        if (inputs.front().max().item<float>() > 90) return NamedTensors();
+        const at::Tensor hidden = linear(inputs.front());
+        return NamedTensors{{"a", hidden.relu()}, {"b", hidden.tanh()}};
+      },
+      true);
+  std::vector<NamedTensors> all;
+  std::vector<at::Tensor> inputs;
+  for (int i = 0; i < 6; ++i) {
+    inputs.push_back(at::randn({i == 5 ? 2 : 4, 3}));
+    all.push_back(forward({inputs.back()}));
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    CHECK(all[i][0].second.equal(linear(inputs[i]).relu()));
+    CHECK(all[i][1].second.equal(linear(inputs[i]).tanh()));
+  }
+  // max().item() makes the forward depend on a value: it stays eager.
+  CHECK(eager == 6);
+  RecordedForward plain([&](const std::vector<at::Tensor>& x) { return ++eager, NamedTensors{{"y", linear(x.front())}}; },
+                        true);
+  std::vector<at::Tensor> outputs;
+  for (int i = 0; i < 5; ++i) outputs.push_back(plain({inputs[static_cast<std::size_t>(i)]}).front().second);
+  CHECK(eager == 8);  // two recordings
+  for (std::size_t i = 0; i < outputs.size(); ++i) CHECK(outputs[i].equal(linear(inputs[i])));
 }
 
 }  // namespace ddp::train

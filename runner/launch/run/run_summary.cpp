@@ -170,6 +170,8 @@ void add_progress(record::Summary& s, const record::RunProgress& run, const reco
   s.skipped_steps = run.skipped_steps;
   s.replay = {.steps = run.replayed_steps,
               .eager_steps = run.eager_steps,
+              .calls = run.calls_of_step,
+              .own_calls = run.own_calls,
               .reason = run.never_replays ? run.why_eager : ""};
   s.seconds = run.seconds;
   if (run.ended) s.stopped_by = run.stopped_by;

@@ -31,7 +31,6 @@
 #include <ATen/ops/sigmoid_backward_cpu_dispatch.h>
 #include <ATen/ops/silu_cpu_dispatch.h>
 #include <ATen/ops/silu_backward_cpu_dispatch.h>
-#include <ATen/ops/smooth_l1_loss_cpu_dispatch.h>
 #include <ATen/ops/smooth_l1_loss_backward_cpu_dispatch.h>
 #include <ATen/ops/sub_cpu_dispatch.h>
 #include <ATen/ops/tanh_cpu_dispatch.h>
@@ -288,7 +287,6 @@ Maker maker_of(const c10::OperatorHandle& operation) {
       {"aten::elu_backward", Direct<cpu::elu_backward_out>::make},
       {"aten::leaky_relu", Direct<cpu::leaky_relu_out>::make},
       {"aten::leaky_relu_backward", Direct<cpu::leaky_relu_backward_out>::make},
-      {"aten::smooth_l1_loss", Direct<cpu::smooth_l1_loss_out>::make},
       {"aten::smooth_l1_loss_backward", Direct<cpu::smooth_l1_loss_backward_out>::make},
       {"aten::bmm", Direct<cpu::bmm_out>::make},
       {"aten::add.Tensor", Direct<cpu::add_out>::make},

@@ -38,7 +38,6 @@ Player::Player(Tape tape) : tape_(std::move(tape)) {
   find_ends();
   plan();
   find_last_uses();
-  if (getenv("DBG")) for (auto& st : steps_) { auto& c = tape_.calls[st.call]; fprintf(stderr, "%s %s.%s", c.kernel ? "own " : "ATEN", c.operation.operator_name().name.c_str(), c.operation.operator_name().overload_name.c_str()); auto pr=[&](Slot x){ std::string t; for (auto d: tape_.at(x).sizes()) t+=std::to_string(d)+","; fprintf(stderr, " %d%s[%s]", x, is_kept(x) ? "k":"", t.c_str()); }; c.each_result(pr); fprintf(stderr," <-"); c.each_read(pr); fprintf(stderr,"\n"); }
   drop_results();
   tape_.around.batch.clear();
   tape_.around.gradients_before.clear();
@@ -163,6 +162,20 @@ void Player::find_last_uses() {
     const auto behind = std::find_if(steps_.rbegin(), steps_.rend(), [&](const Step& one) { return one.call < end; });
     if (behind != steps_.rend()) behind->last_uses.push_back(static_cast<Slot>(i));
   }
+}
+
+std::unique_ptr<Player> player_of(const Tape& first, Tape second) {
+  if (const std::string found = difference(first, second); !found.empty()) throw NotStatic{found};
+  // A kernel of ours that was right only once is not used.
+  for (std::size_t i = 0; i < second.calls.size(); ++i) {
+    if (!first.calls[i].kernel) second.calls[i].kernel = {};
+  }
+  return std::make_unique<Player>(std::move(second));
+}
+
+std::size_t Player::own_calls() const {
+  return static_cast<std::size_t>(
+      std::count_if(steps_.begin(), steps_.end(), [](const Step& one) { return !one.operands.empty(); }));
 }
 
 const std::vector<at::Tensor>& Player::forward(const std::vector<at::Tensor>& batch) {

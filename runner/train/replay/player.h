@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -20,6 +21,10 @@ class Player {
   Player(const Player&) = delete;
   Player& operator=(const Player&) = delete;
 
+  // The number of calls in a run, and how many of them have a kernel of ours.
+  std::size_t calls() const { return steps_.size(); }
+  std::size_t own_calls() const;
+
   // Computes the loss of a batch. Returns the outputs, which the next run overwrites.
   const std::vector<at::Tensor>& forward(const std::vector<at::Tensor>& batch);
   // What the caller does during backward.
@@ -31,6 +36,8 @@ class Player {
   };
   // Computes the gradients of the parameters, and averages them over the ranks.
   void backward(const Duties& duties);
+  // Frees the results of the last run that are not kept; backward() does so too.
+  void drop_results();
 
  private:
   using Slot = Tape::Slot;
@@ -58,7 +65,6 @@ class Player {
   void run(const Step& step);
   void call(const Tape::Call& call);
   void run_until(std::size_t call);
-  void drop_results();
   static std::size_t index(Slot slot) { return static_cast<std::size_t>(slot); }
 
   Tape tape_;
@@ -71,5 +77,9 @@ class Player {
   std::vector<at::Tensor> outputs_;
   std::vector<c10::IValue> stack_;
 };
+
+// Returns the player of two recordings of the same work, of which the second one still has its tensors. Throws NotStatic
+// if they differ.
+std::unique_ptr<Player> player_of(const Tape& first, Tape second);
 
 }  // namespace ddp::train

@@ -38,12 +38,7 @@ Replay::Replay(const TrainerParts& parts, GradientWatch* watch) : p_(parts), wat
 Replay::Key Replay::key_of(const Place& place, const std::vector<at::Tensor>& batch) {
   Key key;
   key.first = {place.first, place.last, place.micro_batches};
-  for (const at::Tensor& tensor : batch) {
-    key.second.push_back(static_cast<std::int64_t>(tensor.scalar_type()));
-    key.second.insert(key.second.end(), tensor.sizes().begin(), tensor.sizes().end());
-    key.second.push_back(-1);
-    key.second.insert(key.second.end(), tensor.strides().begin(), tensor.strides().end());
-  }
+  key.second = layout_of(batch);
   return key;
 }
 
@@ -96,27 +91,23 @@ void Replay::backward_done() {
   if (!recording_) return;
   const std::unique_ptr<Recording> recording = std::move(recording_);
   try {
-    if (recording->is_too_large()) {
-      throw NotStatic{"a step takes more than " + std::to_string(Recording::kMostBytes >> 20) + " MiB"};
-    }
     Tape tape = tape_of(*recording,
                         {.batch = std::move(batch_),
                          .parameters = &p_.model.parameters(),
                          .gradients_before = gradients_before_,
                          .buffers = sums_ ? p_.model.gradient_buffers() : std::vector<at::Tensor>()},
-                        calls_of_forward_, outputs_);
+                        outputs_, calls_of_forward_);
     if (!kind_->first) {
       tape.drop_results();
       kind_->first.emplace(std::move(tape));
       return done();
     }
-    if (const std::string found = difference(*kind_->first, tape); !found.empty()) throw NotStatic{found};
-    // A kernel that was right only once is not used.
-    for (std::size_t i = 0; i < tape.calls.size(); ++i) {
-      if (!kind_->first->calls[i].kernel) tape.calls[i].kernel = {};
-    }
-    kind_->player.emplace(std::move(tape));
+    kind_->player = player_of(*kind_->first, std::move(tape));
     kind_->first.reset();
+    if (p_.recorder != nullptr) {
+      p_.shared.run().calls_of_step = static_cast<std::int64_t>(kind_->player->calls());
+      p_.shared.run().own_calls = static_cast<std::int64_t>(kind_->player->own_calls());
+    }
   } catch (const NotStatic& error) {
     refuse(error.reason);
   }

@@ -55,7 +55,7 @@ class Replay {
   using Key = std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>>;
   struct Kind {
     std::optional<Tape> first;
-    std::optional<Player> player;  // once the micro-batch was recorded twice alike
+    std::unique_ptr<Player> player;  // once the micro-batch was recorded twice alike
   };
   static Key key_of(const Place& place, const std::vector<at::Tensor>& batch);
   bool choose(const Place& place, std::vector<at::Tensor>& batch);

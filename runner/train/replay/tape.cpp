@@ -249,9 +249,23 @@ void Tape::drop_results() {
   around.gradients_before.clear();
 }
 
-Tape tape_of(const Recording& recording, Surroundings around, std::size_t calls_of_forward,
-             const std::vector<at::Tensor>& outputs) {
-  return Builder(std::move(around)).build(recording, calls_of_forward, outputs);
+Tape tape_of(const Recording& recording, Surroundings around, const std::vector<at::Tensor>& outputs,
+             std::optional<std::size_t> calls_of_forward) {
+  if (recording.is_too_large()) {
+    throw NotStatic{"a step takes more than " + std::to_string(Recording::kMostBytes >> 20) + " MiB"};
+  }
+  return Builder(std::move(around)).build(recording, calls_of_forward.value_or(recording.calls.size()), outputs);
+}
+
+std::vector<std::int64_t> layout_of(const std::vector<at::Tensor>& tensors) {
+  std::vector<std::int64_t> layout;
+  for (const at::Tensor& tensor : tensors) {
+    layout.push_back(static_cast<std::int64_t>(tensor.scalar_type()));
+    layout.insert(layout.end(), tensor.sizes().begin(), tensor.sizes().end());
+    layout.push_back(-1);
+    layout.insert(layout.end(), tensor.strides().begin(), tensor.strides().end());
+  }
+  return layout;
 }
 
 std::string difference(const Tape& first, const Tape& second) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -97,12 +98,15 @@ struct NotStatic {
   std::string reason;
 };
 
-// `calls_of_forward`: how many of the calls compute the loss. `outputs`: the tensors that the caller reads after
-// forward. Throws NotStatic if calls depend on the values of tensors, or cannot be repeated.
-Tape tape_of(const Recording& recording, Surroundings around, std::size_t calls_of_forward,
-             const std::vector<at::Tensor>& outputs);
+// `outputs`: the tensors that the caller reads after forward. `calls_of_forward`: how many of the calls compute the loss;
+// nothing: all. Throws NotStatic if calls depend on the values of tensors, cannot be repeated, or take too much memory.
+Tape tape_of(const Recording& recording, Surroundings around, const std::vector<at::Tensor>& outputs,
+             std::optional<std::size_t> calls_of_forward = {});
 
 // Returns the first difference between two recordings of the same work, in words; "": they are alike.
 std::string difference(const Tape& first, const Tape& second);
+
+// Types, sizes and strides of tensors: equal for tensors that the same recording may take.
+std::vector<std::int64_t> layout_of(const std::vector<at::Tensor>& tensors);
 
 }  // namespace ddp::train

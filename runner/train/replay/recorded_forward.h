@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "model/named_tensors.h"
+#include "train/replay/player.h"
+
+namespace ddp::config {
+struct Experiment;
+}
+
+namespace ddp::train {
+
+// Tells whether forwards of this experiment's model are recorded.
+bool may_record(const config::Experiment& experiment, c10::Device device);
+
+// Computes the outputs of a model whose weights stay where they are, as in an evaluation, with the bits of its forward.
+// Batches of one layout are recorded twice; if both recordings are alike, the kernels alone are called from then on.
+// Not under autograd: call it with a NoGradGuard.
+class RecordedForward {
+ public:
+  using Forward = std::function<NamedTensors(const std::vector<at::Tensor>& inputs)>;
+  // `records`: may_record().
+  RecordedForward(Forward forward, bool records) : forward_(std::move(forward)), records_(records) {}
+
+  NamedTensors operator()(const std::vector<at::Tensor>& inputs);
+
+ private:
+  struct Kind {
+    std::optional<Tape> first;
+    std::unique_ptr<Player> player;
+  };
+  NamedTensors record(const std::vector<at::Tensor>& inputs, Kind& kind);
+
+  const Forward forward_;
+  bool records_;
+  std::map<std::vector<std::int64_t>, Kind> kinds_;
+  std::vector<std::string> names_;  // of the outputs
+};
+
+}  // namespace ddp::train
