@@ -35,6 +35,11 @@ batch_size = 20
 """,
     "mlp": SGD + MLP,
     "mlp-adamw": ADAMW + MLP,
+    "table": ADAMW + """
+model = { name = "mlp", in_features = 30, hidden = [64, 64, 64], out_features = 1 }
+dataset = { name = "random_batch", inputs = 30, targets = 1, keep = 256 }
+batch_size = 256
+""",
     "wide": SGD + """
 model = { name = "mlp", in_features = 2048, hidden = [2048], out_features = 5 }
 dataset = { name = "random_pairs", size = 2048, features = 2048, targets = 5 }

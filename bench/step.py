@@ -7,7 +7,7 @@ measured twice: with each side's own data path, and with one batch kept in memor
 import functools
 import os
 
-from sides import RANKS, Peer, run_ddp_exp, run_program, unsteady
+from sides import HERE, RANKS, Peer, output_of, run_ddp_exp, run_program, unsteady
 from table import Table
 
 KEPT_MLP = "{ name = 'random_batch', inputs = 784, targets = 10, keep = 64 }"
@@ -48,6 +48,28 @@ def tables_of(experiment, what, steps, quick_steps, **more_peers):
     return [drawn, table("engine", "one batch kept in memory", ["dataset=" + KEPT[experiment]], "kept")]
 
 
+def alone(model, how, steps):
+    """Steps a second of a peer in one process on one core, without DDP."""
+    paths = [os.environ[name] for name in ("DDP_PEERS", "DDP_PYTHONPATH")]
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(paths), OMP_NUM_THREADS="1")
+    command = [os.environ["DDP_PYTHON"], os.path.join(HERE, "alone_peer.py"), model, how, steps, steps // 2]
+    # XLA takes all cores that it may use.
+    done = output_of(["taskset", "-c", str(min(os.sched_getaffinity(0))), *map(str, command)], environment)
+    return (steps - steps // 2) / float(done)
+
+
+def in_one_process(model, what, steps):
+    kept = [f"dataset={KEPT[model]}"] if model in KEPT else []
+    rows = {
+        "ddp-exp": lambda: ddp_exp(model, 5 * steps, *kept, ranks=1),
+        "ddp-exp, replay = 'off'": lambda: ddp_exp(model, steps, "replay='off'", *kept, ranks=1),
+        "Python, eager, fused optimizer": lambda: alone(model, "eager", steps),
+        "Python, torch.compile": lambda: alone(model, "compiled", steps),
+        "JAX, 200 steps in one jit": lambda: alone(model, "jax", 5 * steps),
+    }
+    return Table(f"alone-{model}", f"steps a second of one rank, {what}, one batch kept in memory", "more", rows)
+
+
 def scaling():
     """The CNN is compute-bound: two ranks on two cores do twice the work of one rank."""
     rows = {
@@ -79,6 +101,8 @@ def tables():
         *tables_of("mlp-adamw", "MLP 784-256-256-10, AdamW, batches of 64", 600, 600, **{"mlp-fused": "fused AdamW"}),
         *tables_of("wide", "MLP 2048-2048-5 (16 MB of gradients), batches of 20", 200, 300),
         *tables_of("cnn", "CNN on 3x32x32, batches of 64", 60, 80),
+        in_one_process("toy", "toy model, batches of 20", 4000),
+        in_one_process("table", "MLP 30-64-64-64-1, AdamW, batches of 256", 2000),
         scaling(),
         bookkeeping(),
     ]
