@@ -137,6 +137,7 @@ checkpoint::Checkpoint Checkpointer::best() const {
   std::string folder;
   if (p_.rank == 0 || p_.control == nullptr) {
     const auto newest_first = record::complete_checkpoints(p_.folder);
+    if (newest_first.empty()) throw training_error("has no complete checkpoint that can be read", p_.folder.string());
     const auto best_first = record::by_metric(newest_first, p_.metric);
     folder = best_first.empty() ? newest_first.front().string() : best_first.front().folder.string();
   }
