@@ -99,10 +99,17 @@ void RunRecorder::validation(const ValidationRecord& r) {
 }
 
 void RunRecorder::matrices(const config::Value& by_name, std::int64_t step) {
-  try {
-    keep_matrices(run_, by_name, step);
-  } catch (const std::exception& error) {
-    console_.line("warning: the matrices of step " + std::to_string(step) + " were not written: " + error.what());
+  write("the matrices of step " + std::to_string(step) + " were", [&] { keep_matrices(run_, by_name, step); });
+}
+
+// A fault that passes, such as one EIO, leaves no gap in the results: the second attempt decides.
+void RunRecorder::write(const std::string& what, const std::function<void()>& attempt) {
+  for (const bool last : {false, true}) {
+    try {
+      return attempt();
+    } catch (const std::exception& error) {
+      if (last) console_.line("warning: " + what + " not written: " + error.what());
+    }
   }
 }
 
@@ -114,13 +121,10 @@ void RunRecorder::test(const TestRecord& r) {
 }
 
 void RunRecorder::evaluation(const config::Value& sets, std::int64_t epoch, std::int64_t step) {
-  try {
-    config::Value whole = {{"version", 1}, {"epoch", epoch}, {"step", step}};
-    whole.update(sets);
-    write_atomically(run_.evaluation(), whole.dump(-1, ' ', false, config::Value::error_handler_t::replace) + "\n");
-  } catch (const std::exception& error) {
-    console_.line(std::string("warning: evaluation.json was not written: ") + error.what());
-  }
+  config::Value whole = {{"version", 1}, {"epoch", epoch}, {"step", step}};
+  whole.update(sets);
+  const std::string text = whole.dump(-1, ' ', false, config::Value::error_handler_t::replace) + "\n";
+  write("evaluation.json was", [&] { write_atomically(run_.evaluation(), text); });
 }
 
 std::string RunRecorder::note(const MetricValues& metrics, std::int64_t step) {

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -72,6 +73,9 @@ class RunRecorder {
  private:
   // Puts the metrics in the shared progress; returns them as text. Warns about a followed metric without a value.
   std::string note(const MetricValues& metrics, std::int64_t step);
+
+  // Writes a file beside the metrics. Warns if that fails twice; `what`: "evaluation.json was".
+  void write(const std::string& what, const std::function<void()>& attempt);
 
   using Clock = std::chrono::steady_clock;
 
