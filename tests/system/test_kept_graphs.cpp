@@ -206,6 +206,7 @@ TEST_CASE("ranks that start again after a failure use the run's copies") {
   const RunFolder whole = w.done(with_sets(with_sets({"run", "arrays.toml", "--name", "whole"}, form.sets), sets)).run;
   const auto process = w.start(with_sets(with_sets({"run", "arrays.toml", "--max-restarts", "3"}, form.sets), sets));
   const RunFolder run = w.running(*process, "arrays", 40);
+  REQUIRE(wait_until([&] { return fs::exists(run.path() / "checkpoints/latest"); }, process->pid()));
   REQUIRE(process->wait_for_ranks(2));
   w.change_graphs();
   kill(process->ranks().at(1), SIGKILL);

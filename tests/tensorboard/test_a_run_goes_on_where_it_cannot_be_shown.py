@@ -18,7 +18,7 @@ assert (run / "tensorboard").read_text() == "in the way"
 
 # For a while a file of rank 0 cannot grow.
 run = folder.run("full")
-process = folder.start("run", "small.toml", "--run-id", "full", *sets(epochs=100000, on_nan='"skip"'))
+process = folder.start("run", "small.toml", "--run-id", "full", *sets(epochs=100000, dataset__size=64000, on_nan='"skip"'))
 
 
 def limit_files_of_ranks(size):
