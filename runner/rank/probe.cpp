@@ -37,6 +37,7 @@
 #include "train/loss/loss.h"
 #include "train/metrics/measures.h"
 #include "train/optim/grouped_optimizer.h"
+#include "train/replay/replay.h"
 
 namespace ddp::rank {
 namespace {
@@ -218,6 +219,9 @@ class TriedModel {
   }
 
   const train::Loss& loss() const { return loss_; }
+  std::vector<at::Tensor> inputs_of(const datasets::Batch& batch) const {
+    return loss_.model_inputs(batch, numerics_, c10::kCPU);
+  }
 
   // Throws if DDP would wait in vain for the gradients of some parameters. A few samples, whose loss this is, may not
   // reach all parameters, so a whole batch decides.
@@ -294,7 +298,7 @@ class TriedModel {
       "a batch of one sample, and batch norm cannot train on one value per channel: its running variance would be NaN";
 
   NamedTensors call(const datasets::Batch& batch) const {
-    return under_casts(numerics_, [&] { return model::call(model_, loss_.model_inputs(batch, numerics_, c10::kCPU)); });
+    return under_casts(numerics_, [&] { return model::call(model_, inputs_of(batch)); });
   }
 
   void require_set(const data::Set& set, const config::Component& own, const char* key, std::int64_t count) const {
@@ -366,6 +370,9 @@ void require_trained_meanings(const Task& t, const data::Sets& sets) {
   }
 }
 
+// A step that takes longer is not recorded for a plan: it has little to gain.
+constexpr double kMostSecondsToRecord = 2;
+
 // The number of samples for the check of model, data and loss. Two, because batch normalization needs more than one.
 constexpr std::int64_t kTried = 2;
 
@@ -400,6 +407,36 @@ double time_of_step(const TriedModel& model, const Task& t, const datasets::Batc
   const auto begin = std::chrono::steady_clock::now();
   model.outputs_of(batch);
   return 3 * std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+// Records a micro-batch twice, and plans its replay.
+void forecast_replay(const TriedModel& model, const Task& t, const datasets::Batch& batch,
+                     const NamedTensors& parameters, Probe& probe) {
+  probe.not_replayed = train::replay_obstacle(*t.experiment, model.loss(), c10::Device(t.devices.front()));
+  if (!probe.not_replayed.empty()) return;
+  const at::AutoGradMode with_gradients(true);
+  std::vector<at::Tensor> tensors = model.inputs_of(batch);
+  for (const auto& [name, target] : batch.targets) tensors.push_back(target);
+  const auto record = [&] {
+    for (const auto& [name, parameter] : parameters) parameter.mutable_grad().reset();
+    train::Recording recording;
+    const train::Recorder recorder(recording);
+    const at::Tensor loss = model.loss_of(model.outputs_of(batch), batch).value;
+    const std::size_t calls_of_forward = recording.calls.size();
+    loss.backward();
+    return train::tape_of(recording, {.batch = tensors, .parameters = &parameters}, {loss}, calls_of_forward);
+  };
+  try {
+    train::Tape first = record();
+    first.drop_results();
+    const auto player = train::player_of(first, record());
+    probe.calls = static_cast<std::int64_t>(player->calls());
+    probe.own_calls = static_cast<std::int64_t>(player->own_calls());
+  } catch (const train::NotStatic& error) {
+    probe.not_replayed = error.reason;
+  } catch (const Error& error) {  // a target of the whole batch that the loss does not take, for example
+    probe.not_replayed = error.summary();
+  }
 }
 
 torch::nn::AnyModule build_model(const Task& t, bool copied) {
@@ -479,7 +516,11 @@ void measure_model(const Task& t, bool timed, Probe& probe) {
   tried.require_scalars(batch);
   tried.require_sets(sets, std::max<std::int64_t>(probe.least_batch, 1));
   model.ptr()->train();
-  if (timed) probe.step_seconds = time_of_step(tried, t, batch_of(/*whole=*/true)) * static_cast<double>(e.accumulate);
+  if (!timed) return;
+  const datasets::Batch whole = batch_of(/*whole=*/true);
+  const double seconds = time_of_step(tried, t, whole);
+  probe.step_seconds = seconds * static_cast<double>(e.accumulate);
+  if (seconds < kMostSecondsToRecord) forecast_replay(tried, t, whole, each_once(all_names), probe);
 }
 
 // Reports an error that names no place as an error of the key `model`.

@@ -26,6 +26,11 @@ struct Probe {
   std::int64_t most_batch = INT64_MAX;
   config::Value groups = config::Value::array();  // parameter groups: match, options, lr_scale, and sizes
   double step_seconds = 0;                        // estimated time of a step; 0: not requested
+  // What replayed steps do, if the time of a step was requested: why there are none, or how many calls of kernels a
+  // micro-batch makes, without DDP's, and how many of them are of our own kernels.
+  std::string not_replayed = {};
+  std::int64_t calls = 0;
+  std::int64_t own_calls = 0;
 
   void fields(config::Fields& f) {
     f({.name = "warnings"}, warnings);
@@ -43,6 +48,9 @@ struct Probe {
     f({.name = "most_batch"}, most_batch);
     f({.name = "groups", .types = {config::Type::list}}, groups);
     f({.name = "step_seconds"}, step_seconds);
+    f({.name = "not_replayed"}, not_replayed);
+    f({.name = "calls"}, calls);
+    f({.name = "own_calls"}, own_calls);
   }
 };
 
@@ -57,7 +65,7 @@ struct ProbeRequest {
   using Reply = Probe;
   static constexpr const char* kVerb = "probe";
 
-  bool timed = false;  // also measure the time of a step, with a whole batch
+  bool timed = false;  // also try a whole batch: the time of a step, and what of it is replayed
 
   void fields(config::Fields& f) { f({.name = "timed"}, timed); }
 };

@@ -168,8 +168,8 @@ class GatheredRows {
 std::pair<record::MetricValues, std::int64_t> measure_all(const EvaluationParts& e,
                                                           std::vector<Statistics>& statistics) {
   data::EvaluationBatches batches(e.set);
-  RecordedForward forward(
-      [&e](const std::vector<at::Tensor>& inputs) { return model::call(e.model.module(), inputs); }, e.records);
+  RecordedForward forward([&e](const std::vector<at::Tensor>& inputs) { return model::call(e.model.module(), inputs); },
+                          e.records);
   GatheredRows gathered(e);
   BatchRows rows, curves;
   const std::int64_t rounds = (e.set.batches() + e.set.world_size - 1) / e.set.world_size;

@@ -32,7 +32,8 @@ TEST_CASE("replayed steps have the bits of eager ones, the short last batch too"
   CHECK(replayed.optimizer() == eager.optimizer());
   CHECK(replayed.training() == eager.training());
   const Json of_eager = eager.summary().at("replay"), of_replayed = replayed.summary().at("replay");
-  CHECK(of_eager == Json({{"steps", 0}, {"eager_steps", 24}, {"calls", 0}, {"own_calls", 0}, {"reason", "replay = \"off\""}}));
+  CHECK(of_eager ==
+        Json({{"steps", 0}, {"eager_steps", 24}, {"calls", 0}, {"own_calls", 0}, {"reason", "replay = \"off\""}}));
   // The first two steps, and two recordings for each of the two sizes of a batch.
   CHECK(of_replayed.at("steps") == 18);
   CHECK(of_replayed.at("eager_steps") == 6);
@@ -58,6 +59,16 @@ TEST_CASE("a run that cannot be replayed says why, and require makes it an error
   CHECK(failed.code != 0);
   CHECK(contains(failed.err, "a training step cannot be replayed: " + reason));
   CHECK(failed.run.events("step").empty());
+}
+
+TEST_CASE("plan says which steps would be replayed, with how many own kernels, or why not") {
+  const Workspace w;
+  w.write("small.toml", kDropout);
+  const Json replay = Json::parse(w.done({"plan", "small.toml", "--json"}).out).at("replay");
+  CHECK(replay.at("reason").is_null());
+  CHECK(replay.at("calls").get<int>() - replay.at("own_calls").get<int>() == 3);  // dropout's draws and division
+  const Outcome off = w.done({"plan", "small.toml", "--set", "precision=fp16"});
+  CHECK(contains(off.out, "replay       no: precision = \"fp16\" changes the scale of the loss\n"));
 }
 
 TEST_CASE("a replayed step that fails has the words of the layer") {

@@ -1,5 +1,5 @@
-// Random small models, drawn by a seed, trained eagerly and replayed: the same bits. DDP_GRAPHS says how many; a soak takes
-// 100,000 (scripts/soak replay).
+// Random small models, drawn by a seed, trained eagerly and replayed: the same bits. DDP_GRAPHS says how many; a soak
+// takes 100,000 (scripts/soak replay).
 #include <cstdlib>
 #include <functional>
 #include <optional>
@@ -57,8 +57,8 @@ class Drawn {
            std::to_string(micro_batches_);
   }
 
-  // Trains some steps. Returns losses, parameters and buffers. `replays`: from the third step on they are recorded twice,
-  // then replayed.
+  // Trains some steps. Returns losses, parameters and buffers. `replays`: from the third step on they are recorded
+  // twice, then replayed.
   std::vector<at::Tensor> train(bool replays) {
     std::vector<at::Tensor> bits;
     for (int step = 0; step < kSteps; ++step) {
@@ -118,18 +118,41 @@ class Drawn {
     push("linear " + std::to_string(width) + "-" + std::to_string(next),
          torch::nn::Linear(torch::nn::LinearOptions(width, next).bias(draw_.from(0, 4) != 0)));
     switch (draw_.from(0, 11)) {
-      case 0: push("relu", torch::nn::ReLU()); break;
-      case 1: push("relu in place", torch::nn::ReLU(torch::nn::ReLUOptions(true))); break;
-      case 2: push("tanh", torch::nn::Tanh()); break;
-      case 3: push("sigmoid", torch::nn::Sigmoid()); break;
-      case 4: push("gelu", torch::nn::GELU()); break;
-      case 5: push("silu", torch::nn::SiLU()); break;
-      case 6: push("elu", torch::nn::ELU()); break;
-      case 7: push("leaky relu", torch::nn::LeakyReLU()); break;
-      case 8: push("dropout", torch::nn::Dropout(0.3)); break;
-      case 9: push("layer norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({next}))); break;
-      case 10: push("batch norm", torch::nn::BatchNorm1d(next)); break;
-      default: break;
+      case 0:
+        push("relu", torch::nn::ReLU());
+        break;
+      case 1:
+        push("relu in place", torch::nn::ReLU(torch::nn::ReLUOptions(true)));
+        break;
+      case 2:
+        push("tanh", torch::nn::Tanh());
+        break;
+      case 3:
+        push("sigmoid", torch::nn::Sigmoid());
+        break;
+      case 4:
+        push("gelu", torch::nn::GELU());
+        break;
+      case 5:
+        push("silu", torch::nn::SiLU());
+        break;
+      case 6:
+        push("elu", torch::nn::ELU());
+        break;
+      case 7:
+        push("leaky relu", torch::nn::LeakyReLU());
+        break;
+      case 8:
+        push("dropout", torch::nn::Dropout(0.3));
+        break;
+      case 9:
+        push("layer norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({next})));
+        break;
+      case 10:
+        push("batch norm", torch::nn::BatchNorm1d(next));
+        break;
+      default:
+        break;
     }
     return next;
   }
@@ -138,16 +161,24 @@ class Drawn {
     const auto numbers = [this, width] { return at::randn({batch_, width}); };
     const auto classes = [this, width] { return at::randint(width, {batch_}, at::kLong); };
     switch (draw_.from(0, 5)) {
-      case 0: use("mse", numbers, [](const auto& a, const auto& b) { return at::mse_loss(a, b); }); break;
-      case 1: use("l1", numbers, [](const auto& a, const auto& b) { return at::l1_loss(a, b); }); break;
-      case 2: use("smooth l1", numbers, [](const auto& a, const auto& b) { return at::smooth_l1_loss(a, b); }); break;
-      case 3: use("huber", numbers, [](const auto& a, const auto& b) { return at::huber_loss(a, b); }); break;
-      case 4:
-        use("bce", numbers, [](const auto& a, const auto& b) {
-          return at::binary_cross_entropy_with_logits(a, b.sigmoid());
-        });
+      case 0:
+        use("mse", numbers, [](const auto& a, const auto& b) { return at::mse_loss(a, b); });
         break;
-      default: use("cross entropy", classes, [](const auto& a, const auto& b) { return at::cross_entropy_loss(a, b); });
+      case 1:
+        use("l1", numbers, [](const auto& a, const auto& b) { return at::l1_loss(a, b); });
+        break;
+      case 2:
+        use("smooth l1", numbers, [](const auto& a, const auto& b) { return at::smooth_l1_loss(a, b); });
+        break;
+      case 3:
+        use("huber", numbers, [](const auto& a, const auto& b) { return at::huber_loss(a, b); });
+        break;
+      case 4:
+        use("bce", numbers,
+            [](const auto& a, const auto& b) { return at::binary_cross_entropy_with_logits(a, b.sigmoid()); });
+        break;
+      default:
+        use("cross entropy", classes, [](const auto& a, const auto& b) { return at::cross_entropy_loss(a, b); });
     }
   }
 

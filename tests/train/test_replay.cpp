@@ -146,8 +146,11 @@ TEST_CASE("a recorded forward gives the outputs of each batch, and stays eager w
   }
   // max().item() makes the forward depend on a value: it stays eager.
   CHECK(eager == 6);
-  RecordedForward plain([&](const std::vector<at::Tensor>& x) { return ++eager, NamedTensors{{"y", linear(x.front())}}; },
-                        true);
+  RecordedForward plain(
+      [&](const std::vector<at::Tensor>& x) {
+        return ++eager, NamedTensors{{"y", linear(x.front())}};
+      },
+      true);
   std::vector<at::Tensor> outputs;
   for (int i = 0; i < 5; ++i) outputs.push_back(plain({inputs[static_cast<std::size_t>(i)]}).front().second);
   CHECK(eager == 8);  // two recordings

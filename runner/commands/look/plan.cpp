@@ -21,6 +21,7 @@
 #include "launch/library/plugin.h"
 #include "launch/plan/plan.h"
 #include "launch/start/held_data.h"
+#include "launch/start/probe.h"
 #include "record/saves/data_files.h"
 
 namespace ddp::commands {
@@ -75,11 +76,12 @@ void add_plan(CLI::App& app, int&) {
     launch::Launch launch = launch::choose_launch(o->flags);
     if (launch.leads()) launch::find_weights(loaded, o->results);
     if (o->jobs) log::warn("--jobs has no effect: " + o->file + " has no [sweep]");
-    const Prepared prepared = prepare(std::move(loaded), launch);
+    Prepared prepared = prepare(std::move(loaded), launch);
     if (o->draws) {
       std::cout << launch::draws_of_data(*prepared.library, prepared.plan, prepared.data, *o->draws).dump(2) << "\n";
       return;
     }
+    prepared.probe = launch::probe(*prepared.library, prepared.plan, prepared.start, prepared.data, /*timed=*/true);
     for (const record::DataFile& file : prepared.data.files()) refuse_input(o->rows, {file.path});
     const config::Value data = launch::describe_data(*prepared.library, prepared.plan, prepared.data);
     if (!o->preview.empty()) write_preview(o->preview, prepared, data);

@@ -210,6 +210,20 @@ std::string readable(std::int64_t bytes) {
   return text;
 }
 
+// What replayed steps of a planned run do.
+struct ReplayForecast {
+  std::int64_t calls = 0;
+  std::int64_t own_calls = 0;
+  std::string reason = {};
+
+  void members(config::Members& m) const {
+    m({"calls", "of kernels per micro-batch, without those of DDP; 0: not tried, or not replayed"}, calls);
+    m({"own_calls", "of these, of ddp-exp's own kernels"}, own_calls);
+    m({"reason", "why steps are not replayed; null: they are, or a step takes too long to try"},
+      config::unless_empty(reason));
+  }
+};
+
 // A planned run as `plan --json` prints it.
 struct PlanOfRun {
   struct Rank {
@@ -254,6 +268,7 @@ struct PlanOfRun {
     m({"frozen_parameters", "frozen ones of `parameters`"}, probe.frozen_parameters);
     m({"parameter_bytes"}, probe.parameter_bytes);
     m({"bytes_per_rank"}, bytes_per_rank);
+    m({"replay"}, ReplayForecast{.calls = probe.calls, .own_calls = probe.own_calls, .reason = probe.not_replayed});
     m({"snapshot_bytes", "additional bytes on rank 0 for a checkpoint"}, snapshot_bytes);
     m.as<std::vector<config::GroupDescription>>({"groups", "the last one has the unmatched parameters; empty: none"},
                                                 probe.groups);
@@ -326,6 +341,10 @@ void show_plan(const Prepared& prepared, const Value& data, const std::filesyste
   row("memory", readable(bytes_per_rank(plan, probe)) + " per rank for parameters, gradients" +
                     (e.ema.on() ? ", optimizer and average; " : " and optimizer; ") +
                     readable(snapshot_bytes(plan, probe)) + " more on rank 0 for a checkpoint");
+  row("replay", !probe.not_replayed.empty() ? "no: " + probe.not_replayed
+                : probe.calls == 0          ? "not tried: a step takes too long"
+                                   : text(probe.calls) + " calls of kernels per micro-batch, " + text(probe.own_calls) +
+                                         " of them own kernels");
   row("ranks", text(plan.world_size()) + ", " + e.parallel +
                    (!plan.strategy.one_process ? " over " + e.distributed.backend : "") + ", " +
                    report::counted(*e.threads, "thread") + " each");

@@ -115,7 +115,8 @@ void keep_reply(const std::string& key, const Value& reply) try {
 
 rank::Probe probe(const RankLibrary& library, const Plan& plan, const Start& start, const HeldData& data, bool timed) {
   // The key is computed before the try: a file that changes meanwhile is tried again.
-  const std::string key = timed ? "" : probe_key(plan, start);
+  std::string key = probe_key(plan, start);
+  if (timed && !key.empty()) key.insert(0, "timed-");
   if (const auto known = find_reply(key)) return config::read<rank::Probe>(*known);
   rank::Task task;
   task.experiment = &plan.experiment;

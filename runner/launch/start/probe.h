@@ -36,7 +36,7 @@ std::optional<config::Value> find_reply(const std::string& key);
 void keep_reply(const std::string& key, const config::Value& reply);
 
 // Returns facts about an experiment and its start that only tensors can tell, from a throw-away child or from the cache
-// of an earlier try. `timed`: also measures the time of a step, each time. Throws ddp::Error (usage) if the experiment
+// of an earlier try. `timed`: also tries a whole batch, for the time of a step and its replay. Throws ddp::Error (usage) if the experiment
 // cannot be trained.
 rank::Probe probe(const RankLibrary& library, const Plan& plan, const Start& start, const HeldData& data,
                   bool timed = false);

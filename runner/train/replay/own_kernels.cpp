@@ -12,30 +12,30 @@
 #include <vector>
 
 #include <ATen/core/Reduction.h>
-#include <ATen/ops/_log_softmax_cpu_dispatch.h>
 #include <ATen/ops/_log_softmax_backward_data_cpu_dispatch.h>
-#include <ATen/ops/_softmax_cpu_dispatch.h>
+#include <ATen/ops/_log_softmax_cpu_dispatch.h>
 #include <ATen/ops/_softmax_backward_data_cpu_dispatch.h>
+#include <ATen/ops/_softmax_cpu_dispatch.h>
 #include <ATen/ops/add_cpu_dispatch.h>
 #include <ATen/ops/bmm_cpu_dispatch.h>
-#include <ATen/ops/elu_cpu_dispatch.h>
 #include <ATen/ops/elu_backward_cpu_dispatch.h>
-#include <ATen/ops/gelu_cpu_dispatch.h>
+#include <ATen/ops/elu_cpu_dispatch.h>
+#include <ATen/ops/empty_strided.h>
 #include <ATen/ops/gelu_backward_cpu_dispatch.h>
-#include <ATen/ops/leaky_relu_cpu_dispatch.h>
+#include <ATen/ops/gelu_cpu_dispatch.h>
 #include <ATen/ops/leaky_relu_backward_cpu_dispatch.h>
+#include <ATen/ops/leaky_relu_cpu_dispatch.h>
 #include <ATen/ops/mul_cpu_dispatch.h>
 #include <ATen/ops/nll_loss_backward_cpu_dispatch.h>
 #include <ATen/ops/nll_loss_forward_cpu_dispatch.h>
-#include <ATen/ops/sigmoid_cpu_dispatch.h>
 #include <ATen/ops/sigmoid_backward_cpu_dispatch.h>
-#include <ATen/ops/silu_cpu_dispatch.h>
+#include <ATen/ops/sigmoid_cpu_dispatch.h>
 #include <ATen/ops/silu_backward_cpu_dispatch.h>
+#include <ATen/ops/silu_cpu_dispatch.h>
 #include <ATen/ops/smooth_l1_loss_backward_cpu_dispatch.h>
 #include <ATen/ops/sub_cpu_dispatch.h>
-#include <ATen/ops/tanh_cpu_dispatch.h>
 #include <ATen/ops/tanh_backward_cpu_dispatch.h>
-#include <ATen/ops/empty_strided.h>
+#include <ATen/ops/tanh_cpu_dispatch.h>
 
 #include "kernels/pointwise.h"
 #include "kernels/product.h"
@@ -82,7 +82,8 @@ bool fits_int(std::int64_t number) { return number > 0 && number <= std::numeric
 
 // The layout of a matrix, as sgemm takes it. `data` is set for each call.
 std::optional<kernels::Matrix> layout_of(const at::Tensor& matrix) {
-  if (matrix.scalar_type() != at::kFloat || matrix.dim() != 2 || !fits_int(matrix.size(0)) || !fits_int(matrix.size(1))) return {};
+  if (matrix.scalar_type() != at::kFloat || matrix.dim() != 2 || !fits_int(matrix.size(0)) || !fits_int(matrix.size(1)))
+    return {};
   for (const bool by_columns : {false, true}) {
     const std::int64_t between = matrix.stride(by_columns ? 1 : 0), inside = matrix.stride(by_columns ? 0 : 1);
     if (inside == 1 && between >= matrix.size(by_columns ? 0 : 1) && fits_int(between)) {
@@ -123,12 +124,14 @@ Kernel mm(const Signature& call) {
 Kernel addmm(const Signature& call) {
   const auto product = Product::of(call.tensor(1), call.tensor(2), call.result());
   const at::Tensor& bias = call.tensor(0);
-  if (!product || !call.is_float(0) || bias.dim() != 1 || bias.numel() != product->n || !call.is_one(3) || !call.is_one(4)) return {};
+  if (!product || !call.is_float(0) || bias.dim() != 1 || bias.numel() != product->n || !call.is_one(3) ||
+      !call.is_one(4))
+    return {};
   return [product = *product](Operands at) {
-    for (int row = 0; row < product.m; ++row) {
-      std::copy_n(in(at, 1), product.n, out(at) + std::ptrdiff_t{row} * product.n);
-    }
-    product(in(at, 2), in(at, 3), true, out(at));
+    const float* const bias_row = in(at, 1);
+    float* const to = out(at);
+    for (int row = 0; row < product.m; ++row) std::copy_n(bias_row, product.n, to + std::ptrdiff_t{row} * product.n);
+    product(in(at, 2), in(at, 3), true, to);
   };
 }
 
@@ -157,8 +160,8 @@ Kernel sum_dim(const Signature& call) {
 
 Kernel mse_loss(const Signature& call) {
   const at::Tensor &a = call.tensor(0), &b = call.tensor(1);
-  if (call.argument(2).toInt() != at::Reduction::Mean || !call.is_float(0) || !call.is_float(1) || a.sizes() != b.sizes() || !a.is_contiguous() ||
-      !b.is_contiguous()) {
+  if (call.argument(2).toInt() != at::Reduction::Mean || !call.is_float(0) || !call.is_float(1) ||
+      a.sizes() != b.sizes() || !a.is_contiguous() || !b.is_contiguous()) {
     return {};
   }
   const auto squares = std::make_shared<std::vector<float>>(static_cast<std::size_t>(a.numel()));
@@ -241,8 +244,8 @@ struct Direct<kFunction> {
   }
 };
 
-// A product with a number, or with as many numbers. DDP divides each gradient by the number of ranks in this way, with a
-// number of type double.
+// A product with a number, or with as many numbers. DDP divides each gradient by the number of ranks in this way, with
+// a number of type double.
 Kernel mul(const Signature& call) {
   const bool is_number = call.argument(1).isTensor() && call.tensor(1).dim() == 0;
   const bool is_double = is_number && call.tensor(1).scalar_type() == at::kDouble;

@@ -43,8 +43,8 @@ Player::Player(Tape tape) : tape_(std::move(tape)) {
   tape_.around.gradients_before.clear();
 }
 
-// A kernel reads no memory that it writes: where gradients of an earlier micro-batch are read, which may lie in the kept
-// memory of this one, ATen adds to them.
+// A kernel reads no memory that it writes: where gradients of an earlier micro-batch are read, which may lie in the
+// kept memory of this one, ATen adds to them.
 void Player::leave_out_kernels() {
   const auto is_gradient = [](const Tape::Source& source) { return source.kind == SourceKind::gradient; };
   if (std::none_of(tape_.sources.begin(), tape_.sources.end(), is_gradient)) return;
@@ -199,8 +199,7 @@ void Player::backward(const Duties& duties) {
     auto sum = tape_.sums.begin();
     std::vector<std::function<void()>> waits;
     while (complete != tape_.complete.end() || sum != tape_.sums.end()) {
-      const bool is_sum =
-          complete == tape_.complete.end() || (sum != tape_.sums.end() && *sum < complete->before);
+      const bool is_sum = complete == tape_.complete.end() || (sum != tape_.sums.end() && *sum < complete->before);
       run_until(is_sum ? *sum : complete->before);
       if (is_sum) {
         waits.push_back(duties.start_sum(tape_.around.buffers[static_cast<std::size_t>(sum++ - tape_.sums.begin())]));

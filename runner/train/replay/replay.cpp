@@ -12,16 +12,16 @@ constexpr std::int64_t kStepsBefore = 2;
 // Of texts with many lengths only the first ones are replayed.
 constexpr std::size_t kMostKinds = 32;
 
-// Returns why no step of this run can be replayed; "": one may be.
-std::string obstacle(const TrainerParts& p) {
-  const config::Experiment& e = p.experiment;
+}  // namespace
+
+std::string replay_obstacle(const config::Experiment& e, const Loss& loss, c10::Device device) {
   if (e.replay == "off") return "replay = \"off\"";
-  if (!p.device.is_cpu()) return "the model is on a GPU";
+  if (!device.is_cpu()) return "the model is on a GPU";
   if (e.parallel == "data_parallel") return "parallel = \"data_parallel\"";
   if (e.precision == "fp16") return "precision = \"fp16\" changes the scale of the loss";
   if (!e.sources.empty() && e.replay != "require") return "sources: C++ of your own may act by the number of the step";
-  if (p.loss.graph() != nullptr && p.loss.graph()->gathers) return "loss.gather waits for other ranks";
-  if (p.loss.divides_by_count() || e.weighs_samples()) return "the loss divides by the targets of the whole step";
+  if (loss.graph() != nullptr && loss.graph()->gathers) return "loss.gather waits for other ranks";
+  if (loss.divides_by_count() || e.weighs_samples()) return "the loss divides by the targets of the whole step";
   if (e.parallel != "ddp") return "";
   if (!e.distributed.gradients_are_views()) return "distributed.gradient_as_bucket_view = false";
   if (e.distributed.find_unused_parameters) return "distributed.find_unused_parameters";
@@ -29,10 +29,9 @@ std::string obstacle(const TrainerParts& p) {
   return "";
 }
 
-}  // namespace
-
 Replay::Replay(const TrainerParts& parts, GradientWatch* watch) : p_(parts), watch_(watch) {
-  if (const std::string reason = obstacle(parts); !reason.empty()) refuse(reason);
+  const std::string reason = replay_obstacle(parts.experiment, parts.loss, parts.device);
+  if (!reason.empty()) refuse(reason);
 }
 
 Replay::Key Replay::key_of(const Place& place, const std::vector<at::Tensor>& batch) {
@@ -71,10 +70,10 @@ const std::vector<at::Tensor>& Replay::forward() { return kind_->player->forward
 
 void Replay::backward() {
   kind_->player->backward({.complete =
-                              [this](std::size_t parameter, const at::Tensor& gradient) {
-                                if (watch_ != nullptr) watch_->look(parameter, gradient);
-                              },
-                          .start_sum = [this](const at::Tensor& buffer) { return p_.model.start_sum(buffer); }});
+                               [this](std::size_t parameter, const at::Tensor& gradient) {
+                                 if (watch_ != nullptr) watch_->look(parameter, gradient);
+                               },
+                           .start_sum = [this](const at::Tensor& buffer) { return p_.model.start_sum(buffer); }});
 }
 
 Replay::Window::Window(Replay& replay) {

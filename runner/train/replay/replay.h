@@ -14,6 +14,9 @@
 
 namespace ddp::train {
 
+// Returns why no step of this experiment can be replayed; "": one may be.
+std::string replay_obstacle(const config::Experiment& experiment, const Loss& loss, c10::Device device);
+
 // Decides how each micro-batch of a run is computed: eagerly, eagerly while it is recorded, or by a tape. Micro-batches
 // of one kind, with equal shapes at the same place of a step, share a tape. A kind that was recorded twice alike is
 // replayed from then on. DESIGN.md says why the bits are the same.

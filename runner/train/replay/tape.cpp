@@ -49,7 +49,6 @@ bool holds_tensors(const c10::IValue& value) {
   return value.isList() && !value.toListRef().empty() && value.toListRef().front().isTensor();
 }
 
-
 using Slot = Tape::Slot;
 constexpr Slot kNone = Tape::kNone;
 
@@ -88,9 +87,8 @@ Tape Builder::build(const Recording& recording, std::size_t calls_of_forward, co
   }
   for (const at::Tensor& output : outputs) tape_.outputs.push_back(require(output, "an output of the loss"));
   for (const RecordedGradient& one : recording.gradients) {
-    tape_.complete.push_back({.parameter = one.parameter,
-                              .slot = require(one.gradient, "a gradient"),
-                              .before = places[one.before]});
+    tape_.complete.push_back(
+        {.parameter = one.parameter, .slot = require(one.gradient, "a gradient"), .before = places[one.before]});
   }
   for (const auto& [name, parameter] : *tape_.around.parameters) {
     const at::Tensor& gradient = parameter.grad();
@@ -260,6 +258,9 @@ Tape tape_of(const Recording& recording, Surroundings around, const std::vector<
 std::vector<std::int64_t> layout_of(const std::vector<at::Tensor>& tensors) {
   std::vector<std::int64_t> layout;
   for (const at::Tensor& tensor : tensors) {
+    // Two tensors of the same memory, as input and target of an autoencoder, are one slot.
+    const auto same = [&](const at::Tensor& other) { return other.const_data_ptr() == tensor.const_data_ptr(); };
+    layout.push_back(std::find_if(tensors.begin(), tensors.end(), same) - tensors.begin());
     layout.push_back(static_cast<std::int64_t>(tensor.scalar_type()));
     layout.insert(layout.end(), tensor.sizes().begin(), tensor.sizes().end());
     layout.push_back(-1);

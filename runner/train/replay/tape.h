@@ -98,15 +98,16 @@ struct NotStatic {
   std::string reason;
 };
 
-// `outputs`: the tensors that the caller reads after forward. `calls_of_forward`: how many of the calls compute the loss;
-// nothing: all. Throws NotStatic if calls depend on the values of tensors, cannot be repeated, or take too much memory.
+// `outputs`: the tensors that the caller reads after forward. `calls_of_forward`: how many of the calls compute the
+// loss; nothing: all. Throws NotStatic if calls depend on the values of tensors, cannot be repeated, or take too much
+// memory.
 Tape tape_of(const Recording& recording, Surroundings around, const std::vector<at::Tensor>& outputs,
              std::optional<std::size_t> calls_of_forward = {});
 
 // Returns the first difference between two recordings of the same work, in words; "": they are alike.
 std::string difference(const Tape& first, const Tape& second);
 
-// Types, sizes and strides of tensors: equal for tensors that the same recording may take.
+// Types, sizes and strides of tensors, and which of them share memory: equal for tensors that the same recording takes.
 std::vector<std::int64_t> layout_of(const std::vector<at::Tensor>& tensors);
 
 }  // namespace ddp::train
