@@ -31,6 +31,11 @@ c10::intrusive_ptr<c10d::Work> AttentiveGroup::allreduce(std::vector<at::Tensor>
   return work;
 }
 
+void AttentiveGroup::finish(c10d::Work& work) {
+  offer_core_until_done(work);
+  work.wait();
+}
+
 // Sums that are not complete, in the order of the calls, which is the same on all ranks. They are finished in this
 // order.
 struct HierarchicalGroup::Pending {

@@ -60,6 +60,9 @@ class WatchedGroup : public c10d::ProcessGroup {
     return ProcessGroup::barrier(options);
   }
 
+  // Waits for an all-reduce of gradients that no backward pass started.
+  virtual void finish(c10d::Work& work) { work.wait(); }
+
  protected:
   void note(record::CollectiveKind collective) { progress_.begin(collective); }
 
@@ -74,6 +77,8 @@ class WatchedGroup : public c10d::ProcessGroup {
 class AttentiveGroup : public WatchedGroup {
  public:
   using WatchedGroup::WatchedGroup;
+
+  void finish(c10d::Work& work) override;
 
   c10::intrusive_ptr<c10d::Work> allreduce(std::vector<at::Tensor>& tensors,
                                            const c10d::AllreduceOptions& options) override;

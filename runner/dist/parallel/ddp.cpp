@@ -18,6 +18,7 @@
 #include "dist/parallel/parallel.h"
 #include "dist/process_group.h"
 #include "dist/shm/arena.h"
+#include "dist/watched_group.h"
 #include "model/call.h"
 
 namespace ddp::dist {
@@ -205,7 +206,14 @@ std::vector<at::Tensor> Ddp::gradient_buffers() {
 
 std::function<void()> Ddp::start_sum(const at::Tensor& buffer) {
   std::vector<at::Tensor> tensors = {buffer};
-  return [work = group_->allreduce(tensors)] { work->wait(); };
+  auto* const watched = dynamic_cast<WatchedGroup*>(group_.get());
+  return [watched, work = group_->allreduce(tensors)] {
+    if (watched != nullptr) {
+      watched->finish(*work);
+    } else {
+      work->wait();
+    }
+  };
 }
 
 Buckets Ddp::rebuilt_buckets() {
