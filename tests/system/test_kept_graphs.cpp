@@ -215,6 +215,18 @@ TEST_CASE("ranks that start again after a failure use the run's copies") {
   check_same(run, whole);
 }
 
+TEST_CASE("ranks do not start again from nothing with a changed graph") {
+  const GraphWorkspace w;
+  const Words sets{"epochs=100000", "checkpoint.save_every=0", "checkpoint.save_every_steps=1000000"};
+  const Words words{"run", "arrays.toml", "--max-restarts", "3"};
+  const auto process = w.start(with_sets(with_sets(words, kForms.at(4).sets), sets));
+  w.running(*process, "arrays", 40);
+  REQUIRE(process->wait_for_ranks(2));
+  w.change_graphs();
+  kill(process->ranks().at(1), SIGKILL);
+  w.ends(1, *process, {"has changed since the run began, which has not saved yet"});
+}
+
 TEST_CASE("a trial that resumes uses its own copies") {
   const ExportedWorkspace w;
   const auto process = w.start({"sweep", "arrays.toml", "--jobs", "1", "--run-id", "one", "--set", kExported, "--set",

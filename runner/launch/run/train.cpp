@@ -189,7 +189,11 @@ bool ForkedRun::prepare_restart(Outcome& outcome, const record::RunProgress& pro
     throw training_error("the checkpoints that it resumed from are gone", checkpoints.string());
   }
   require_same_data();
-  if (!point_.checkpoint.empty()) record::use_graphs_of(open_.directory, run_.plan.experiment);
+  if (point_.checkpoint.empty()) {
+    record::require_same_graphs(open_.directory, run_.plan.experiment);
+  } else {
+    record::use_graphs_of(open_.directory, run_.plan.experiment);
+  }
   record::go_back(open_.directory, point_);
   open_.start = {.resume_from = point_.checkpoint, .init_from = point_.checkpoint.empty() ? weights_ : fs::path()};
   open_.resumed = false;  // metrics.jsonl has a line for the restart

@@ -79,6 +79,15 @@ void use_graphs_of(const RunDirectory& run, config::Experiment& experiment,
   });
 }
 
+void require_same_graphs(const RunDirectory& run, const config::Experiment& experiment) {
+  std::map<std::string, Graph> kept = kept_graphs(run.graphs());
+  for (const Graph& graph : graphs_of(experiment)) {
+    if (graph.hash == kept[graph.key].hash) continue;
+    throw training_error("has changed since the run began, which has not saved yet", graph.path,
+                         "restore it, or train a new run");
+  }
+}
+
 // A kill between the copies and their list leaves copies that nothing names.
 void keep_graphs(const RunDirectory& run, const std::vector<KeptGraph>& graphs) {
   const fs::path folder = run.graphs();

@@ -27,6 +27,10 @@ std::vector<Graph> graphs_of(config::Experiment experiment);
 void use_graphs_of(const RunDirectory& run, config::Experiment& experiment,
                    const std::function<bool(const std::string& key)>& others = {});
 
+// Throws ddp::Error (training) if a file that the experiment names is not the one that the run has copied. The copies
+// have no weights: a run that starts again from nothing needs the file itself.
+void require_same_graphs(const RunDirectory& run, const config::Experiment& experiment);
+
 struct KeptGraph {
   Graph graph;
   std::string copy;  // the bytes
