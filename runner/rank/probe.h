@@ -26,8 +26,8 @@ struct Probe {
   std::int64_t most_batch = INT64_MAX;
   config::Value groups = config::Value::array();  // parameter groups: match, options, lr_scale, and sizes
   double step_seconds = 0;                        // estimated time of a step; 0: not requested
-  // What replayed steps do, if the time of a step was requested: why there are none, or how many calls of kernels a
-  // micro-batch makes, without DDP's, and how many of them are of our own kernels.
+  // The replay of a step, if its time was requested: the reason why there is none, or the number of calls of kernels in
+  // a micro-batch, without DDP's, and the number of our own kernels among them.
   std::string not_replayed = {};
   std::int64_t calls = 0;
   std::int64_t own_calls = 0;

@@ -45,6 +45,19 @@ struct Layer {
   }
 };
 
+// The player gives the loss and the gradients of other batches, bit for bit.
+void check_like_eager(Player& player, Layer& layer) {
+  for (int i = 0; i < 3; ++i) {
+    const at::Tensor x = at::randn({4, 3});
+    const at::Tensor value = layer.eager(x);
+    const std::vector<at::Tensor> gradients = layer.gradients();
+    CHECK(player.forward({x}).front().equal(value));
+    player.backward({});
+    CHECK(layer.gradients()[0].equal(gradients[0]));
+    CHECK(layer.gradients()[1].equal(gradients[1]));
+  }
+}
+
 std::string refusal(const std::function<void()>& make) try {
   make();
   return "";
@@ -59,15 +72,7 @@ TEST_CASE("a player gives the loss and the gradients of another batch, bit for b
   Tape tape = layer.recorded(at::rand({4, 3}));
   CHECK(difference(tape, layer.recorded(at::rand({4, 3}))).empty());
   Player player(std::move(tape));
-  for (int i = 0; i < 3; ++i) {
-    const at::Tensor x = at::randn({4, 3});
-    const at::Tensor value = layer.eager(x);
-    const std::vector<at::Tensor> gradients = layer.gradients();
-    CHECK(player.forward({x}).front().equal(value));
-    player.backward({});
-    CHECK(layer.gradients()[0].equal(gradients[0]));
-    CHECK(layer.gradients()[1].equal(gradients[1]));
-  }
+  check_like_eager(player, layer);
 }
 
 TEST_CASE("recordings differ in a number, an operator, and where a tensor comes from") {
@@ -111,15 +116,7 @@ TEST_CASE("memory that a kernel of ours writes is not another tensor's that is s
   };
   Tape tape = layer.recorded(at::rand({4, 3}));
   Player player(std::move(tape));
-  for (int i = 0; i < 3; ++i) {
-    const at::Tensor x = at::randn({4, 3});
-    const at::Tensor value = layer.eager(x);
-    const std::vector<at::Tensor> gradients = layer.gradients();
-    CHECK(player.forward({x}).front().equal(value));
-    player.backward({});
-    CHECK(layer.gradients()[0].equal(gradients[0]));
-    CHECK(layer.gradients()[1].equal(gradients[1]));
-  }
+  check_like_eager(player, layer);
 }
 
 TEST_CASE("a recorded forward gives the outputs of each batch, and stays eager where it depends on values") {

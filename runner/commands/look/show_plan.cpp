@@ -210,7 +210,7 @@ std::string readable(std::int64_t bytes) {
   return text;
 }
 
-// What replayed steps of a planned run do.
+// The replayed steps of a planned run.
 struct ReplayForecast {
   std::int64_t calls = 0;
   std::int64_t own_calls = 0;

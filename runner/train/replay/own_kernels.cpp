@@ -1,4 +1,4 @@
-#include "train/replay/own_kernels.h"
+#include "train/replay/recorder.h"
 
 #include <algorithm>
 #include <cstring>
@@ -37,9 +37,7 @@
 #include <ATen/ops/tanh_backward_cpu_dispatch.h>
 #include <ATen/ops/tanh_cpu_dispatch.h>
 
-#include "kernels/pointwise.h"
-#include "kernels/product.h"
-#include "kernels/sums.h"
+#include "kernels/kernels.h"
 
 namespace ddp::train {
 namespace {

@@ -27,7 +27,7 @@ class Player {
 
   // Computes the loss of a batch. Returns the outputs, which the next run overwrites.
   const std::vector<at::Tensor>& forward(const std::vector<at::Tensor>& batch);
-  // What the caller does during backward.
+  // The caller's part of backward.
   struct Duties {
     // Gets each gradient of this rank when it is complete.
     std::function<void(std::size_t parameter, const at::Tensor& gradient)> complete;

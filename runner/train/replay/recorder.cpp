@@ -5,8 +5,6 @@
 #include <ATen/core/grad_mode.h>
 #include <torch/library.h>
 
-#include "train/replay/own_kernels.h"
-
 namespace ddp::train {
 namespace {
 

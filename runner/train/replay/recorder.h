@@ -26,6 +26,11 @@ struct RecordedCall {
   Kernel kernel = {};  // our own, which computed the same bits; empty: none
 };
 
+// Returns a kernel of ours for a recorded call, whose results it computed with the same bits on this machine; empty: we
+// have none (own_kernels.cpp). The call's arguments have not changed since. The kernel writes every result whole, and
+// reads no result.
+Kernel own_kernel(const RecordedCall& call);
+
 // A part of the recorded work that is no call of an operator: this parameter's gradient is complete on this rank.
 struct RecordedGradient {
   std::size_t parameter = 0;

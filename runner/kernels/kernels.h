@@ -18,4 +18,24 @@ void squared_difference(const float* a, const float* b, float* out, std::int64_t
 // out = (factor * (a - b)) * gradient (mse_backward in BinaryOpsKernel.cpp)
 void mse_backward(float gradient, const float* a, const float* b, float factor, float* out, std::int64_t count);
 
+// Sums with the order of additions of ATen's (aten/src/ATen/native/cpu/SumKernel.cpp), which LibTorch compiles for
+// vectors of eight floats.
+
+// Adds up the rows of a matrix without gaps: out[column].
+void sum_rows(const float* matrix, std::int64_t rows, std::int64_t columns, float* out);
+
+// Returns the sum of numbers that lie together.
+float sum(const float* numbers, std::int64_t count);
+
+// A matrix in memory: row after row, or column after column.
+struct Matrix {
+  const float* data = nullptr;
+  bool by_columns = false;
+  int stride = 0;  // between rows, or between columns
+};
+
+// out [m, n], row after row = a [m, k] x b [k, n], plus what is in `out` if `adds`. LibTorch's own sgemm, as
+// at::mm and at::addmm call it.
+void product(const Matrix& a, const Matrix& b, int m, int n, int k, bool adds, float* out);
+
 }  // namespace ddp::kernels
