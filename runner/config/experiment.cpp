@@ -60,6 +60,11 @@ void Distributed::fields(Fields& f) {
      .doc = "gradients are views into the buckets (default true): less memory, one copy less, same results"},
     gradient_as_bucket_view);
   f({.name = "broadcast_buffers", .doc = "broadcast rank 0's buffers before each forward pass"}, broadcast_buffers);
+  f({.name = "shard",
+     .doc = "optimizer: each rank updates its share of the parameters and keeps only its state, with the same bits; "
+            "auto: where ranks share memory and the model is large enough",
+     .choices = {"auto", "none", "optimizer"}},
+    shard);
 }
 
 void Loader::fields(Fields& f) {

@@ -21,6 +21,7 @@ struct Distributed {
   bool static_graph = false;
   std::optional<bool> gradient_as_bucket_view;  // unset: true, because only the optimizer reads gradients
   bool broadcast_buffers = true;
+  std::string shard = "auto";
   bool gradients_are_views() const { return gradient_as_bucket_view.value_or(true); }
   void fields(Fields& f);
 };

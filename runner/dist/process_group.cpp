@@ -260,6 +260,10 @@ std::shared_ptr<SharedArena> arena_of(const Group& group) {
   return shared == nullptr ? nullptr : shared->arena();
 }
 
+void average_shares(const Group& group, const at::Tensor& tensor, const std::vector<Range>& own) {
+  dynamic_cast<ArenaGroup&>(*group).average_shares(tensor, own);
+}
+
 c10::intrusive_ptr<c10d::Backend> make_nccl(const c10::intrusive_ptr<c10d::Store>& store, const Membership& m) {
   void* library = dlopen("libddp_nccl.so", RTLD_NOW | RTLD_GLOBAL);
   auto* make = library == nullptr ? nullptr : reinterpret_cast<MakeNccl*>(dlsym(library, kMakeNccl));

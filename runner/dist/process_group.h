@@ -11,6 +11,7 @@
 
 #include "base/shared_memory.h"
 #include "dist/collectives.h"
+#include "dist/shares.h"
 #include "record/shared_progress.h"
 
 namespace c10d {
@@ -55,8 +56,12 @@ void leave(const Group& group);
 c10::intrusive_ptr<c10d::Backend> make_gloo(const c10::intrusive_ptr<c10d::Store>& store, const Membership& membership);
 
 class SharedArena;
-// Returns the arena of a group whose ranks share memory, in which tensors are summed without copies; null: no arena.
+// Returns the arena of a group whose ranks of one node share memory, in which tensors are summed without copies; null:
+// no arena.
 std::shared_ptr<SharedArena> arena_of(const Group& group);
+// Averages parts of a tensor over the ranks of a group that has an arena for all of them
+// (SharedMemory::average_shares).
+void average_shares(const Group& group, const at::Tensor& tensor, const std::vector<Range>& own);
 
 // Makes NCCL from libddp_nccl.so, the only library that needs libtorch_cuda.
 c10::intrusive_ptr<c10d::Backend> make_nccl(const c10::intrusive_ptr<c10d::Store>& store, const Membership& membership);

@@ -93,6 +93,10 @@ class ArenaGroup : public WatchedGroup {
 
   // The memory in which tensors are summed without copies.
   const std::shared_ptr<SharedArena>& arena() const { return machine_->arena(); }
+  void average_shares(const at::Tensor& tensor, const std::vector<Range>& own) {
+    note(record::CollectiveKind::all_reduce);
+    machine_->average_shares(tensor, own);
+  }
 
  protected:
   const c10::intrusive_ptr<SharedMemory>& machine() const { return machine_; }

@@ -95,6 +95,20 @@ DDP_CLONES float sum(const float* numbers, std::int64_t count) {
   return total;
 }
 
+DDP_CLONES void scaled_sum(const float* const* a, std::size_t ranks, float factor, float* out, std::int64_t count) {
+  constexpr std::int64_t kBlock = 2048;
+  float sum[kBlock];
+  for (std::int64_t from = 0; from < count; from += kBlock) {
+    const std::int64_t length = std::min(kBlock, count - from);
+    for (std::int64_t i = 0; i < length; ++i) sum[i] = factor * a[0][from + i];
+    for (std::size_t rank = 1; rank < ranks; ++rank) {
+      const float* const more = a[rank] + from;
+      for (std::int64_t i = 0; i < length; ++i) sum[i] += factor * more[i];
+    }
+    std::copy_n(sum, length, out + from);
+  }
+}
+
 DDP_CLONES void scale(const float* a, float factor, float* out, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) out[i] = a[i] * factor;
 }

@@ -9,6 +9,8 @@ namespace ddp::kernels {
 
 // out = factor * a
 void scale(const float* a, float factor, float* out, std::int64_t count);
+// out = factor * a of the first rank + factor * a of the second one + ...; `out` may be one of them
+void scaled_sum(const float* const* a, std::size_t ranks, float factor, float* out, std::int64_t count);
 // out = max(a, 0), and NaN for NaN (at::relu)
 void relu(const float* a, float* out, std::int64_t count);
 // out = 0 where a <= threshold, otherwise the gradient (at::threshold_backward)

@@ -480,6 +480,7 @@ void measure_model(const Task& t, bool timed, Probe& probe) {
   train::GroupedOptimizer optimizer(e, all_names);
   probe.groups = optimizer.description();
   measure_weights(*model.ptr(), each_once(all_names), optimizer, probe);
+  probe.not_divided = optimizer.division_obstacle(e, t.world_size, shares_memory(t));
   if (const auto* const warning = dynamic_cast<const model::HasWarnings*>(model.ptr().get())) {
     probe.warnings = warning->warnings(t.world_size);
   }

@@ -25,6 +25,7 @@ struct Probe {
   std::int64_t least_batch = 1;  // smallest batch that the model accepts
   std::int64_t most_batch = INT64_MAX;
   config::Value groups = config::Value::array();  // parameter groups: match, options, lr_scale, and sizes
+  std::string not_divided = {};                   // why ranks do not divide the update; "": they do
   double step_seconds = 0;                        // estimated time of a step; 0: not requested
   // The replay of a step, if its time was requested: the reason why there is none, or the number of calls of kernels in
   // a micro-batch, without DDP's, and the number of our own kernels among them.
@@ -48,6 +49,7 @@ struct Probe {
     f({.name = "most_batch"}, most_batch);
     f({.name = "groups", .types = {config::Type::list}}, groups);
     f({.name = "step_seconds"}, step_seconds);
+    f({.name = "not_divided"}, not_divided);
     f({.name = "not_replayed"}, not_replayed);
     f({.name = "calls"}, calls);
     f({.name = "own_calls"}, own_calls);

@@ -93,6 +93,8 @@ void prepare_process(const Task& t) {
   at::manual_seed(static_cast<std::uint64_t>(e.seed));
 }
 
+bool shares_memory(const Task& t) { return t.experiment->distributed.backend == "shm" && t.ranks_here == t.world_size; }
+
 void keep_freed_memory() {
   mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, -1);

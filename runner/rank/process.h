@@ -20,6 +20,8 @@ namespace ddp::rank {
 
 // The device of this rank, or the first one if it has several.
 c10::Device first_device(const Task& task);
+// Tells whether the ranks' parameters can be in memory that all of them share.
+bool shares_memory(const Task& task);
 
 // Sets the threads, device and random generator of this process. Call before any random draw.
 void prepare_process(const Task& task);

@@ -211,6 +211,21 @@ void tell_of_average(const config::Experiment& e, const checkpoint::Checkpoint& 
   console.line("the average of the weights begins at step " + std::to_string(first));
 }
 
+// Builds the optimizer. Decides whether the ranks divide the update, and prepares it (distributed.shard).
+std::unique_ptr<train::GroupedOptimizer> build_optimizer(const Parts& p) {
+  const Task& t = p.task;
+  const auto& e = *t.experiment;
+  const NamedTensors& names = p.model->parameters_by_all_names();
+  auto whole = std::make_unique<train::GroupedOptimizer>(e, names);
+  if (!whole->division_obstacle(e, t.world_size, shares_memory(t)).empty()) return whole;
+  const bool whole_gradients = train::Clip(e.clip).on() || e.precision == "fp16";
+  const bool in_place = p.model->share_parameters(whole_gradients);
+  if (!in_place && e.distributed.shard == "auto") return whole;
+  t.progress->run().divides_update = true;
+  return std::make_unique<train::GroupedOptimizer>(
+      e, names, train::Division{.group = p.groups.main, .shares_parameters = in_place});
+}
+
 // Builds model, optimizer and state, new or from a checkpoint. Frees the loaded checkpoint before it returns.
 void start(Parts& p) {
   const Task& t = p.task;
@@ -220,7 +235,7 @@ void start(Parts& p) {
   std::optional<checkpoint::Checkpoint> saved;
   if (!from.empty()) saved = checkpoint::load_everywhere(from, t.rank, p.groups.control);
   p.model = build_parallel(t, p.groups.main, saved ? &*saved : nullptr, /*raw=*/true);
-  p.optimizer = std::make_unique<train::GroupedOptimizer>(e, p.model->parameters_by_all_names());
+  p.optimizer = build_optimizer(p);
   if (e.ema.on()) p.ema.emplace(e.ema, *p.model, p.groups.main);
   if (saved) p.state = saved->state;
   p.state.freeze = e.freeze;

@@ -120,14 +120,15 @@ struct alignas(64) RunProgress {
   std::atomic<std::int64_t> epochs_done{0};
   std::atomic<std::int64_t> parameters{0};  // number of the model's parameters; 0: no rank has built it yet
   std::atomic<std::int64_t> frozen_parameters{0};
-  std::atomic<bool> ended{false};  // training is over, by its last step or by a rule
-  char stopped_by[16] = {};        // the rule, valid once `ended` is true; empty: the last step
+  std::atomic<bool> ended{false};               // training is over, by its last step or by a rule
+  char stopped_by[16] = {};                     // the rule, valid once `ended` is true; empty: the last step
   std::atomic<std::int64_t> replayed_steps{0};  // of this process, as the next four
   std::atomic<std::int64_t> eager_steps{0};
   std::atomic<std::int64_t> calls_of_step{0};  // of a replayed micro-batch
   std::atomic<std::int64_t> own_calls{0};      // of them, those with a kernel of ours
   std::atomic<bool> never_replays{false};
-  char why_eager[192] = {};  // valid once `never_replays` is true
+  char why_eager[192] = {};                 // valid once `never_replays` is true
+  std::atomic<bool> divides_update{false};  // each rank updates a share of the parameters
   std::atomic<double> loss{0};
   std::atomic<std::int64_t> samples{0};  // of this process's steps, on all ranks
   std::atomic<double> seconds{0};

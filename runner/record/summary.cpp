@@ -125,6 +125,10 @@ void Summary::members(config::Members& m) const {
   m({"total_steps", "when all are done; 0: not known yet"}, total_steps);
   m({"skipped_steps", "of `steps`, left out because a loss or a gradient was not finite"}, skipped_steps);
   m({"replay", "of the newest process"}, replay);
+  m({.name = "shard",
+     .doc = "optimizer: each rank of the newest process updated its share of the parameters",
+     .choices = "none|optimizer"},
+    shard);
   m({"final", "the last measured values"}, final_metrics, schema_of_metrics("train|val|test", true));
   m({"best", "of the best checkpoint, which commands use; {}: nothing was measured"}, or_nothing(best));
   m({"last", "of the newest validation; {}: nothing was measured"}, or_nothing(last));

@@ -108,6 +108,7 @@ struct Summary {
   std::int64_t total_steps = 0;    // when all are done; 0: not known yet
   std::int64_t skipped_steps = 0;  // of `steps`, left out because a loss or a gradient was not finite
   ReplayFigures replay;
+  std::string shard = "none";
   config::Value final_metrics = config::Value::object();  // by name
   std::optional<ValidationFigures> best;                  // nothing: nothing was measured
   std::optional<ValidationFigures> last;

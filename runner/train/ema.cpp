@@ -1,17 +1,15 @@
 #include "train/ema.h"
 
-#include <algorithm>
 #include <unordered_map>
 #include <utility>
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/_foreach_lerp.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/zeros.h>
 
 #include "base/error.h"
 #include "config/text/json_text.h"
+#include "dist/shares.h"
 #include "train/gradients.h"
 
 namespace ddp::train {
@@ -21,18 +19,6 @@ std::vector<at::Tensor> copies_of(const std::vector<at::Tensor>& tensors) {
   std::vector<at::Tensor> copies;
   for (const at::Tensor& tensor : tensors) copies.push_back(tensor.detach().clone());
   return copies;
-}
-
-// Returns a tensor of the same size, and of the same memory layout if `tensor` has no gaps.
-at::Tensor laid_out_as(const at::Tensor& tensor) {
-  const at::Tensor plain = tensor.detach();
-  return plain.is_non_overlapping_and_dense() ? at::empty_like(plain) : at::empty(plain.sizes(), plain.options());
-}
-
-// Returns the numbers in memory order: a view, or a copy if the tensor has gaps.
-at::Tensor in_memory_order(const at::Tensor& tensor) {
-  const at::Tensor plain = tensor.detach();
-  return plain.is_non_overlapping_and_dense() ? plain.as_strided({plain.numel()}, {1}) : plain.reshape({-1});
 }
 
 bool is_averaged(const at::Tensor& parameter) { return parameter.is_floating_point(); }
@@ -58,66 +44,38 @@ Ema::Ema(const config::Ema& options, dist::Parallel& model, dist::Group group)
       model_(model),
       group_(std::move(group)),
       parameters_(tensors_of(model.parameters())),
-      buffers_(tensors_of(model.buffers())),
-      averages_(parameters_.size()) {
+      buffers_(tensors_of(model.buffers())) {
   const at::NoGradGuard no_grad;
-  // The group reaches only the first parameter's device.
-  const bool alone = dist::size_of(group_) == 1;
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    const at::Tensor& parameter = parameters_[i];
-    if (alone || !is_averaged(parameter) || parameter.device() != parameters_.front().device()) {
-      add_whole(i);
-      continue;
+  for (const at::Tensor& parameter : parameters_) {
+    // The group reaches only the first parameter's device.
+    const bool shared =
+        dist::size_of(group_) > 1 && is_averaged(parameter) && parameter.device() == parameters_.front().device();
+    Average average{.whole = {}, .own = {}, .shared = shared};
+    if (shared) {
+      average.own = at::empty_like(dist::share_of(parameter, group_));
+    } else {
+      average.whole = dist::laid_out_as(parameter);
+      average.own = dist::in_memory_order(average.whole);
     }
-    const auto same = std::find_if(shared_.begin(), shared_.end(), [&](const Shared& shared) {
-      return parameters_[shared.members.front()].scalar_type() == parameter.scalar_type();
-    });
-    Shared& shared = same == shared_.end() ? shared_.emplace_back() : *same;
-    shared.members.push_back(i);
-    shared.numbers += parameter.numel();
+    averages_.push_back(std::move(average));
   }
-  for (Shared& shared : shared_) share_out(shared);
   copy_from(parameters_);
   if (every_ > 1) own_buffers_ = copies_of(buffers_);
 }
 
-void Ema::add_whole(std::size_t member) {
-  averages_[member] = laid_out_as(parameters_[member]);
-  pieces_.push_back({.average = in_memory_order(averages_[member]), .member = member, .from = 0});
-}
-
-void Ema::share_out(Shared& shared) {
-  const std::int64_t ranks = dist::size_of(group_);
-  const std::int64_t length = (shared.numbers + ranks - 1) / ranks;
-  shared.share = at::zeros({length}, parameters_[shared.members.front()].detach().options());
-  const std::int64_t begin = length * dist::rank_in(group_);
-  const std::int64_t end = std::min(begin + length, shared.numbers);
-  std::int64_t place = 0;
-  for (const std::size_t member : shared.members) {
-    const std::int64_t numbers = parameters_[member].numel();
-    const std::int64_t from = std::max(begin, place);
-    const std::int64_t to = std::min(end, place + numbers);
-    if (from < to) {
-      pieces_.push_back(
-          {.average = shared.share.narrow(0, from - begin, to - from), .member = member, .from = from - place});
-    }
-    place += numbers;
-  }
-}
-
-at::Tensor Ema::numbers_of(const Piece& piece, const std::vector<at::Tensor>& tensors) const {
-  return in_memory_order(tensors[piece.member]).narrow(0, piece.from, piece.average.numel());
+at::Tensor Ema::own_numbers(const Average& average, const at::Tensor& tensor) const {
+  return average.shared ? dist::share_of(tensor, group_) : dist::in_memory_order(tensor);
 }
 
 void Ema::copy_from(const std::vector<at::Tensor>& tensors) {
-  for (const Piece& piece : pieces_) piece.average.copy_(numbers_of(piece, tensors));
+  for (std::size_t i = 0; i < averages_.size(); ++i) averages_[i].own.copy_(own_numbers(averages_[i], tensors[i]));
 }
 
 void Ema::step_done(std::int64_t step) {
   if (step % every_ != 0) return;
   const at::NoGradGuard no_grad;
-  for (const Shared& shared : shared_) {
-    for (const std::size_t member : shared.members) averages_[member].reset();
+  for (Average& average : averages_) {
+    if (average.shared) average.whole.reset();
   }
   if (updates_ == 0) {
     copy_from(parameters_);
@@ -131,13 +89,14 @@ void Ema::step_done(std::int64_t step) {
 void Ema::update_averages() {
   std::vector<at::Tensor> averages;
   std::vector<at::Tensor> now;
-  for (const Piece& piece : pieces_) {
-    const at::Tensor numbers = numbers_of(piece, parameters_);
+  for (std::size_t i = 0; i < averages_.size(); ++i) {
+    const at::Tensor& own = averages_[i].own;
+    const at::Tensor numbers = own_numbers(averages_[i], parameters_[i]);
     if (is_averaged(numbers)) {
-      averages.push_back(piece.average);
+      averages.push_back(own);
       now.push_back(numbers);
     } else {
-      piece.average.copy_(numbers);
+      own.copy_(numbers);
     }
   }
   // _foreach_lerp_ runs tensor by tensor on the CPU; on GPUs all tensors must be on one device.
@@ -148,33 +107,23 @@ void Ema::update_averages() {
 
 void Ema::gather() {
   const at::NoGradGuard no_grad;
-  for (const Shared& shared : shared_) {
-    if (!averages_[shared.members.front()].defined()) gather(shared);
+  std::vector<at::Tensor> shares;
+  std::vector<at::Tensor> whole;
+  for (std::size_t i = 0; i < averages_.size(); ++i) {
+    Average& average = averages_[i];
+    if (average.whole.defined()) continue;
+    average.whole = dist::laid_out_as(parameters_[i]);
+    shares.push_back(average.own);
+    whole.push_back(average.whole);
   }
-}
-
-void Ema::gather(const Shared& shared) {
-  const std::vector<at::Tensor> shares = dist::all_gather(group_, shared.share);
-  const std::int64_t length = shared.share.numel();
-  std::int64_t place = 0;
-  for (const std::size_t member : shared.members) {
-    averages_[member] = laid_out_as(parameters_[member]);
-    const at::Tensor to = in_memory_order(averages_[member]);
-    for (std::int64_t done = 0; done < to.numel();) {
-      const std::int64_t from = (place + done) % length;
-      const std::int64_t numbers = std::min(to.numel() - done, length - from);
-      const at::Tensor& share = shares[static_cast<std::size_t>((place + done) / length)];
-      to.narrow(0, done, numbers).copy_(share.narrow(0, from, numbers));
-      done += numbers;
-    }
-    place += to.numel();
-  }
+  dist::join_shares(shares, whole, group_);
 }
 
 NamedTensors Ema::weights() const {
   std::unordered_map<const void*, at::Tensor> averages;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    averages[parameters_[i].unsafeGetTensorImpl()] = averages_[i].defined() ? averages_[i] : parameters_[i].detach();
+    const at::Tensor& average = averages_[i].whole;
+    averages[parameters_[i].unsafeGetTensorImpl()] = average.defined() ? average : parameters_[i].detach();
   }
   NamedTensors weights;
   for (const auto& [name, parameter] : model_.parameters_by_all_names()) {
@@ -200,7 +149,7 @@ void Ema::load(const NamedTensors& weights, const std::string& where) {
   const std::unordered_map<std::string, at::Tensor> by_name(weights.begin(), weights.end());
   std::vector<at::Tensor> saved;
   for (const auto& [name, parameter] : model_.parameters()) {
-    saved.push_back(laid_out_as(parameter).copy_(fitting(by_name, name, parameter, where)));
+    saved.push_back(dist::laid_out_as(parameter).copy_(fitting(by_name, name, parameter, where)));
   }
   copy_from(saved);
   for (std::size_t i = 0; i < own_buffers_.size(); ++i) {
@@ -231,7 +180,7 @@ void Ema::InPlace::swap() {
     own.set_data(other);
     other = before;
   };
-  for (std::size_t i = 0; i < ema_->parameters_.size(); ++i) exchange(ema_->parameters_[i], ema_->averages_[i]);
+  for (std::size_t i = 0; i < ema_->parameters_.size(); ++i) exchange(ema_->parameters_[i], ema_->averages_[i].whole);
   for (std::size_t i = 0; i < ema_->own_buffers_.size(); ++i) exchange(ema_->buffers_[i], ema_->own_buffers_[i]);
 }
 

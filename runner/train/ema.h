@@ -56,26 +56,15 @@ class Ema : public Rule {
   };
 
  private:
-  // The numbers of all parameters of one dtype, as one list. Each rank averages a share of the same length.
-  struct Shared {
-    std::vector<std::size_t> members;  // indices into parameters_
-    std::int64_t numbers = 0;          // of all members
-    at::Tensor share;                  // this rank's share; padded with zeros at the end of the list
-  };
-  // Consecutive numbers in a parameter's memory, and their average.
-  struct Piece {
-    at::Tensor average;
-    std::size_t member = 0;
-    std::int64_t from = 0;
+  // The average of a parameter.
+  struct Average {
+    at::Tensor whole;     // undefined: not gathered
+    at::Tensor own;       // what this rank averages, in memory order: its share, or all numbers of `whole`
+    bool shared = false;  // by the ranks
   };
 
-  // Makes this rank average a whole parameter.
-  void add_whole(std::size_t member);
-  // Divides the parameters' numbers among the ranks.
-  void share_out(Shared& shared);
-  void gather(const Shared& shared);
-  // The numbers of a piece, taken from tensors with the memory layout of the parameters.
-  at::Tensor numbers_of(const Piece& piece, const std::vector<at::Tensor>& tensors) const;
+  // The numbers of a tensor of the parameter's size that belong to `own`.
+  at::Tensor own_numbers(const Average& average, const at::Tensor& tensor) const;
   void copy_from(const std::vector<at::Tensor>& tensors);
   void update_averages();
 
@@ -85,9 +74,7 @@ class Ema : public Rule {
   const dist::Group group_;
   const std::vector<at::Tensor> parameters_;  // tied ones once
   const std::vector<at::Tensor> buffers_;
-  std::vector<Shared> shared_;
-  std::vector<Piece> pieces_;
-  std::vector<at::Tensor> averages_;     // of each parameter; undefined: shared and not gathered
+  std::vector<Average> averages_;        // of each parameter
   std::vector<at::Tensor> own_buffers_;  // at the last update; empty if every step updates
   std::int64_t updates_ = 0;
 };

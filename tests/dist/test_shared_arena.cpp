@@ -85,6 +85,42 @@ TEST_CASE("a sum is right if only some ranks' tensors lie in the arena, and for 
   });
 }
 
+TEST_CASE("each rank's share of an average has the bits of the whole average, in the arena and elsewhere") {
+  all_well(3, [](int rank, c10d::ProcessGroup& group) {
+    const auto arena = arena_in(group, 8 << 20);
+    const Group shared(&group, [](c10d::ProcessGroup*) {});
+    constexpr std::int64_t kSize = 300007;
+    for (int elsewhere = 0; elsewhere <= 3; ++elsewhere) {
+      const Tensor mine = order_values(rank, kSize, at::kFloat);
+      const Tensor whole = summed(group, mine * (1.0 / 3));
+      const Tensor shares = rank == elsewhere ? mine.clone() : made_in(arena, mine);
+      const Range first = range_of(100000, rank, 3);
+      Range second = range_of(kSize - 100000, rank, 3);
+      second.from += 100000;
+      average_shares(shared, shares, {first, second});
+      for (const Range& own : {first, second}) {
+        require(at::equal(shares.narrow(0, own.from, own.count), whole.narrow(0, own.from, own.count)),
+                "the same bits");
+      }
+    }
+  });
+}
+
+TEST_CASE("common memory is the same on every rank and beside the ranks' parts") {
+  all_well(3, [](int rank, c10d::ProcessGroup& group) {
+    const auto arena = arena_in(group, 1 << 20);
+    barrier(Group(&group, [](c10d::ProcessGroup*) {}));
+    const Tensor own = made_in(arena, at::full({200 << 10}, rank));
+    const auto common = arena->common(5000);
+    require(common != nullptr && common.get()[4999] == std::byte{0}, "memory of zeros");
+    common.get()[rank] = std::byte(rank + 1);
+    barrier(Group(&group, [](c10d::ProcessGroup*) {}));
+    for (int r = 0; r < 3; ++r)
+      require(common.get()[r] == std::byte(r + 1), "what rank " + std::to_string(r) + " wrote");
+    require(at::equal(own, at::full({200 << 10}, rank)), "the rank's own tensor");
+  });
+}
+
 TEST_CASE(
     "data that goes to or comes from one rank is right in the arena, and if a rank's data or arena is elsewhere") {
   constexpr std::int64_t kSize = 300007;

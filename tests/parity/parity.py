@@ -4,8 +4,8 @@ cases.
     python test_models.py             every case of the file
     python test_models.py conv drop   only those whose title has one of these words
 
-DDP_EXP names the binary; DDP_REPLAY, if set, is the key `replay` of every case. Every case prints one line; a case that
-differs prints the differences.
+DDP_EXP names the binary; DDP_REPLAY and DDP_SHARD, if set, are the keys `replay` and `distributed.shard` of every case.
+Every case prints one line; a case that differs prints the differences.
 """
 
 import os

@@ -26,11 +26,12 @@ def run_program(experiment, world, folder, backend, first=None):
 
 def complete(experiment, world, backend):
     replay = {"replay": os.environ["DDP_REPLAY"]} if "DDP_REPLAY" in os.environ else {}
+    shard = {"shard": os.environ["DDP_SHARD"]} if "DDP_SHARD" in os.environ else {}
     return experiment | replay | {
         "threads": 1,
         "device_pool": pool(world * experiment.get("devices_per_rank", 1)),
         "deterministic": ON_GPUS,  # of no effect on the CPU
-        "distributed": {"backend": backend} | experiment.get("distributed", {}),
+        "distributed": {"backend": backend} | shard | experiment.get("distributed", {}),
     }
 
 

@@ -175,7 +175,13 @@ std::int64_t bytes_of_average(const launch::Plan& plan, const rank::Probe& probe
 // into the buckets), the optimizer state, and its average if there is one.
 std::int64_t bytes_per_rank(const launch::Plan& plan, const rank::Probe& probe) {
   const bool buckets = !plan.strategy.one_process && !plan.experiment.distributed.gradients_are_views();
-  return probe.parameter_bytes + (buckets ? 2 : 1) * probe.gradient_bytes + probe.optimizer_bytes + probe.buffer_bytes +
+  const std::int64_t ranks = plan.world_size();
+  const bool divided = probe.not_divided.empty();
+  const std::int64_t parameters = divided && plan.shares_memory() && plan.ranks_here() == ranks
+                                      ? probe.parameter_bytes / ranks
+                                      : probe.parameter_bytes;
+  const std::int64_t state = divided ? probe.optimizer_bytes / ranks : probe.optimizer_bytes;
+  return parameters + (buckets ? 2 : 1) * probe.gradient_bytes + state + probe.buffer_bytes +
          bytes_of_average(plan, probe);
 }
 
@@ -269,6 +275,8 @@ struct PlanOfRun {
     m({"parameter_bytes"}, probe.parameter_bytes);
     m({"bytes_per_rank"}, bytes_per_rank);
     m({"replay"}, ReplayForecast{.calls = probe.calls, .own_calls = probe.own_calls, .reason = probe.not_replayed});
+    m({.name = "shard", .doc = "optimizer: each rank updates its share of the parameters", .choices = "none|optimizer"},
+      probe.not_divided.empty() ? "optimizer" : "none");
     m({"snapshot_bytes", "additional bytes on rank 0 for a checkpoint"}, snapshot_bytes);
     m.as<std::vector<config::GroupDescription>>({"groups", "the last one has the unmatched parameters; empty: none"},
                                                 probe.groups);
@@ -345,6 +353,8 @@ void show_plan(const Prepared& prepared, const Value& data, const std::filesyste
                 : probe.calls == 0          ? "not tried: a step takes too long"
                                    : text(probe.calls) + " calls of kernels per micro-batch, " + text(probe.own_calls) +
                                          " of them own kernels");
+  row("shard", probe.not_divided.empty() ? "optimizer: each rank updates its share of the parameters"
+                                         : "none: " + probe.not_divided);
   row("ranks", text(plan.world_size()) + ", " + e.parallel +
                    (!plan.strategy.one_process ? " over " + e.distributed.backend : "") + ", " +
                    report::counted(*e.threads, "thread") + " each");

@@ -6,6 +6,8 @@
 #include <unordered_map>
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/scalar_tensor.h>
 #include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/autograd/variable.h>
 #include <torch/nn/module.h>
@@ -17,6 +19,7 @@
 #include "base/shared_memory.h"
 #include "dist/parallel/parallel.h"
 #include "dist/process_group.h"
+#include "dist/shares.h"
 #include "dist/shm/arena.h"
 #include "dist/watched_group.h"
 #include "model/call.h"
@@ -26,6 +29,9 @@ namespace {
 
 constexpr double kMiB = 1024.0 * 1024.0;
 constexpr std::int64_t kDefaultCap = 25 << 20;
+
+// A parameter in shared memory begins at a cache line.
+constexpr std::size_t in_lines(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 std::vector<at::Tensor> detached(const NamedTensors& first, const NamedTensors& second) {
   std::vector<at::Tensor> list;
@@ -101,6 +107,35 @@ struct Engine {
   }
 };
 
+// Averages the numbers of a bucket over the ranks, of each gradient only this rank's share. Other ranks need the rest.
+class AveragesOfShares : public c10d::CommHookInterface {
+ public:
+  explicit AveragesOfShares(Group group) : group_(std::move(group)) {}
+
+  c10::intrusive_ptr<c10::ivalue::Future> runHook(c10d::GradBucket& bucket) override {
+    const at::Tensor& buffer = bucket.getBufferRef();
+    std::vector<Range>& own = own_[buffer.const_data_ptr()];
+    own.clear();
+    for (const at::Tensor& gradient : bucket.getGradients()) {
+      const Range share = range_of(gradient.numel(), group_->getRank(), group_->getSize());
+      const std::int64_t place = gradient.storage_offset() - buffer.storage_offset();
+      if (share.count > 0) own.push_back({.from = place + share.from, .count = share.count});
+    }
+    take(buffer);
+    auto done = c10::make_intrusive<c10::ivalue::Future>(c10::TensorType::get());
+    done->markCompleted(buffer);
+    return done;
+  }
+  at::Tensor parseHookResult(const c10::IValue& result) override { return result.toTensor(); }
+
+  // Averages a bucket that a backward pass has averaged before.
+  void take(const at::Tensor& buffer) { average_shares(group_, buffer, own_.at(buffer.const_data_ptr())); }
+
+ private:
+  const Group group_;
+  std::unordered_map<const void*, std::vector<Range>> own_;  // of each bucket, by its memory
+};
+
 // Averages gradients over the ranks of a group during backward with c10d::Reducer, bit for bit like
 // torch.nn.parallel.DistributedDataParallel in Python (torch/nn/parallel/distributed.py).
 class Ddp : public Parallel {
@@ -108,6 +143,7 @@ class Ddp : public Parallel {
   explicit Ddp(const ParallelParts& parts) : Parallel(parts.module), group_(parts.group), options_(parts.options) {}
 
   void start(const Buckets& buckets) override;
+  bool share_parameters(bool whole_gradients) override;
   void begin_forward() override;
   NamedTensors forward(const std::vector<at::Tensor>& inputs) override;
   void broadcast_buffers() override;
@@ -122,8 +158,9 @@ class Ddp : public Parallel {
   const Group group_;
   const config::Distributed options_;
   Engine engine_;
-  std::vector<at::Tensor> reduced_;      // the parameters of the reducer, in its order
-  bool previous_forward_synced_ = true;  // as in Python, initially true
+  AveragesOfShares* averages_ = nullptr;  // of the reducer; null: each rank gets the averages of all gradients
+  std::vector<at::Tensor> reduced_;       // the parameters of the reducer, in its order
+  bool previous_forward_synced_ = true;   // as in Python, initially true
 };
 
 void Ddp::start(const Buckets& buckets) {
@@ -153,6 +190,37 @@ void Ddp::make_engine(Buckets buckets, const c10::intrusive_ptr<c10d::ProcessGro
   engine_.logger->set_construction_data_and_log(module().ptr()->name(), {}, -1, options_.broadcast_buffers,
                                                 /*has_sync_bn=*/false, options_.static_graph);
   if (options_.static_graph) engine_.reducer->set_static_graph();
+}
+
+bool Ddp::share_parameters(bool whole_gradients) {
+  if (!engine_.arena || !engine_.arena->exists() || engine_.arena->ranks() != group_->getSize()) return false;
+  std::size_t bytes = 0;
+  for (const auto& [name, parameter] : parameters()) {
+    if (!parameter.is_cpu() || !parameter.is_non_overlapping_and_dense()) return false;
+    bytes += in_lines(parameter.nbytes());
+  }
+  barrier(group_);  // all ranks have reserved their parts of the arena
+  const std::shared_ptr<std::byte> memory = engine_.arena->common(bytes);
+  for (const at::Tensor& mapped : all_gather(group_, at::scalar_tensor(memory != nullptr, at::kBool))) {
+    if (!mapped.item<bool>()) return false;
+  }
+  const at::NoGradGuard no_grad;
+  std::size_t place = 0;
+  for (const auto& [name, parameter] : parameters()) {
+    const at::Tensor shared = at::from_blob(
+        memory.get() + place, parameter.sizes(), parameter.strides(), [memory](void*) {}, parameter.detach().options());
+    if (group_->getRank() == 0) shared.copy_(parameter);
+    parameter.set_data(shared);
+    place += in_lines(parameter.nbytes());
+  }
+  barrier(group_);  // rank 0 has copied all
+  const auto is_float = [](const at::Tensor& one) { return one.scalar_type() == at::kFloat; };
+  if (!whole_gradients && std::all_of(reduced_.begin(), reduced_.end(), is_float)) {
+    auto averages = std::make_unique<AveragesOfShares>(group_);
+    averages_ = averages.get();
+    engine_.reducer->register_comm_hook(std::move(averages));
+  }
+  return true;
 }
 
 void Ddp::begin_forward() {
@@ -205,6 +273,10 @@ std::vector<at::Tensor> Ddp::gradient_buffers() {
 }
 
 std::function<void()> Ddp::start_sum(const at::Tensor& buffer) {
+  if (averages_ != nullptr) {
+    averages_->take(buffer);
+    return [] {};
+  }
   std::vector<at::Tensor> tensors = {buffer};
   auto* const watched = dynamic_cast<WatchedGroup*>(group_.get());
   return [watched, work = group_->allreduce(tensors)] {

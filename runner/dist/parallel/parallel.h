@@ -46,6 +46,11 @@ class Parallel {
   // model.
   virtual void start(const Buckets& buckets) = 0;
 
+  // Moves the parameters into memory that all ranks share, so that an update by one rank is an update for all. Returns
+  // false on every rank if that is not possible. `whole_gradients`: each rank needs the averages of all gradients;
+  // otherwise it may get only those of its shares (share_of). Collective; call after start().
+  virtual bool share_parameters(bool whole_gradients);
+
   // Begins a micro-batch of a training step, before forward() or a replay of it. Collective.
   virtual void begin_forward() {}
   // Computes the outputs for the inputs of a batch, in a training step.

@@ -71,6 +71,16 @@ void SharedArena::reserve(std::size_t bytes) {
   Allocator::install();
 }
 
+std::shared_ptr<std::byte> SharedArena::common(std::size_t bytes) const {
+  if (memory_ == nullptr || bytes == 0) return nullptr;
+  const auto place = static_cast<off_t>(part_ * static_cast<std::size_t>(world_size_));
+  if (ftruncate(file_, place + static_cast<off_t>(in_pages(bytes))) != 0) return nullptr;
+  if (!get_pages(file_, place, in_pages(bytes))) return nullptr;
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_, place);
+  if (memory == MAP_FAILED) return nullptr;
+  return {static_cast<std::byte*>(memory), [bytes](std::byte* mapped) { munmap(mapped, bytes); }};
+}
+
 std::optional<std::size_t> SharedArena::place_of(const std::byte* data, std::size_t bytes) const {
   if (memory_ == nullptr) return {};
   const std::byte* mine = at(rank_, 0);

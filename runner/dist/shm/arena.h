@@ -19,10 +19,15 @@ class SharedArena : public std::enable_shared_from_this<SharedArena> {
 
   // Tells whether the arena can hold anything. The result is the same on every rank.
   bool exists() const { return file_ >= 0; }
+  int ranks() const { return world_size_; }
   // Sets the size of each rank's part; only the first call has an effect. All ranks pass the same number. Memory pages
   // are allocated only when a tensor takes them. If the arena cannot be mapped, this rank's tensors are in ordinary
   // memory.
   void reserve(std::size_t bytes);
+
+  // Returns memory of this size that every rank reads and writes, initially all zeros; null if this rank cannot map it.
+  // Call once on every rank, with the same number, after all ranks have reserved their parts.
+  std::shared_ptr<std::byte> common(std::size_t bytes) const;
 
   // Returns the offset of the bytes in this rank's part; nullopt if any of them is outside.
   std::optional<std::size_t> place_of(const std::byte* data, std::size_t bytes) const;

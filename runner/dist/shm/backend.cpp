@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "dist/process_group.h"
+#include "kernels/kernels.h"
 
 namespace ddp::dist {
 
@@ -180,6 +181,17 @@ void SharedMemory::reduce_scatter_one(const at::Tensor& output, const Tensors& i
   const auto all = flat_parts(inputs, output, size_);
   collectives_.reduce_scatter(data_of<const std::byte>(all), mine.data(), mine.count(), reduction, call);
   mine.store();
+}
+
+void SharedMemory::average_shares(const at::Tensor& tensor, const std::vector<Range>& own) {
+  run(OpType::ALLREDUCE, "all_reduce", timeout_, {}, [&](const Call& call) {
+    const Flat all(tensor);
+    auto* const numbers = reinterpret_cast<float*>(all.data());
+    const auto factor = static_cast<float>(1.0 / size_);
+    if (collectives_.sum_shares(numbers, all.count(), own, factor, call)) return;
+    kernels::scale(numbers, factor, numbers, tensor.numel());
+    collectives_.all_reduce(all.data(), all.count(), find_reduction(c10d::ReduceOp::SUM, tensor.scalar_type()), call);
+  });
 }
 
 SharedMemory::WorkPtr SharedMemory::reduce_scatter(Tensors& outputs, std::vector<Tensors>& inputs,

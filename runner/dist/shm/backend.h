@@ -87,6 +87,10 @@ class SharedMemory : public c10d::Backend {
   using Tensors = std::vector<at::Tensor>;
   WorkPtr allreduce(Tensors& tensors, const c10d::AllreduceOptions& options) override;
   WorkPtr allreduce_coalesced(Tensors& tensors, const c10d::AllreduceCoalescedOptions& options) override;
+  // Averages the numbers of the ranges over the ranks, as an all-reduce of every rank's numbers times 1 / ranks, in
+  // rank order. `tensor`: contiguous float32; the ranges of all ranks cover what they need of it, and do not overlap.
+  // The other numbers may change. Other ranks have read this rank's numbers when it returns.
+  void average_shares(const at::Tensor& tensor, const std::vector<Range>& own);
   WorkPtr broadcast(Tensors& tensors, const c10d::BroadcastOptions& options) override;
   WorkPtr reduce(Tensors& tensors, const c10d::ReduceOptions& options) override;
   WorkPtr allgather(std::vector<Tensors>& outputs, Tensors& inputs, const c10d::AllgatherOptions& options) override;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "kernels/kernels.h"
 
 namespace ddp::dist {
 namespace {
@@ -251,6 +252,21 @@ bool SharedCollectives::reduce_in_place(int root, std::byte* data, std::size_t c
   }
   await_all(segment_.post(), call);
   return true;
+}
+
+bool SharedCollectives::sum_shares(float* data, std::size_t count, const std::vector<Range>& own, float factor,
+                                   const Call& call) {
+  begin(Collective::reduce_scatter, 0, count * sizeof(float));
+  const auto of_rank = find_in_arena(reinterpret_cast<const std::byte*>(data), count * sizeof(float), call);
+  std::vector<const float*> addends(of_rank.size());
+  for (const Range& range : own) {
+    for (std::size_t r = 0; r < of_rank.size(); ++r) {
+      addends[r] = reinterpret_cast<const float*>(of_rank[r]) + range.from;
+    }
+    if (!of_rank.empty()) kernels::scaled_sum(addends.data(), addends.size(), factor, data + range.from, range.count);
+  }
+  await_all(segment_.post(), call);
+  return !of_rank.empty();
 }
 
 // Each rank reduces its share of a piece for all ranks, which divides the work and the traffic. While other ranks write

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "dist/shares.h"
 #include "dist/shm/arena.h"
 #include "dist/shm/reduction.h"
 #include "dist/shm/segment.h"
@@ -35,6 +36,10 @@ class SharedCollectives {
   void barrier(const Call& call);
   // In place, on every rank.
   void all_reduce(std::byte* data, std::size_t count, const Reduction& reduction, const Call& call);
+  // Sets the numbers in the ranges to the sums of all ranks' numbers, each multiplied by `factor`, in rank order.
+  // `data`: in the arena on every rank; the ranges of different ranks do not overlap. Returns false, and does nothing,
+  // if the data of any rank are outside.
+  bool sum_shares(float* data, std::size_t count, const std::vector<Range>& own, float factor, const Call& call);
   // In place, only on the root.
   void reduce(std::byte* data, std::size_t count, const Reduction& reduction, int root, const Call& call);
   void broadcast(std::byte* data, std::size_t bytes, int root, const Call& call);

@@ -173,6 +173,7 @@ void add_progress(record::Summary& s, const record::RunProgress& run, const reco
               .calls = run.calls_of_step,
               .own_calls = run.own_calls,
               .reason = run.never_replays ? run.why_eager : ""};
+  s.shard = run.divides_update ? "optimizer" : "none";
   s.seconds = run.seconds;
   if (run.ended) s.stopped_by = run.stopped_by;
   if (run.parameters > 0) {

@@ -84,9 +84,9 @@ std::string probe_key(const Plan& plan, const Start& start) {
   if (!states) return "";
   Value experiment = config::write(plan.experiment);
   experiment.erase("name");
-  return record::hash_hex(rank::json_line({build_id(), plan.experiment.components().plugin().hash, experiment,
-                                           plan.groups.front(), plan.world_size(), start.resume_from.string(),
-                                           start.init_from.string(), *states, memory_limit()}));
+  return record::hash_hex(rank::json_line(
+      {build_id(), plan.experiment.components().plugin().hash, experiment, plan.groups.front(), plan.world_size(),
+       plan.ranks_here(), start.resume_from.string(), start.init_from.string(), *states, memory_limit()}));
 }
 
 std::optional<Value> find_reply(const std::string& key) try {
@@ -122,6 +122,7 @@ rank::Probe probe(const RankLibrary& library, const Plan& plan, const Start& sta
   task.experiment = &plan.experiment;
   task.devices = plan.groups.front();
   task.world_size = plan.world_size();
+  task.ranks_here = plan.ranks_here();
   task.resume_from = start.resume_from;
   task.init_from = start.init_from;
   task.held_data = data.file();

@@ -72,8 +72,8 @@ class Adagrad : public Optimizer {
   const AdagradOptions o_;
 };
 
-const bool adagrad_registered =
-    optimizers().add<AdagradOptions>("adagrad", "Adagrad (Duchi and others 2011)", config::made<Adagrad>);
+const bool adagrad_registered = optimizers().add<AdagradOptions>("adagrad", "Adagrad (Duchi and others 2011)",
+                                                                 config::made<Adagrad>, {{kNumberByNumber, true}});
 
 }  // namespace
 }  // namespace ddp::train

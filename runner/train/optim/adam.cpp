@@ -151,11 +151,13 @@ class Adam : public Optimizer {
 
 const bool adam = optimizers().add<AdamOptions>(
     "adam", "Adam (Kingma and Ba 2015)",
-    [](const AdamOptions& o, const NamedTensors& named) { return std::make_unique<Adam>(o, false, named); });
+    [](const AdamOptions& o, const NamedTensors& named) { return std::make_unique<Adam>(o, false, named); },
+    {{kNumberByNumber, true}});
 
 const bool adamw = optimizers().add<AdamWOptions>(
     "adamw", "Adam with decoupled weight decay (Loshchilov and Hutter 2019)",
-    [](const AdamWOptions& o, const NamedTensors& named) { return std::make_unique<Adam>(o, true, named); });
+    [](const AdamWOptions& o, const NamedTensors& named) { return std::make_unique<Adam>(o, true, named); },
+    {{kNumberByNumber, true}});
 
 // The same, with a choice of the weights' decay.
 struct DecayOptions : MomentOptions {
@@ -195,8 +197,9 @@ class Radam : public LoopOptimizer {
   const DecayOptions o_;
 };
 
-const bool radam = optimizers().add<DecayOptions>(
-    "radam", "Adam with a rectified adaptive learning rate (Liu et al. 2019)", config::made<Radam>);
+const bool radam =
+    optimizers().add<DecayOptions>("radam", "Adam with a rectified adaptive learning rate (Liu et al. 2019)",
+                                   config::made<Radam>, {{kNumberByNumber, true}});
 
 struct NadamOptions : DecayOptions {
   NadamOptions() { lr = 2e-3; }
@@ -237,8 +240,8 @@ class Nadam : public LoopOptimizer {
   const NadamOptions o_;
 };
 
-const bool nadam =
-    optimizers().add<NadamOptions>("nadam", "Adam with Nesterov momentum (Dozat 2016)", config::made<Nadam>);
+const bool nadam = optimizers().add<NadamOptions>("nadam", "Adam with Nesterov momentum (Dozat 2016)",
+                                                  config::made<Nadam>, {{kNumberByNumber, true}});
 
 struct LambOptions : MomentOptions {
   LambOptions() { eps = 1e-6; }

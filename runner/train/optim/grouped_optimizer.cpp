@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
+
+#include <ATen/core/grad_mode.h>
 
 #include "base/error.h"
 #include "config/check/suggest.h"
 #include "config/data_description.h"
+#include "dist/shares.h"
 #include "model/weights.h"
 
 namespace ddp::train {
@@ -79,9 +83,24 @@ std::unique_ptr<Optimizer> optimizer_of_group(const config::Component& chosen, c
   throw usage_error(error.summary(), given.options.contains(option) ? group + "." + option : group, error.remedy());
 }
 
+// Splits the name of a tensor of the state, "state.<parameter>.<what>", into parameter and what; "": it is not such a
+// name.
+std::pair<std::string, std::string> parts_of(const std::string& key) {
+  constexpr std::string_view kPrefix = "state.";
+  const std::size_t dot = key.rfind('.');
+  if (!key.starts_with(kPrefix) || dot < kPrefix.size()) return {};
+  return {key.substr(kPrefix.size(), dot - kPrefix.size()), key.substr(dot + 1)};
+}
+
+// Ranks that divide an update wait for each other, and read what others wrote. With fewer bytes of state, and of
+// parameters, that takes longer than the whole update.
+constexpr std::int64_t kLeastState = 2 << 20;
+constexpr std::int64_t kLeastParameters = 8 << 20;
+
 }  // namespace
 
-GroupedOptimizer::GroupedOptimizer(const config::Experiment& e, const NamedTensors& all_names) {
+GroupedOptimizer::GroupedOptimizer(const config::Experiment& e, const NamedTensors& all_names, Division division)
+    : division_(std::move(division)) {
   Deal deal(all_names);
   for (config::ParameterGroup& given : config::parameter_groups(e)) {
     const std::vector<std::string> patterns = given.patterns();
@@ -95,7 +114,9 @@ GroupedOptimizer::GroupedOptimizer(const config::Experiment& e, const NamedTenso
     group_of_[name] = owner;
   }
   for (std::size_t i = 0; i < groups_.size(); ++i) {
-    groups_[i].optimizer = optimizer_of_group(e.optimizer, groups_[i].given, groups_[i].parameters, i);
+    const NamedTensors& parameters = groups_[i].parameters;
+    groups_[i].optimizer =
+        optimizer_of_group(e.optimizer, groups_[i].given, divides() ? shares_of(parameters) : parameters, i);
   }
   const bool has_own =
       std::any_of(groups_.begin(), groups_.end(), [](const Group& g) { return g.given.optimizer.has_value(); });
@@ -104,7 +125,60 @@ GroupedOptimizer::GroupedOptimizer(const config::Experiment& e, const NamedTenso
   }
 }
 
+NamedTensors GroupedOptimizer::shares_of(const NamedTensors& parameters) {
+  NamedTensors shares;
+  for (const auto& [name, parameter] : parameters) {
+    if (!parameter.requires_grad()) {
+      shares.emplace_back(name, parameter);
+      continue;
+    }
+    const at::Tensor share = dist::share_of(parameter, division_.group);
+    share.set_requires_grad(true);
+    shares.emplace_back(name, share);
+    divided_[name] = {.parameter = parameter, .share = share};
+  }
+  return shares;
+}
+
+void GroupedOptimizer::give_gradients_to_shares() {
+  const at::NoGradGuard no_grad;
+  for (auto& [name, one] : divided_) {
+    at::Tensor gradient = one.parameter.grad();
+    if (gradient.defined() && gradient.strides() != one.parameter.strides()) {
+      gradient = dist::laid_out_as(one.parameter).copy_(gradient);
+    }
+    const bool none = !gradient.defined() || one.share.numel() == 0;
+    one.share.mutable_grad() = none ? at::Tensor() : dist::share_of(gradient, division_.group);
+  }
+}
+
+void GroupedOptimizer::join_parameters() {
+  const at::NoGradGuard no_grad;
+  std::vector<at::Tensor> shares;
+  std::vector<at::Tensor> parameters;
+  for (const auto& [name, one] : divided_) {
+    if (!one.parameter.grad().defined()) continue;
+    shares.push_back(one.share.detach());
+    parameters.push_back(one.parameter.detach());
+  }
+  dist::join_shares(shares, parameters, division_.group);
+}
+
 void GroupedOptimizer::step(double lr) {
+  collected_.clear();
+  if (divides()) give_gradients_to_shares();
+  // No rank computes with the parameters or copies them for a save while another one changes them.
+  if (division_.shares_parameters) dist::barrier(division_.group);
+  update(lr);
+  for (auto& [name, one] : divided_) one.share.mutable_grad().reset();  // it would keep a bucket that is replaced
+  if (division_.shares_parameters) {
+    dist::barrier(division_.group);
+  } else if (divides()) {
+    join_parameters();
+  }
+}
+
+void GroupedOptimizer::update(double lr) {
   for (const Group& group : groups_) {
     const double own = group.optimizer->lr();
     group.optimizer->step(group.given.optimizer ? own * (lr / this->lr()) : lr * group.given.lr_scale);
@@ -117,7 +191,43 @@ std::int64_t GroupedOptimizer::bytes() const {
   return sum;
 }
 
+const GroupedOptimizer::Divided* GroupedOptimizer::divided(const std::string& key) const {
+  const auto [owner, what] = parts_of(key);
+  const auto found = divided_.find(owner);
+  return found == divided_.end() || is_one_number(what) ? nullptr : &found->second;
+}
+
+void GroupedOptimizer::collect() {
+  if (!divides()) return;
+  const at::NoGradGuard no_grad;
+  NamedTensors own = own_state();
+  // A rank whose share is empty has no state of the parameter; rank 0 has all.
+  config::Value keys = config::Value::array();
+  for (const auto& [key, tensor] : own) keys.push_back(key);
+  keys = config::Value::parse(dist::all_gather_texts(division_.group, keys.dump()).front());
+  collected_.clear();
+  for (const config::Value& one : keys) {
+    const auto key = one.get<std::string>();
+    at::Tensor tensor = tensor_named(key, own);
+    if (const Divided* divided = this->divided(key)) {
+      const at::Tensor whole = dist::laid_out_as(divided->parameter);
+      dist::join_shares({tensor.defined() ? tensor : divided->share.detach()}, {whole}, division_.group);
+      tensor = whole;
+    }
+    if (dist::rank_in(division_.group) == 0) collected_.emplace_back(key, tensor);
+  }
+}
+
 NamedTensors GroupedOptimizer::state() const {
+  if (!collected_.empty()) return collected_;
+  NamedTensors state = own_state();
+  for (auto& [key, tensor] : state) {
+    if (const Divided* divided = this->divided(key)) tensor = divided->parameter.detach();
+  }
+  return state;
+}
+
+NamedTensors GroupedOptimizer::own_state() const {
   NamedTensors all;
   for (const Group& group : groups_) {
     for (auto& one : group.optimizer->state()) all.push_back(std::move(one));
@@ -126,17 +236,39 @@ NamedTensors GroupedOptimizer::state() const {
 }
 
 void GroupedOptimizer::load(const NamedTensors& state) {
-  constexpr std::string_view kPrefix = "state.";
   std::vector<NamedTensors> of_groups(groups_.size());
-  for (const auto& entry : state) {
-    const std::string& key = entry.first;
-    const std::size_t dot = key.rfind('.');
-    const bool names_parameter = key.starts_with(kPrefix) && dot >= kPrefix.size();
-    const auto owner = group_of_.find(names_parameter ? key.substr(kPrefix.size(), dot - kPrefix.size()) : "");
+  for (auto [key, tensor] : state) {
+    const auto owner = group_of_.find(parts_of(key).first);
+    if (const Divided* divided = this->divided(key);
+        divided != nullptr && tensor.sizes() == divided->parameter.sizes()) {
+      tensor = dist::share_of(dist::laid_out_as(divided->parameter).copy_(tensor), division_.group);
+    }
     // An optimizer rejects a key that belongs to no parameter.
-    of_groups[owner == group_of_.end() ? groups_.size() - 1 : owner->second].push_back(entry);
+    of_groups[owner == group_of_.end() ? groups_.size() - 1 : owner->second].emplace_back(key, tensor);
   }
   for (std::size_t i = 0; i < groups_.size(); ++i) groups_[i].optimizer->load(of_groups[i]);
+}
+
+std::string GroupedOptimizer::division_obstacle(const config::Experiment& e, int ranks, bool share_memory) const {
+  const std::string& shard = e.distributed.shard;
+  if (shard == "none") return "distributed.shard = \"none\"";
+  if (ranks == 1 || e.parallel != "ddp") return "one process updates the parameters";
+  std::int64_t parameter_bytes = 0;
+  for (const Group& group : groups_) {
+    const std::string name = group.given.optimizer.value_or(e.optimizer.name);
+    if (!optimizers().traits(name).contains(kNumberByNumber)) {
+      if (shard == "auto") return "the optimizer " + name + " looks at whole parameters";
+      throw usage_error("the optimizer " + name + " looks at whole parameters, so ranks cannot divide its update",
+                        "distributed.shard", "--set distributed.shard=none");
+    }
+    for (const auto& [parameter, tensor] : group.parameters) {
+      if (!tensor.is_non_overlapping_and_dense()) return "the parameter " + parameter + " has gaps in memory";
+    }
+    parameter_bytes += model::bytes_of(group.parameters);
+  }
+  if (shard == "optimizer") return "";
+  if (!share_memory) return "the ranks do not share memory";
+  return bytes() < kLeastState && parameter_bytes < kLeastParameters ? "the model is small" : "";
 }
 
 config::Value GroupedOptimizer::description() const {

@@ -41,7 +41,8 @@ class Lion : public LoopOptimizer {
   const LionOptions o_;
 };
 
-const bool lion_registered = optimizers().add<LionOptions>("lion", "Lion (Chen and others 2023)", config::made<Lion>);
+const bool lion_registered =
+    optimizers().add<LionOptions>("lion", "Lion (Chen and others 2023)", config::made<Lion>, {{kNumberByNumber, true}});
 
 }  // namespace
 }  // namespace ddp::train

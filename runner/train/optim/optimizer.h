@@ -69,6 +69,9 @@ class Optimizer {
   double lr_;
 };
 
+// The trait of an optimizer that updates each number of a parameter independently of the others.
+inline constexpr const char* kNumberByNumber = "number_by_number";
+
 using OptimizerRegistry = config::Registry<std::unique_ptr<Optimizer>, const NamedTensors&>;
 OptimizerRegistry& optimizers();
 

@@ -62,8 +62,8 @@ class Rmsprop : public LoopOptimizer {
   const RmspropOptions o_;
 };
 
-const bool rmsprop_registered =
-    optimizers().add<RmspropOptions>("rmsprop", "RMSprop (Hinton 2012)", config::made<Rmsprop>);
+const bool rmsprop_registered = optimizers().add<RmspropOptions>("rmsprop", "RMSprop (Hinton 2012)",
+                                                                 config::made<Rmsprop>, {{kNumberByNumber, true}});
 
 }  // namespace
 }  // namespace ddp::train

@@ -83,8 +83,8 @@ class Sgd : public Optimizer {
   const SgdOptions o_;
 };
 
-const bool sgd_registered =
-    optimizers().add<SgdOptions>("sgd", "stochastic gradient descent, with optional momentum", config::made<Sgd>);
+const bool sgd_registered = optimizers().add<SgdOptions>("sgd", "stochastic gradient descent, with optional momentum",
+                                                         config::made<Sgd>, {{kNumberByNumber, true}});
 
 }  // namespace
 }  // namespace ddp::train

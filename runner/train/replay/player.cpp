@@ -17,6 +17,8 @@ namespace {
 using SourceKind = Tape::Source::Kind;
 constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
 
+constexpr std::uintptr_t kCacheLine = 64;
+
 std::byte* memory_of(const at::Tensor& tensor) {
   return static_cast<std::byte*>(const_cast<void*>(tensor.const_data_ptr()));
 }
@@ -36,6 +38,7 @@ Player::Player(Tape tape) : tape_(std::move(tape)) {
   leave_out_kernels();
   find_places();
   find_ends();
+  find_targets();
   plan();
   find_last_uses();
   drop_results();
@@ -85,6 +88,30 @@ void Player::find_ends() {
   for (const Slot slot : tape_.gradients_after) use(slot, kNever);
 }
 
+// A gradient that is only copied into a bucket is computed there. Buckets have no other readers than their sums.
+void Player::find_targets() {
+  targets_.assign(places_.size(), Tape::kNone);
+  for (std::size_t i = 0; i < tape_.calls.size(); ++i) {
+    const Tape::Call& call = tape_.calls[i];
+    if (call.operation.schema().name() != "aten::copy_") continue;
+    const Slot to = call.late[0].slots[0], from = call.late[1].slots[0];
+    const at::Tensor &target = tape_.at(to), &gradient = tape_.at(from);
+    const Tape::Source& source = tape_.sources[index(from)];
+    const auto holds = [&](const at::Tensor& buffer) { return target.is_alias_of(buffer); };
+    const bool into_bucket = std::any_of(tape_.around.buffers.begin(), tape_.around.buffers.end(), holds);
+    if (!into_bucket || source.kind != SourceKind::result || places_[index(from)].root != from) continue;
+    if (!tape_.calls[source.index].kernel || target.strides() != gradient.strides()) continue;
+    if (target.scalar_type() != gradient.scalar_type() || target.sizes() != gradient.sizes()) continue;
+    // A product in memory between two cache lines takes longer than the copy.
+    if (reinterpret_cast<std::uintptr_t>(memory_of(target)) % kCacheLine != 0) continue;
+    bool is_last = true;
+    for (std::size_t k = i + 1; k < tape_.calls.size(); ++k) {
+      tape_.calls[k].each_result([&](Slot slot) { is_last = is_last && places_[index(slot)].root != from; });
+    }
+    if (is_last) targets_[index(from)] = to;
+  }
+}
+
 void Player::plan() {
   std::vector<std::vector<Slot>> ending(tape_.calls.size() + 2);
   for (std::size_t i = 0; i < tape_.calls.size(); ++i) {
@@ -93,18 +120,30 @@ void Player::plan() {
       call.each_result([&](Slot slot) {
         if (is_kept(slot) || tape_.sources[index(slot)].index != i) return;
         keep(slot);
-        if (ends_[index(slot)] != kNever) ending[ends_[index(slot)]].push_back(slot);
+        if (ends_[index(slot)] != kNever && targets_[index(slot)] == Tape::kNone)
+          ending[ends_[index(slot)]].push_back(slot);
       });
     }
-    if (call.kernel || !make_views(call)) add_step(i);
+    if (call.kernel || (!make_views(call) && !is_done(call))) add_step(i);
     for (const Slot slot : ending[i + 1]) free_.push_back(tape_.at(slot));
   }
   free_.clear();
 }
 
+// A copy of what was computed in its place.
+bool Player::is_done(const Tape::Call& call) const {
+  if (call.operation.schema().name() != "aten::copy_") return false;
+  return targets_[index(call.late[1].slots[0])] == call.late[0].slots[0];
+}
+
 // Gives a result memory that no call reads any more, or new memory.
 void Player::keep(Slot slot) {
   at::Tensor& value = tape_.values[index(slot)];
+  kept_[index(slot)] = true;
+  if (targets_[index(slot)] != Tape::kNone) {
+    value = tape_.at(targets_[index(slot)]);
+    return;
+  }
   const auto same_size = [&](const at::Tensor& one) {
     return one.storage().nbytes() == value.storage().nbytes() && one.dtype() == value.dtype();
   };
@@ -115,7 +154,6 @@ void Player::keep(Slot slot) {
     value = tensor_in(found->storage(), 0, value);
     free_.erase(found);
   }
-  kept_[index(slot)] = true;
 }
 
 // A call that only makes other tensors of memory that there is already.

@@ -55,9 +55,11 @@ class Player {
   void leave_out_kernels();
   void find_places();
   void find_ends();
+  void find_targets();
   void plan();
   bool is_view(const Tape::Call& call) const;
   bool make_views(const Tape::Call& call);
+  bool is_done(const Tape::Call& call) const;
   void keep(Slot slot);
   void add_step(std::size_t call);
   void find_last_uses();
@@ -70,6 +72,7 @@ class Player {
   Tape tape_;
   std::vector<Place> places_;
   std::vector<std::size_t> ends_;  // of each root: the number of calls behind which nobody reads its memory
+  std::vector<Slot> targets_;      // of each slot: the place in a bucket to which it is copied, and nothing else; kNone
   std::vector<bool> kept_;         // of each slot: its tensor outlives a run
   std::vector<at::Tensor> free_;   // kept memory that later results may take, while the plan is made
   std::vector<Step> steps_;

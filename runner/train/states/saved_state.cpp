@@ -36,6 +36,7 @@ class OptimizerState : public SavedState {
  public:
   explicit OptimizerState(const StateParts& parts) : optimizer_(parts.optimizer) {}
 
+  void collect() override { optimizer_.collect(); }
   checkpoint::StateTensors tensors() const override { return {.steady = optimizer_.state(), .changing = {}}; }
   void restore(const NamedTensors& tensors, const checkpoint::State&) override { optimizer_.load(tensors); }
 
