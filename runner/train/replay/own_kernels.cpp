@@ -255,6 +255,12 @@ Kernel mul(const Signature& call) {
   };
 }
 
+// A gradient into its place in a bucket.
+Kernel copy(const Signature& call) {
+  if (!call.is_pointwise({0, 1}) || call.tensor(0).is_alias_of(call.tensor(1))) return {};
+  return [bytes = call.result().nbytes()](Operands at) { std::memcpy(out(at), in(at, 2), bytes); };
+}
+
 using Maker = Kernel (*)(const Signature&);
 
 Maker maker_of(const c10::OperatorHandle& operation) {
@@ -268,6 +274,7 @@ Maker maker_of(const c10::OperatorHandle& operation) {
       {"aten::mse_loss", mse_loss},
       {"aten::mse_loss_backward", mse_loss_backward},
       {"aten::ones_like", ones_like},
+      {"aten::copy_", copy},
       {"aten::mul.out", mul},
       {"aten::mul.Tensor", mul},
       {"aten::_log_softmax", Direct<cpu::_log_softmax_out>::make},

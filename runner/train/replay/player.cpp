@@ -124,7 +124,7 @@ void Player::plan() {
           ending[ends_[index(slot)]].push_back(slot);
       });
     }
-    if (call.kernel || (!make_views(call) && !is_done(call))) add_step(i);
+    if (!is_done(call) && (call.kernel || !make_views(call))) add_step(i);
     for (const Slot slot : ending[i + 1]) free_.push_back(tape_.at(slot));
   }
   free_.clear();
