@@ -99,8 +99,10 @@ class Kills:
         return WORLDS[self.runs % len(WORLDS)], SAVES[self.runs % len(SAVES)]
 
     def _training(self, name, world, saves):
+        """In a killed run each rank updates a share of the parameters, in the others every rank updates all."""
+        shard = "none" if name.startswith("never") else "optimizer"
         return Training(self.folder, name, experiment=self.experiment, device_pool=pool(world[0]),
-                        backend=f'"{world[1]}"', steps=STEPS, **saves)  # fmt: skip
+                        backend=f'"{world[1]}"', steps=STEPS, distributed__shard=f'"{shard}"', **saves)  # fmt: skip
 
     def _reference(self, world, saves):
         name = f"never_{world[0]}_{world[1]}_{SAVES.index(saves)}"
