@@ -17,7 +17,7 @@ threads     = 1
 [model]
 name = "mlp"
 in_features = 6
-hidden = [8]
+hidden = [40]
 out_features = 2
 dropout = 0.25
 """
