@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include <ATen/CPUGeneratorImpl.h>
-#include <ATen/Context.h>
 #include <ATen/ops/empty.h>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "model/generators.h"
 
 namespace ddp::checkpoint {
 namespace {
@@ -101,21 +100,17 @@ at::Tensor from_base64(const std::string& text) {
   return tensor;
 }
 
-at::Generator generator_of(const std::string& device) {
-  const c10::Device where(device);
-  return where.is_cpu() ? at::detail::getDefaultCPUGenerator() : at::globalContext().defaultGenerator(where);
-}
-
 std::vector<std::string> gather(const dist::Group& group, const std::string& device) {
   std::vector<std::string> list;
-  for (const auto& state : dist::all_gather(group, generator_of(device).get_state())) list.push_back(to_base64(state));
+  for (const auto& state : dist::all_gather(group, model::generator_of(device).get_state()))
+    list.push_back(to_base64(state));
   return list;
 }
 
 void restore(const std::vector<std::string>& states, int rank, const std::string& device) {
   if (rank >= static_cast<int>(states.size())) return;
   try {
-    generator_of(device).set_state(from_base64(states[rank]));
+    model::generator_of(device).set_state(from_base64(states[rank]));
   } catch (const c10::Error& error) {
     throw training_error("the generator's state is damaged: " + error.msg(), "state.json");
   }
@@ -123,18 +118,35 @@ void restore(const std::vector<std::string>& states, int rank, const std::string
 
 }  // namespace
 
-void gather_rng(const dist::Group& group, const std::vector<std::string>& devices, State& state) {
-  state.rng = gather(group, "cpu");
+void gather_rng(const dist::Group& group, model::Generators& generators, State& state) {
+  const auto logical = static_cast<std::size_t>(generators.logical());
+  // Puts what all ranks have of their logical rank i between what they have of the others.
+  const auto place = [logical](const std::vector<std::string>& of_ranks, std::size_t i, std::vector<std::string>& all) {
+    all.resize(of_ranks.size() * logical);
+    for (std::size_t rank = 0; rank < of_ranks.size(); ++rank) all[rank * logical + i] = of_ranks[rank];
+  };
   state.gpu_rng.clear();
-  for (const auto& device : devices) {
-    if (device != "cpu") state.gpu_rng.push_back(gather(group, device));
+  for (std::size_t i = 0; i < logical; ++i) {
+    generators.use(static_cast<int>(i));
+    place(gather(group, "cpu"), i, state.rng);
+    std::size_t gpu = 0;
+    for (const std::string& device : generators.devices()) {
+      if (device == "cpu") continue;
+      if (i == 0) state.gpu_rng.emplace_back();
+      place(gather(group, device), i, state.gpu_rng[gpu++]);
+    }
   }
 }
 
-void restore_rng(int rank, const std::vector<std::string>& devices, const State& state) {
-  restore(state.rng, rank, "cpu");
-  for (std::size_t d = 0; d < std::min(devices.size(), state.gpu_rng.size()); ++d) {
-    if (devices[d] != "cpu") restore(state.gpu_rng[d], rank, devices[d]);
+void restore_rng(int rank, model::Generators& generators, const State& state) {
+  const std::vector<std::string>& devices = generators.devices();
+  for (int i = 0; i < generators.logical(); ++i) {
+    const int logical = (rank * generators.logical() + i) % state.world_size;
+    generators.use(i);
+    restore(state.rng, logical, "cpu");
+    for (std::size_t d = 0; d < std::min(devices.size(), state.gpu_rng.size()); ++d) {
+      if (devices[d] != "cpu") restore(state.gpu_rng[d], logical, devices[d]);
+    }
   }
 }
 

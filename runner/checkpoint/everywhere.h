@@ -7,6 +7,7 @@
 #include "checkpoint/state.h"
 #include "checkpoint/store.h"
 #include "dist/collectives.h"
+#include "model/generators.h"
 
 namespace ddp::checkpoint {
 
@@ -15,11 +16,12 @@ namespace ddp::checkpoint {
 // (training).
 Checkpoint load_everywhere(const std::filesystem::path& folder, int rank, const dist::Group& control);
 
-// Gathers every rank's generator states into `state`, in rank order. `devices`: the devices of this rank. Collective.
-void gather_rng(const dist::Group& group, const std::vector<std::string>& devices, State& state);
+// Gathers the states of the generators of all logical ranks into `state`, in their order. Collective.
+void gather_rng(const dist::Group& group, model::Generators& generators, State& state);
 
-// Restores this rank's generators from the state. Generators of devices that are not in the state do not change. Throws
-// ddp::Error (training) if the state does not fit.
-void restore_rng(int rank, const std::vector<std::string>& devices, const State& state);
+// Restores the generators of this rank's logical ranks from the state; of more logical ranks than it has, the others
+// begin with the first ones' again. Generators of devices that are not in the state do not change. Throws ddp::Error
+// (training) if the state does not fit.
+void restore_rng(int rank, model::Generators& generators, const State& state);
 
 }  // namespace ddp::checkpoint

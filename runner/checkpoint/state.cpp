@@ -63,6 +63,7 @@ State state_of(const nlohmann::json& json) {
   if (json.contains("skipped_steps")) s.skipped_steps = count_member(json, "skipped_steps");
   s.world_size = static_cast<int>(count_member(json, "world_size", INT_MAX));
   if (s.world_size == 0) throw std::runtime_error("\"world_size\" is 0");
+  s.ranks = json.contains("ranks") ? static_cast<int>(count_member(json, "ranks", INT_MAX)) : s.world_size;
   s.batch_size = count_member(json, "batch_size");
   s.global_batch_size = count_member(json, "global_batch_size");
   if (json.contains("freeze")) s.freeze = json.at("freeze").get<std::vector<std::string>>();
@@ -108,6 +109,7 @@ std::string to_text(const State& s) {
       {"offset", s.offset},
       {"step", s.step},
       {"world_size", s.world_size},
+      {"ranks", s.ranks},
       {"batch_size", s.batch_size},
       {"global_batch_size", s.global_batch_size},
       {"metric",

@@ -20,9 +20,10 @@ struct State {
   std::int64_t position = 0;  // micro-batches done in that epoch
   // Samples of that epoch that were done before `position` began to count, with another world size or batch size.
   std::int64_t offset = 0;
-  std::int64_t step = 0;           // optimizer steps done
-  std::int64_t skipped_steps = 0;  // of these, left out because a loss or a gradient was not finite
-  int world_size = 1;
+  std::int64_t step = 0;               // optimizer steps done
+  std::int64_t skipped_steps = 0;      // of these, left out because a loss or a gradient was not finite
+  int world_size = 1;                  // logical ranks
+  int ranks = 1;                       // that computed them
   std::int64_t batch_size = 0;         // of a rank's micro-batch
   std::int64_t global_batch_size = 0;  // of a step, over all ranks
   std::vector<std::string> rng;        // of each rank: the CPU generator's state, base64

@@ -308,6 +308,11 @@ void Experiment::fields(Fields& f) {
      .aliases = {"grad_accum", "accumulation_steps", "accumulate_grad_batches", "gradient_accumulation_steps"},
      .range = between(1, 1e6)},
     accumulate);
+  f({.name = "logical_ranks",
+     .doc = "the number of ranks that defines the training, a power of two: any number of ranks that divides it trains "
+            "the same bits; batch_size is of a logical rank (default: the number of ranks)",
+     .range = between(1, 1 << 12)},
+    logical_ranks);
   f({.name = "precision",
      .doc = "precision of forward and loss: fp32, or bf16 or fp16 with torch.autocast's casts; weights stay float32",
      .aliases = {"amp", "mixed_precision", "dtype", "bf16", "fp16"},

@@ -175,6 +175,7 @@ struct Experiment {
   std::optional<std::int64_t> batch_size;
   std::optional<std::int64_t> global_batch_size;
   std::int64_t accumulate = 1;
+  std::optional<std::int64_t> logical_ranks;  // default: the number of ranks
   std::string precision = "fp32";
   std::optional<bool> tf32;  // default: PyTorch's, TF32 for convolutions but not for matrix products
   bool channels_last = false;
@@ -198,6 +199,8 @@ struct Experiment {
   Log log;
   void fields(Fields& f);
 
+  // The number of ranks that defines the training, for so many ranks that compute it.
+  int logical(int ranks) const { return static_cast<int>(logical_ranks.value_or(ranks)); }
   // The names in `metrics`, without repetitions, or its default.
   std::vector<std::string> metric_names() const;
   // The metric that judges checkpoints: checkpoint.metric, or its default.

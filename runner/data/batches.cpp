@@ -203,13 +203,62 @@ datasets::Batch EvaluationBatches::gather(std::int64_t own_index) const {
   return set_.dataset->gather(set_.samples.narrow(0, begin, count), /*epoch=*/0);
 }
 
-std::unique_ptr<Batches> make_batches(const datasets::Dataset& dataset, const at::Tensor& train_samples,
-                                      const Sharding& sharding, const config::Loader& options) {
+namespace {
+
+std::unique_ptr<Batches> batches_of_one(const datasets::Dataset& dataset, const at::Tensor& train_samples,
+                                        const Sharding& sharding, const config::Loader& options) {
   if (const auto* drawn = dynamic_cast<const datasets::DrawnDataset*>(&dataset)) {
     return std::make_unique<DrawnBatches>(*drawn, sharding);
   }
   return std::make_unique<SampledBatches>(dynamic_cast<const datasets::MapDataset&>(dataset), train_samples, sharding,
                                           options);
+}
+
+// The batches of several logical ranks, each with its own generators.
+class LogicalBatches : public Batches {
+ public:
+  LogicalBatches(std::vector<std::unique_ptr<Batches>> of_each, model::Generators& generators)
+      : of_each_(std::move(of_each)), generators_(generators) {}
+
+  std::int64_t per_epoch(std::int64_t done) const override { return of_each_.front()->per_epoch(done); }
+  void start_epoch(std::int64_t epoch, std::int64_t position, std::int64_t done, bool last) override {
+    for (std::size_t i = 0; i < of_each_.size(); ++i) {
+      generators_.use(static_cast<int>(i));
+      of_each_[i]->start_epoch(epoch, position, done, last);
+    }
+  }
+  void start_step(std::int64_t step) override {
+    for (const auto& one : of_each_) one->start_step(step);
+  }
+  void choose(int logical) override {
+    generators_.use(logical);
+    chosen_ = static_cast<std::size_t>(logical);
+  }
+  datasets::Batch next() override { return of_each_[chosen_]->next(); }
+
+ private:
+  const std::vector<std::unique_ptr<Batches>> of_each_;
+  model::Generators& generators_;
+  std::size_t chosen_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Batches> make_batches(const datasets::Dataset& dataset, const at::Tensor& train_samples,
+                                      const Sharding& sharding, const config::Loader& options,
+                                      model::Generators* generators) {
+  const int logical = generators == nullptr ? 1 : generators->logical();
+  if (logical == 1) return batches_of_one(dataset, train_samples, sharding, options);
+  std::vector<std::unique_ptr<Batches>> of_each;
+  config::Loader own = options;
+  own.workers = (options.workers + logical - 1) / logical;
+  for (int i = 0; i < logical; ++i) {
+    Sharding one = sharding;
+    one.rank = sharding.rank * logical + i;
+    one.world_size = sharding.world_size * logical;
+    of_each.push_back(batches_of_one(dataset, train_samples, one, own));
+  }
+  return std::make_unique<LogicalBatches>(std::move(of_each), *generators);
 }
 
 }  // namespace ddp::data

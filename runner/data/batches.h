@@ -16,6 +16,7 @@
 #include "config/experiment.h"
 #include "data/distributed_sampler.h"
 #include "datasets/dataset.h"
+#include "model/generators.h"
 
 namespace ddp::data {
 
@@ -96,6 +97,9 @@ class Batches {
   // Announces that the next call of next() returns the first micro-batch of this step of the run. Must be called before
   // the first next() of an epoch if the content of a micro-batch depends on its place in the run.
   virtual void start_step(std::int64_t step) { static_cast<void>(step); }
+  // Makes next() return micro-batches of a logical rank of this rank, counted from 0, and its generators the default
+  // ones.
+  virtual void choose(int logical) { static_cast<void>(logical); }
   virtual datasets::Batch next() = 0;
 };
 
@@ -107,9 +111,10 @@ struct Sharding {
   std::int64_t accumulate = 1;  // number of micro-batches in a step
 };
 
-// Makes the batches of a dataset's training samples, or of generated samples if the dataset has none. The dataset must
-// outlive them.
+// Makes the batches of a dataset's training samples, or of generated samples if the dataset has none. The dataset and
+// the generators must outlive them. `generators`: of the logical ranks of this rank; null: it is one.
 std::unique_ptr<Batches> make_batches(const datasets::Dataset& dataset, const at::Tensor& train_samples,
-                                      const Sharding& sharding, const config::Loader& options);
+                                      const Sharding& sharding, const config::Loader& options,
+                                      model::Generators* generators = nullptr);
 
 }  // namespace ddp::data

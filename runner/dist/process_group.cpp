@@ -113,8 +113,8 @@ GroupPointer hierarchical_group(const StorePointer& store, const Membership& m) 
   // Both calls wait for other ranks, so the order must be the same on all ranks.
   const auto machine = make_shared_memory(m);
   const auto speakers = make_speakers(store, m);
-  return c10::make_intrusive<HierarchicalGroup>(machine, speakers, m.sums_may_wait, m.progress, store, m.rank,
-                                                m.world_size);
+  return c10::make_intrusive<HierarchicalGroup>(machine, speakers, m.sums_may_wait, m.progress, m.sums_as_tree, store,
+                                                m.rank, m.world_size);
 }
 
 constexpr const char* kArrived = "arrived/";  // the prefix of the key that a rank sets in the store when it has come
@@ -145,9 +145,9 @@ PeerLost lost_while_joining(const StorePointer& store, const Membership& m) {
 GroupPointer watched_group(const StorePointer& store, const Membership& m) {
   if (m.backend == "shm") return hierarchical_group(store, m);
   if (m.device == "cpu" && m.world_size <= usable_cores()) {
-    return c10::make_intrusive<AttentiveGroup>(m.progress, store, m.rank, m.world_size);
+    return c10::make_intrusive<AttentiveGroup>(m.progress, m.sums_as_tree, store, m.rank, m.world_size);
   }
-  return c10::make_intrusive<WatchedGroup>(m.progress, store, m.rank, m.world_size);
+  return c10::make_intrusive<WatchedGroup>(m.progress, m.sums_as_tree, store, m.rank, m.world_size);
 }
 
 Group connect(const GroupPointer& group, const StorePointer& store, const Membership& m) {
@@ -182,7 +182,8 @@ Group make_control_group(const StorePointer& store, Membership m) {
 
 Groups join_on_one_machine(const Membership& m) {
   Groups groups;
-  groups.main = owned_by_all(c10::make_intrusive<SharedGroup>(make_shared_memory(m), m.progress, m.rank, m.world_size));
+  groups.main = owned_by_all(
+      c10::make_intrusive<SharedGroup>(make_shared_memory(m), m.progress, m.sums_as_tree, m.rank, m.world_size));
   return groups;
 }
 

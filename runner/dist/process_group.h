@@ -33,6 +33,7 @@ struct Membership {
   MeetingPlace meeting;
   record::RankProgress& progress;  // receives the collectives that this rank begins
   std::chrono::milliseconds timeout{600000};
+  bool sums_as_tree = false;  // all-reduces add the ranks, a power of two, as a balanced binary tree: neighbours first
   bool sums_may_wait = true;  // all-reduces started in backward may finish at its end
   // For ranks without a parent: the signal that stops the run, 0: none. Null: a parent watches this rank.
   std::atomic<int>* stop_signal = nullptr;

@@ -4,6 +4,10 @@
 #include <chrono>
 #include <deque>
 
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/zeros.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/autograd/graph_task.h>
 
@@ -18,7 +22,38 @@ void offer_core_until_done(c10d::Work& work) {
   while (!work.isCompleted() && std::chrono::steady_clock::now() < deadline) sched_yield();
 }
 
+template <class AnyGroup>
+c10::intrusive_ptr<c10d::Work> sum_in_parts(AnyGroup& group, std::vector<at::Tensor>& tensors) {
+  const at::NoGradGuard no_grad;
+  // A recording of backward (train/replay) leaves this out.
+  const c10::impl::ExcludeDispatchKeyGuard unrecorded(c10::DispatchKey::Fake);
+  const at::Tensor& all = tensors.front();
+  const std::int64_t ranks = group.getSize(), part = (all.numel() + ranks - 1) / ranks;
+  at::Tensor sent = at::zeros({part * ranks}, all.options());
+  sent.narrow(0, 0, all.numel()).copy_(all.flatten());
+  at::Tensor received = at::empty_like(sent);
+  std::vector<std::int64_t> equal;
+  group.alltoall_base(received, sent, equal, equal, {})->wait();
+  for (std::int64_t apart = 1; apart < ranks; apart *= 2) {
+    for (std::int64_t r = 0; r < ranks; r += 2 * apart) {
+      received.narrow(0, r * part, part).add_(received.narrow(0, (r + apart) * part, part));
+    }
+  }
+  at::Tensor sum = received.narrow(0, 0, part);
+  group._allgather_base(sent, sum, {})->wait();
+  all.copy_(sent.narrow(0, 0, all.numel()).view_as(all));
+  return c10::make_intrusive<DoneWork>(group.getRank(), c10d::OpType::ALLREDUCE, tensors);
+}
+
 }  // namespace
+
+c10::intrusive_ptr<c10d::Work> sum_as_tree(c10d::ProcessGroup& group, std::vector<at::Tensor>& tensors) {
+  return sum_in_parts(group, tensors);
+}
+
+c10::intrusive_ptr<c10d::Work> sum_as_tree(c10d::Backend& group, std::vector<at::Tensor>& tensors) {
+  return sum_in_parts(group, tensors);
+}
 
 c10::intrusive_ptr<c10d::Work> AttentiveGroup::allreduce(std::vector<at::Tensor>& tensors,
                                                          const c10d::AllreduceOptions& options) {
@@ -51,7 +86,9 @@ class HierarchicalGroup::Sum : public c10d::Work {
         pending_(group.pending_),
         tensors_(std::move(tensors)),
         timeout_(options.timeout) {
-    if (group.speakers_) between_ = group.speakers_->allreduce(tensors_, options);
+    if (!group.speakers_) return;
+    const bool as_tree = group.sums_as_tree_ && group.speakers_->getSize() > 2;
+    between_ = as_tree ? sum_as_tree(*group.speakers_, tensors_) : group.speakers_->allreduce(tensors_, options);
   }
 
   bool wait(std::chrono::milliseconds timeout) override {

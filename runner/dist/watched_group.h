@@ -12,17 +12,26 @@
 
 namespace ddp::dist {
 
+// Adds up the ranks' tensors as a balanced binary tree: each rank adds a part, and the parts are gathered, which moves
+// as many bytes as an all-reduce over a ring. Returns completed work.
+c10::intrusive_ptr<c10d::Work> sum_as_tree(c10d::ProcessGroup& group, std::vector<at::Tensor>& tensors);
+c10::intrusive_ptr<c10d::Work> sum_as_tree(c10d::Backend& group, std::vector<at::Tensor>& tensors);
+
 // A process group that records in the rank's progress entry which collective it begins. If a rank times out, the parent
 // can tell which rank is absent.
 class WatchedGroup : public c10d::ProcessGroup {
  public:
+  // `sums_as_tree`: as in Membership.
   template <class... Arguments>
-  explicit WatchedGroup(record::RankProgress& progress, Arguments&&... arguments)
-      : ProcessGroup(std::forward<Arguments>(arguments)...), progress_(progress) {}
+  explicit WatchedGroup(record::RankProgress& progress, bool sums_as_tree, Arguments&&... arguments)
+      : ProcessGroup(std::forward<Arguments>(arguments)...), progress_(progress), sums_as_tree_(sums_as_tree) {}
 
   c10::intrusive_ptr<c10d::Work> allreduce(std::vector<at::Tensor>& tensors,
                                            const c10d::AllreduceOptions& options) override {
     note(record::CollectiveKind::all_reduce);
+    if (sums_as_tree_ && getSize() > 2 && options.reduceOp == c10d::ReduceOp::SUM) {
+      return sum_as_tree(*this, tensors);
+    }
     return ProcessGroup::allreduce(tensors, options);
   }
   c10::intrusive_ptr<c10d::Work> broadcast(std::vector<at::Tensor>& tensors,
@@ -68,6 +77,9 @@ class WatchedGroup : public c10d::ProcessGroup {
 
  private:
   record::RankProgress& progress_;
+
+ protected:
+  const bool sums_as_tree_;
 };
 
 // A process group whose ranks stay awake for the gradients. When backward has started all of its all-reduces, the rank

@@ -34,8 +34,9 @@ void describe_data(const DescribeRequest&, const Task& task, const TakeReply& re
   const data::Sets sets = sets_of_run(task);
   config::Loader loader = e.loader;
   loader.workers = 0;  // a single batch does not need threads
-  const auto batches = data::make_batches(*sets.train.dataset, sets.train.samples,
-                                          {.world_size = task.world_size, .batch_size = *e.batch_size}, loader);
+  const auto batches =
+      data::make_batches(*sets.train.dataset, sets.train.samples,
+                         {.world_size = e.logical(task.world_size), .batch_size = *e.batch_size}, loader);
   batches->start_epoch(/*epoch=*/0, /*position=*/0, /*done=*/0, /*last=*/true);
   reply(data::describe(sets, e, batches->next()));
 }

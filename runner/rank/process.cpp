@@ -114,6 +114,7 @@ dist::Groups join_groups(const Task& t) {
                                     .meeting = t.meeting,
                                     .progress = t.progress->rank(t.rank),
                                     .timeout = std::chrono::milliseconds(static_cast<std::int64_t>(d.timeout * 1000)),
+                                    .sums_as_tree = t.experiment->logical_ranks.has_value(),
                                     // In its first step, a static graph waits for its sums before backward ends.
                                     .sums_may_wait = !d.static_graph,
                                     .stop_signal = t.watched ? nullptr : &t.progress->stop_signal()},
@@ -165,7 +166,7 @@ bool require_targets(const train::CheckTargets& check, const datasets::MapDatase
   return false;
 }
 
-Data build_data(const Task& t) {
+Data build_data(const Task& t, model::Generators& generators) {
   const config::Experiment& e = *t.experiment;
   Data d{.sets = build_sets(t), .batches = {}, .validation = {}, .test = {}};
   d.batches = data::make_batches(*d.sets.train.dataset, d.sets.train.samples,
@@ -174,7 +175,7 @@ Data build_data(const Task& t) {
                                   .batch_size = *e.batch_size,
                                   .pin_memory = first_device(t).is_cuda(),
                                   .accumulate = e.accumulate},
-                                 e.loader);
+                                 e.loader, &generators);
   d.validation = evaluation_of(t, d.sets.validation, e.validation);
   d.test = evaluation_of(t, d.sets.test, e.test);
   return d;
@@ -217,9 +218,12 @@ NamedTensors given_weights(const Task& t, const torch::nn::Module& module) {
 std::unique_ptr<dist::Parallel> build_parallel(const Task& t, const dist::Group& group,
                                                const checkpoint::Checkpoint* saved, bool raw) {
   const auto& e = *t.experiment;
-  auto parallel = dist::parallels().build(
-      e.parallel, config::Value::object(),
-      {.module = build_model(t), .group = group, .devices = devices_of(t), .options = e.distributed});
+  auto parallel = dist::parallels().build(e.parallel, config::Value::object(),
+                                          {.module = build_model(t),
+                                           .group = group,
+                                           .devices = devices_of(t),
+                                           .options = e.distributed,
+                                           .logical_ranks = e.logical_ranks ? e.logical(t.world_size) : 0});
   if (saved != nullptr) {
     parallel->load(saved->weights(raw), t.resume_from.string());
   } else if (!t.init_from.empty() && (t.together || t.rank == 0)) {

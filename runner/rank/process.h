@@ -57,7 +57,8 @@ struct Data {
   std::optional<data::EvaluationSet> test;
 };
 
-Data build_data(const Task& task);
+// `generators` outlive the data.
+Data build_data(const Task& task, model::Generators& generators);
 
 // Builds the model of a task for the ranks of a group. The weights come from the checkpoint `saved`, if not null; else
 // from the task's weights file, if any; else they are initialized. `raw`: takes the trained weights, even if the

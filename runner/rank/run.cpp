@@ -14,6 +14,7 @@
 #include "dist/parallel/parallel.h"
 #include "dist/waiting.h"
 #include "format/safetensors.h"
+#include "model/generators.h"
 #include "model/weights.h"
 #include "models/model.h"
 #include "rank/process.h"
@@ -109,12 +110,13 @@ void take_over(checkpoint::State& state, const Task& t, const TrainRequest& requ
                                 .offset = state.offset,
                                 .world_size = state.world_size,
                                 .batch_size = state.batch_size};
-  const config::EpochPlace now = then.converted(t.world_size, *e.batch_size);
+  const config::EpochPlace now = then.converted(e.logical(t.world_size), *e.batch_size);
   state.position = now.position;
   state.offset = now.offset;
   state.world_size = now.world_size;
+  state.ranks = t.world_size;
   state.batch_size = now.batch_size;
-  state.global_batch_size = *e.batch_size * t.world_size * e.accumulate;
+  state.global_batch_size = *e.batch_size * e.logical(t.world_size) * e.accumulate;
   state.config_hash = t.config_hash;
   state.settings = t.settings;
   state.data = files_of(request);
@@ -154,6 +156,7 @@ struct Parts {
   const TrainRequest& request;
   const Data data;
   const dist::Groups groups;
+  std::unique_ptr<model::Generators> generators;  // of the logical ranks
   std::unique_ptr<dist::Parallel> model;
   std::unique_ptr<train::GroupedOptimizer> optimizer;
   std::optional<tensorboard::EventLog> events;  // on rank 0
@@ -161,6 +164,7 @@ struct Parts {
   std::optional<train::Ema> ema;
   std::optional<train::Checkpointer> checkpointer;
   checkpoint::State state;  // starting point
+  int ranks_before = 0;     // that computed it; 0: a new run
 };
 
 // Returns the metrics of validation that a setting follows, each with the keys of these settings.
@@ -245,7 +249,7 @@ void start(Parts& p) {
                                                   .options = e.checkpoint,
                                                   .metric = e.best_metric(),
                                                   .rank = t.rank,
-                                                  .devices = t.devices,
+                                                  .generators = *p.generators,
                                                   .group = p.groups.main,
                                                   .control = p.groups.control,
                                                   .model = *p.model,
@@ -259,6 +263,7 @@ void start(Parts& p) {
                                                   .recorder = p.recorder ? &*p.recorder : nullptr});
   if (saved) p.checkpointer->restore(*saved);
   if (saved && t.rank == 0) tell_of_average(e, *saved, record::Console(t.console));
+  if (saved) p.ranks_before = p.state.ranks;
   take_over(p.state, t, p.request);
 }
 
@@ -278,6 +283,9 @@ void train(Parts& p) {
                            .checkpoint = t.resume_from,
                            .world_size = t.world_size,
                            .changes = p.request.changes});
+      if (p.ranks_before > 0 && p.ranks_before != t.world_size) {
+        p.recorder->world({.epoch = p.state.epoch, .step = p.state.step, .ranks = t.world_size});
+      }
     }
   }
   keep_freed_memory();
@@ -287,6 +295,7 @@ void train(Parts& p) {
                           .device = first_device(t),
                           .group = p.groups.main,
                           .control = p.groups.control,
+                          .logical_ranks = p.generators->logical(),
                           .model = *p.model,
                           .optimizer = *p.optimizer,
                           .loss = train::losses().build(e.loss.name, e.loss.with_copies()),
@@ -325,17 +334,20 @@ void run(const TrainRequest& asked, const Task& given, const TakeReply&) {
   if (t.watched) tell_begin(t);
   // All random draws come after this call, in the order of a Python script: data, model, training.
   prepare_process(t);
+  auto generators = std::make_unique<model::Generators>(t.devices, t.experiment->logical(t.world_size) / t.world_size);
   Parts p{.task = t,
           .request = request,
-          .data = build_data(t),
+          .data = build_data(t, *generators),
           .groups = join_groups(t),
+          .generators = std::move(generators),
           .model = {},
           .optimizer = nullptr,
           .events = {},
           .recorder = {},
           .ema = {},
           .checkpointer = {},
-          .state = {}};
+          .state = {},
+          .ranks_before = 0};
   naming_absent_ranks(t, p.groups, [&] {
     // Nodes compare their files before they fork ranks.
     require_same_terms(t, t.watched ? std::vector<record::DataFile>() : files_of(request), p.groups.control);

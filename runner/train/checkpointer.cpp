@@ -74,7 +74,7 @@ std::map<std::string, std::unique_ptr<SavedState>> states_of(const StateParts& p
 }
 
 void Checkpointer::complete(checkpoint::State& state) const {
-  checkpoint::gather_rng(p_.group, p_.devices, state);
+  checkpoint::gather_rng(p_.group, p_.generators, state);
   state.buckets = p_.model.rebuilt_buckets();
   for (const auto& [name, saved] : p_.states) saved->collect();
 }
@@ -218,7 +218,7 @@ void Checkpointer::restore(const checkpoint::Checkpoint& loaded) {
     saved->restore(loaded.of(name), loaded.state);
     if (p_.rank == 0) begin_with(name, loaded.of(name));
   }
-  checkpoint::restore_rng(p_.rank % loaded.state.world_size, p_.devices, loaded.state);
+  checkpoint::restore_rng(p_.rank, p_.generators, loaded.state);
   saved_step_ = loaded.state.step;
   restored_step_ = loaded.state.step;
 }

@@ -15,6 +15,7 @@
 #include "checkpoint/store.h"
 #include "config/experiment.h"
 #include "dist/parallel/parallel.h"
+#include "model/generators.h"
 #include "record/metrics/run_recorder.h"
 #include "train/states/saved_state.h"
 
@@ -26,7 +27,7 @@ struct CheckpointerParts {
   config::Checkpoint options;
   config::Metric metric;  // ranks the checkpoints: Experiment::best_metric()
   int rank = 0;
-  std::vector<std::string> devices;
+  model::Generators& generators;
   dist::Group group;
   dist::Group control;  // null if all ranks see the folder; else only rank 0 does
   dist::Parallel& model;

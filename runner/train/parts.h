@@ -25,7 +25,8 @@ struct TrainerParts {
   std::string label;  // the device in log lines: "CPU0"
   c10::Device device = c10::kCPU;
   dist::Group group;
-  dist::Group control;  // null if all ranks have shared progress
+  dist::Group control;    // null if all ranks have shared progress
+  int logical_ranks = 1;  // that this rank computes
   dist::Parallel& model;
   GroupedOptimizer& optimizer;
   Loss loss;

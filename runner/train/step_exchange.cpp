@@ -14,8 +14,8 @@ namespace {
 
 class SharedMemoryExchange : public StepExchange {
  public:
-  SharedMemoryExchange(record::SharedProgress& shared, int rank, bool posts_late)
-      : shared_(shared), rank_(rank), posts_late_(posts_late) {}
+  SharedMemoryExchange(record::SharedProgress& shared, int rank, bool posts_late, bool as_tree)
+      : shared_(shared), rank_(rank), posts_late_(posts_late), as_tree_(as_tree) {}
 
   void begin(std::int64_t step) override {
     step_ = step;
@@ -55,16 +55,16 @@ class SharedMemoryExchange : public StepExchange {
   }
 
   LossSum collect() override {
-    LossSum all;
+    std::vector<LossSum> of_ranks;
     for (int r = 0; r < shared_.ranks(); ++r) {
       wait_for(r);
       const auto& entry = entry_of(r);
-      all.add({.sum = entry.loss_sum,
-               .weight = entry.loss_weight,
-               .samples = entry.samples,
-               .scalars = {entry.scalar_sums, entry.scalar_sums + entry.scalars}});
+      of_ranks.push_back({.sum = entry.loss_sum,
+                          .weight = entry.loss_weight,
+                          .samples = entry.samples,
+                          .scalars = {entry.scalar_sums, entry.scalar_sums + entry.scalars}});
     }
-    return all;
+    return total_of(std::move(of_ranks), as_tree_);
   }
 
   bool stop_agreed(bool more) override {
@@ -99,14 +99,21 @@ class SharedMemoryExchange : public StepExchange {
   record::SharedProgress& shared_;
   const int rank_;
   const bool posts_late_;
+  const bool as_tree_;
   std::int64_t step_ = 0;
 };
 
 // For ranks without shared progress: on several nodes, or started separately.
 class Gathered : public StepExchange {
  public:
-  Gathered(record::SharedProgress& shared, int rank, dist::Group control, bool posts_late, const NamedTensors& watched)
-      : shared_(shared), rank_(rank), control_(std::move(control)), posts_late_(posts_late), watched_(watched) {}
+  Gathered(record::SharedProgress& shared, int rank, dist::Group control, bool posts_late, bool as_tree,
+           const NamedTensors& watched)
+      : shared_(shared),
+        rank_(rank),
+        control_(std::move(control)),
+        posts_late_(posts_late),
+        as_tree_(as_tree),
+        watched_(watched) {}
 
   void begin(std::int64_t) override { bad_gradient_ = kNone; }
 
@@ -154,7 +161,7 @@ class Gathered : public StepExchange {
  private:
   void finish() {
     if (!pending_) return;
-    all_ = {};
+    std::vector<LossSum> of_ranks;
     not_finite_.reset();
     save_ = false;
     int r = 0;
@@ -168,14 +175,15 @@ class Gathered : public StepExchange {
         not_finite_ = NotFinite{.rank = r, .parameter = static_cast<std::size_t>(values[6])};
       }
       ++r;
-      all_.add({.sum = values[0],
-                .weight = values[1],
-                .samples = static_cast<std::int64_t>(values[2]),
-                .scalars = {values + kBeforeScalars, values + rank.numel()}});
+      of_ranks.push_back({.sum = values[0],
+                          .weight = values[1],
+                          .samples = static_cast<std::int64_t>(values[2]),
+                          .scalars = {values + kBeforeScalars, values + rank.numel()}});
       stop = std::max(stop, static_cast<int>(values[3]));
       save_ = save_ || values[4] != 0;
       end_ = end_ || values[5] != 0;
     }
+    all_ = total_of(std::move(of_ranks), as_tree_);
     stop_ = stop_ || stop != 0;
     if (stop > kStop) shared_.stop_signal() = stop - kStop;
   }
@@ -206,6 +214,7 @@ class Gathered : public StepExchange {
   const int rank_;
   const dist::Group control_;
   const bool posts_late_;
+  const bool as_tree_;
   const NamedTensors& watched_;
   double bad_gradient_ = kNone;  // of this rank: the index of the parameter
   dist::PendingGather pending_;
@@ -221,9 +230,9 @@ class Gathered : public StepExchange {
 }  // namespace
 
 std::unique_ptr<StepExchange> make_step_exchange(record::SharedProgress& shared, int rank, const dist::Group& control,
-                                                 bool posts_late, const NamedTensors& watched) {
-  if (control) return std::make_unique<Gathered>(shared, rank, control, posts_late, watched);
-  return std::make_unique<SharedMemoryExchange>(shared, rank, posts_late);
+                                                 bool posts_late, bool as_tree, const NamedTensors& watched) {
+  if (control) return std::make_unique<Gathered>(shared, rank, control, posts_late, as_tree, watched);
+  return std::make_unique<SharedMemoryExchange>(shared, rank, posts_late, as_tree);
 }
 
 }  // namespace ddp::train

@@ -39,7 +39,7 @@ class StepExchange {
   // the last backward of the step.
   virtual std::optional<NotFinite> not_finite() = 0;
 
-  // Returns the last posted losses of all ranks, summed in rank order. Rank 0 only.
+  // Returns the sum of the last posted losses of all ranks. Rank 0 only.
   virtual LossSum collect() = 0;
 
   // Tells whether all ranks stop now, after the last posted step. The result is the same on every rank. `more`: the run
@@ -57,8 +57,9 @@ class StepExchange {
 
 // Exchanges through the shared progress, without a collective, if all ranks have it (`control` is null); else by an
 // all-gather over `control`, a group for CPU tensors. `posts_late`: ranks post after the last backward of the step.
-// `watched`: the parameters whose gradients are looked at; empty: none. It outlives the exchange.
+// `as_tree`: losses are added as total_of() does then. `watched`: the parameters whose gradients are looked at; empty:
+// none. It outlives the exchange.
 std::unique_ptr<StepExchange> make_step_exchange(record::SharedProgress& shared, int rank, const dist::Group& control,
-                                                 bool posts_late, const NamedTensors& watched);
+                                                 bool posts_late, bool as_tree, const NamedTensors& watched);
 
 }  // namespace ddp::train

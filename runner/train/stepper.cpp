@@ -40,6 +40,23 @@ std::string not_finite_in(const std::vector<at::Tensor>& inputs, const datasets:
   return found;
 }
 
+void copy_buffers(const NamedTensors& from, std::vector<at::Tensor>& to) {
+  const at::NoGradGuard no_grad;
+  to.resize(from.size());
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    if (to[i].defined()) {
+      to[i].copy_(from[i].second);
+    } else {
+      to[i] = from[i].second.clone();
+    }
+  }
+}
+
+void copy_buffers(const std::vector<at::Tensor>& from, const NamedTensors& to) {
+  const at::NoGradGuard no_grad;
+  for (std::size_t i = 0; i < from.size(); ++i) to[i].second.copy_(from[i]);
+}
+
 }  // namespace
 
 Stepper::Stepper(const TrainerParts& parts, StepExchange& exchange, Scaler* scaler,
@@ -48,7 +65,7 @@ Stepper::Stepper(const TrainerParts& parts, StepExchange& exchange, Scaler* scal
       exchange_(exchange),
       scaler_(scaler),
       batch_loaded_(std::move(batch_loaded)),
-      batches_(p_.batches, p_.loss, p_.experiment.weighs_samples(), p_.group, p_.recorder),
+      batches_(p_),
       numerics_(model::Numerics::of(p_.experiment)),
       clip_(p_.experiment.clip) {
   // GradScaler looks at the gradients itself.
@@ -59,21 +76,36 @@ Stepper::Stepper(const TrainerParts& parts, StepExchange& exchange, Scaler* scal
 }
 
 StepOutcome Stepper::take(std::int64_t step, double lr, std::int64_t micro_batches) {
-  p_.model.zero_grad();
   exchange_.begin(step + 1);
   if (watch_) watch_->take_first();  // of a step before
-  if (p_.experiment.on_nan == "skip") keep_buffers();
   p_.enter(Phase::loading);
   batches_.start(step, micro_batches);
-  for (std::int64_t i = 0; i + 1 < micro_batches; ++i) {
-    const dist::Parallel::NoSync no_sync(p_.model);
-    run_micro_batch({.first = i == 0, .last = false, .micro_batches = micro_batches});
-  }
-  run_micro_batch({.first = micro_batches == 1, .last = true, .micro_batches = micro_batches});
+  for (int logical = 0; logical < p_.logical_ranks; ++logical) run_logical_rank(logical, micro_batches);
+  if (p_.logical_ranks > 1) copy_buffers(first_buffers_, p_.model.buffers());
   p_.enter(Phase::optimizer);
   StepOutcome outcome{.not_finite = exchange_.not_finite(), .grad_norm = {}};
   update(lr, outcome);
   return outcome;
+}
+
+// The buffers of the first logical rank stay, as those of rank 0 do.
+void Stepper::run_logical_rank(int logical, std::int64_t micro_batches) {
+  const bool last = logical + 1 == p_.logical_ranks;
+  batches_.choose(logical);
+  p_.model.zero_grad();
+  if (logical > 0) copy_buffers(kept_buffers_, p_.model.buffers());
+  for (std::int64_t i = 0; i < micro_batches; ++i) {
+    const Replay::Place place{.first = i == 0,
+                              .last = i + 1 == micro_batches,
+                              .begins_step = i == 0 && logical == 0,
+                              .syncs = last && i + 1 == micro_batches,
+                              .micro_batches = micro_batches};
+    std::optional<dist::Parallel::NoSync> no_sync;
+    if (!place.syncs) no_sync.emplace(p_.model);
+    run_micro_batch(place);
+  }
+  if (logical == 0 && !last) copy_buffers(p_.model.buffers(), first_buffers_);
+  if (!last) p_.model.keep_gradients();
 }
 
 // The gradients are reduced over all ranks, so every rank makes the same decision.
@@ -85,24 +117,9 @@ void Stepper::update(double lr, StepOutcome& outcome) {
     if (scaler_ != nullptr) outcome.skipped = !scaler_->unscale(gradients);
     outcome.grad_norm = clip_(gradients);
   }
-  if (outcome.not_finite) restore_buffers();
+  if (outcome.not_finite && keeps_buffers()) copy_buffers(kept_buffers_, p_.model.buffers());
   if (outcome.not_finite || outcome.skipped) return;
   p_.optimizer.step(lr);
-}
-
-void Stepper::keep_buffers() {
-  const at::NoGradGuard no_grad;
-  const NamedTensors& buffers = p_.model.buffers();
-  if (kept_buffers_.empty()) {
-    for (const auto& [name, buffer] : buffers) kept_buffers_.push_back(buffer.clone());
-    return;
-  }
-  for (std::size_t i = 0; i < buffers.size(); ++i) kept_buffers_[i].copy_(buffers[i].second);
-}
-
-void Stepper::restore_buffers() {
-  const at::NoGradGuard no_grad;
-  for (std::size_t i = 0; i < kept_buffers_.size(); ++i) p_.model.buffers()[i].second.copy_(kept_buffers_[i]);
 }
 
 at::Tensor Stepper::loss_of(const std::vector<at::Tensor>& inputs, const datasets::Batch& batch) {
@@ -117,6 +134,7 @@ void Stepper::run_micro_batch(const Replay::Place& place) {
   batch_loaded_(batch.samples());
   p_.enter(Phase::forward);
   p_.model.begin_forward();
+  if (place.begins_step && keeps_buffers()) copy_buffers(p_.model.buffers(), kept_buffers_);
   std::vector<at::Tensor> tensors = inputs;
   for (const auto& [name, target] : batch.targets) tensors.push_back(target);
   const bool replays = replay_->begin(place, std::move(tensors));
@@ -142,7 +160,7 @@ void Stepper::run_micro_batch(const Replay::Place& place) {
   p_.enter(Phase::backward);
   // On a CPU the loss is available now. On a GPU it is read once all work of the step is queued.
   const bool post_early = p_.device.is_cpu();
-  const bool last = place.last;
+  const bool last = place.syncs;
   if (!last && post_early && !std::isfinite(loss.item<double>())) bad_data_ = not_finite_in(inputs, batch);
   if (last && post_early) post_losses(loss, inputs, batch);
   if (replays) {
@@ -166,30 +184,45 @@ void Stepper::post_losses(const at::Tensor& loss, const std::vector<at::Tensor>&
   if (!losses.finite() && !std::isfinite(loss.item<double>())) bad_data_ = not_finite_in(inputs, batch);
 }
 
+StepBatches::StepBatches(const TrainerParts& parts)
+    : p_(parts), divides_(parts.experiment.weighs_samples() || parts.loss.divides_by_count()) {}
+
 void StepBatches::start(std::int64_t step, std::int64_t micro_batches) {
-  batches_.start_step(step);
+  p_.batches.start_step(step);
   micro_batches_ = micro_batches;
   if (divides_) count_targets();
 }
 
+double StepBatches::total(const std::vector<double>& numbers) const {
+  std::vector<LossSum> sums;
+  for (const double number : numbers) sums.push_back({.sum = number});
+  return total_of(std::move(sums), p_.experiment.logical_ranks.has_value()).sum;
+}
+
 void StepBatches::count_targets() {
-  own_count_ = 0;
+  own_counts_.clear();
   loaded_.clear();
-  for (std::int64_t i = 0; i < micro_batches_; ++i) {
-    loaded_.push_back(load());
-    const at::Tensor& target = only_target(loaded_.back().targets);
-    const at::Tensor& weights = loaded_.back().weights;
-    own_count_ += weights.defined() ? loss_.count(target, weights) : loss_.count(target);
+  for (int logical = 0; logical < p_.logical_ranks; ++logical) {
+    choose(logical);
+    own_counts_.push_back(0);
+    for (std::int64_t i = 0; i < micro_batches_; ++i) {
+      loaded_.push_back(load());
+      const at::Tensor& target = only_target(loaded_.back().targets);
+      const at::Tensor& weights = loaded_.back().weights;
+      own_counts_.back() += weights.defined() ? p_.loss.count(target, weights) : p_.loss.count(target);
+    }
   }
-  const auto of_ranks = dist::all_gather(group_, at::scalar_tensor(own_count_, at::kDouble));
-  ranks_ = static_cast<double>(of_ranks.size());
-  all_count_ = 0;
-  for (const at::Tensor& count : of_ranks) all_count_ += count.item<double>();
+  std::vector<double> of_ranks;
+  for (const at::Tensor& count : dist::all_gather(p_.group, at::scalar_tensor(total(own_counts_), at::kDouble))) {
+    of_ranks.push_back(count.item<double>());
+  }
+  ranks_ = static_cast<double>(of_ranks.size()) * p_.logical_ranks;
+  all_count_ = total(of_ranks);
 }
 
 datasets::Batch StepBatches::load() {
-  const record::AsideTimer time(recorder_, record::Aside::waiting_for_data);
-  return batches_.next();
+  const record::AsideTimer time(p_.recorder, record::Aside::waiting_for_data);
+  return p_.batches.next();
 }
 
 datasets::Batch StepBatches::next() {
@@ -203,15 +236,15 @@ at::Tensor StepBatches::loss(NamedTensors outputs, const datasets::Batch& batch)
   BatchLoss loss;
   if (divides_) {
     const at::Tensor &output = model::main_output(outputs), &target = only_target(batch.targets);
-    loss.value = batch.weights.defined() ? loss_.sum(output, target, batch.weights) : loss_.sum(output, target);
-  } else if (loss_.graph() != nullptr && loss_.graph()->gathers && group_) {
+    loss.value = batch.weights.defined() ? p_.loss.sum(output, target, batch.weights) : p_.loss.sum(output, target);
+  } else if (p_.loss.graph() != nullptr && p_.loss.graph()->gathers && p_.group) {
     NamedTensors targets = batch.targets;
     for (NamedTensors* list : {&outputs, &targets}) {
-      for (auto& [name, tensor] : *list) tensor = dist::gather_rows(group_, tensor);
+      for (auto& [name, tensor] : *list) tensor = dist::gather_rows(p_.group, tensor);
     }
-    loss = loss_(outputs, targets);
+    loss = p_.loss(outputs, targets);
   } else {
-    loss = loss_(outputs, batch.targets);
+    loss = p_.loss(outputs, batch.targets);
   }
   const at::Tensor value = loss.value;
   losses_.push_back(
@@ -223,7 +256,8 @@ at::Tensor StepBatches::loss(NamedTensors outputs, const datasets::Batch& batch)
 
 void StepBatches::add(at::TensorList losses, std::int64_t samples) {
   // Their memory is the next micro-batch's too.
-  const auto kept = [this](const at::Tensor& value) { return micro_batches_ > 1 ? value.clone() : value; };
+  const bool more = micro_batches_ > 1 || p_.logical_ranks > 1;
+  const auto kept = [more](const at::Tensor& value) { return more ? value.clone() : value; };
   BatchLoss loss{.value = kept(losses.front())};
   for (std::size_t i = 1; i < losses.size(); ++i) loss.scalars.emplace_back("", kept(losses[i]));
   losses_.push_back({.loss = std::move(loss), .samples = samples});
@@ -237,16 +271,20 @@ std::vector<at::Tensor> StepBatches::last_losses() const {
 }
 
 LossSum StepBatches::read_losses() {
-  LossSum sum;
-  for (const auto& [loss, samples] : std::exchange(losses_, {})) {
+  std::vector<LossSum> of_logical_ranks(static_cast<std::size_t>(p_.logical_ranks));
+  const std::vector<OfMicroBatch> losses = std::exchange(losses_, {});
+  for (std::size_t i = 0; i < losses.size(); ++i) {
+    const auto& [loss, samples] = losses[i];
+    LossSum& sum = of_logical_ranks[i / static_cast<std::size_t>(micro_batches_)];
     if (divides_) {
       sum.add({.sum = loss.value.item<double>(), .weight = 0, .samples = samples});
     } else {
       sum.add(loss, samples);
     }
   }
-  if (divides_) sum.weight = own_count_;
-  return sum;
+  LossSum all = total_of(std::move(of_logical_ranks), p_.experiment.logical_ranks.has_value());
+  if (divides_) all.weight = total(own_counts_);
+  return all;
 }
 
 }  // namespace ddp::train

@@ -16,23 +16,19 @@
 
 namespace ddp::train {
 
-// The micro-batches of an optimizer step on one rank, and their losses. If the loss divides by the total weight of the
-// targets, or samples have weights, all micro-batches of the step are loaded before the first forward, because each
-// gradient needs the total of all micro-batches on all ranks.
+// The micro-batches of an optimizer step on one rank, of one of its logical ranks after the other, and their losses. If
+// the loss divides by the total weight of the targets, or samples have weights, all micro-batches of the step are
+// loaded before the first forward, because each gradient needs the total of all micro-batches on all ranks.
 class StepBatches {
  public:
-  // The arguments outlive this object. `weighted`: samples have weights. `group` is null if the world size is 1, and
-  // `recorder` on other ranks than 0.
-  StepBatches(data::Batches& batches, const Loss& loss, bool weighted, const dist::Group& group,
-              record::RunRecorder* recorder)
-      : batches_(batches),
-        loss_(loss),
-        divides_(weighted || loss.divides_by_count()),
-        group_(group),
-        recorder_(recorder) {}
+  // `parts` outlive this object.
+  explicit StepBatches(const TrainerParts& parts);
 
-  // Begins a step; `step`: number of steps done before it. Collective if the step divides by the weight of its targets.
+  // Begins a step; `step`: number of steps done before it, `micro_batches`: of each logical rank. Collective if the
+  // step divides by the weight of its targets.
   void start(std::int64_t step, std::int64_t micro_batches);
+  // Begins the micro-batches of a logical rank of this rank, counted from 0.
+  void choose(int logical) { p_.batches.choose(logical); }
   // Returns the next micro-batch of the step.
   datasets::Batch next();
   // Returns the loss of a micro-batch, scaled so that the gradients of the step's micro-batches add up. The value is
@@ -52,15 +48,15 @@ class StepBatches {
   // Loads the step's micro-batches and sums the weights of the targets of all ranks.
   void count_targets();
 
-  data::Batches& batches_;
-  const Loss& loss_;
-  const bool divides_;  // each step divides by the weight of all its targets
-  const dist::Group& group_;
-  record::RunRecorder* const recorder_;
-  std::int64_t micro_batches_ = 0;  // of the step
+  // Adds up numbers of the ranks or of the logical ranks, in the order in which gradients are added.
+  double total(const std::vector<double>& numbers) const;
+
+  const TrainerParts& p_;
+  const bool divides_;              // each step divides by the weight of all its targets
+  std::int64_t micro_batches_ = 0;  // of the step on each logical rank
   std::deque<datasets::Batch> loaded_;
-  double own_count_ = 0;  // weight of this rank's targets
-  double all_count_ = 0;  // weight of all ranks' targets
+  std::vector<double> own_counts_;  // weight of the targets of each logical rank of this rank
+  double all_count_ = 0;            // weight of all ranks' targets
   double ranks_ = 1;
   struct OfMicroBatch {
     BatchLoss loss;  // of the mean or the sum
@@ -96,10 +92,10 @@ class Stepper {
   void run_micro_batch(const Replay::Place& place);
   // Gives the losses of the step to the exchange; `loss`, `inputs` and `batch`: of its last micro-batch.
   void post_losses(const at::Tensor& loss, const std::vector<at::Tensor>& inputs, const datasets::Batch& batch);
-  // The buffers as a step finds them, if a step that is left out must leave them so: a loss that is not finite may have
-  // entered the running statistics of a batch norm. Every rank restores its own, so they agree as they did before.
-  void keep_buffers();
-  void restore_buffers();
+  void run_logical_rank(int logical, std::int64_t micro_batches);
+  // The buffers as the first forward of a step finds them. A step that is left out must leave them so: a loss that is
+  // not finite may have entered the running statistics of a batch norm. Each logical rank begins with them too.
+  bool keeps_buffers() const { return p_.experiment.on_nan == "skip" || p_.logical_ranks > 1; }
   // Unscales and clips the gradients, then updates the weights unless a gradient or a loss is not finite.
   void update(double lr, StepOutcome& outcome);
 
@@ -111,6 +107,7 @@ class Stepper {
   const model::Numerics numerics_;
   const Clip clip_;
   std::vector<at::Tensor> kept_buffers_;
+  std::vector<at::Tensor> first_buffers_;  // what the first logical rank made of them
   std::string bad_data_;
   std::optional<GradientWatch> watch_;
   std::optional<Replay> replay_;

@@ -66,6 +66,7 @@ Trainer::Trainer(TrainerParts parts, checkpoint::State state)
     : p_(std::move(parts)),
       state_(std::move(state)),
       exchange_(make_step_exchange(p_.shared, p_.rank, p_.control, !p_.device.is_cpu(),
+                                   p_.experiment.logical_ranks.has_value(),
                                    p_.experiment.precision == "fp16" ? kUnwatched : p_.model.parameters())),
       measures_(p_.experiment, p_.preprocessing),
       scalars_(p_.loss.scalar_names(*p_.model.module().ptr())),

@@ -71,6 +71,15 @@ def state_of_each_rank(c):
     same(run, on_one_machine(c.folder / "alone", *words))
 
 
+def logical_ranks(c):
+    """a run with logical ranks is the same on one rank and over two nodes, which continue each other's runs"""
+    words = sets(model=NORMED.replace("\n", ""), validation__split=0.2, logical_ranks=8, batch_size=5)
+    alone = on_one_machine(c.folder / "alone", *words, ranks=1)
+    finish(start_nodes(c, "run", *words, *sets(epochs=2)))
+    finish(start_nodes(c, "resume", "small", *sets(epochs=4)))
+    same(begun_run(c.hosts[0].folder), alone)
+
+
 def model_parallel(c):
     """a model over the two devices of each rank trains on two nodes as on one machine"""
     words = sets(model="head_tail", dataset='{ name = "counting", size = 4096 }', loss="cross_entropy", batch_size=256)
@@ -136,6 +145,6 @@ def listeners(c):
     long_run.nodes[0].kill()
 
 
-PROMISES = [same_bits, results_are_node_0s, either_order, resume, state_of_each_rank, model_parallel, init_from, run_id,
+PROMISES = [same_bits, results_are_node_0s, either_order, resume, state_of_each_rank, logical_ranks, model_parallel, init_from, run_id,
             timed_saves, fork, listeners]  # fmt: skip
 sys.exit(cluster.check(PROMISES))

@@ -99,7 +99,7 @@ TEST_CASE("slots that nobody used while the points of all ranks wrapped around a
     SharedSegment segment(memory.data(), memory.size(), rank, 2, 0);
     segment.join();
     const SharedArena none(-1, rank, 2);
-    SharedCollectives collectives(segment, none);
+    SharedCollectives collectives(segment, none, /*as_tree=*/false);
     const Call call{.name = "broadcast", .timeout = std::chrono::seconds(20)};
     const auto use_all_slots = [&] {
       for (int slot = 0; slot < SharedSegment::kSlots; ++slot) {

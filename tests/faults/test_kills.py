@@ -18,10 +18,13 @@ parser.add_argument("--kills", type=int, default=30)
 parser.add_argument("--parents", type=int, default=10, help="kills of a parent alone")
 parser.add_argument("--restarts", type=int, default=8, help="kills of a rank whose command starts all again")
 parser.add_argument("--forks", type=int, default=8, help="kills of a fork's processes")
+parser.add_argument("--any-ranks", type=int, default=8, help="kills of runs that go on with other numbers of ranks")
 parser.add_argument("--recipes", type=int, default=8, help="kills of the processes of a recipe's run")
 asked = parser.parse_args()
 
 WORLDS = [(1, "auto"), (2, "shm"), (3, "shm"), (2, "gloo"), (3, "gloo")]
+# Of runs with four logical ranks.
+ANY_WORLDS = [(1, "auto"), (2, "shm"), (4, "shm"), (2, "gloo"), (4, "gloo")]
 STEPS = 150
 FORKED_AFTER = 101  # inside an epoch for every world size
 MOST_KILLS_OF_A_RUN = 40  # after these the run may end
@@ -40,9 +43,11 @@ class Kills:
     """Runs, one after another, that are killed at random until they have ended, each compared with a run of the same
     world size that was never killed."""
 
-    def __init__(self, folder, seed, experiment=EXPERIMENT):
+    def __init__(self, folder, seed, experiment=EXPERIMENT, any_ranks=False):
+        """`any_ranks`: a killed run goes on with a random number of ranks."""
         self.folder = folder
         self.experiment = experiment
+        self.any_ranks = any_ranks
         self.random = random.Random(seed)
         self.count = collections.Counter()  # by victim and by moment
         self.runs = 0
@@ -76,7 +81,7 @@ class Kills:
             if not self._kill_once(run, self.random.random() * seconds, only_parents):
                 break
         run.complete()
-        same(run, reference)
+        same(run, reference, but=("files",) if self.any_ranks else ())
 
     def one_run_that_restarts(self):
         """Kills ranks of one command."""
@@ -96,7 +101,8 @@ class Kills:
     def _turn(self):
         """The world size and the saves of the next run: all pairs in turn, since the two counts have no common
         divisor."""
-        return WORLDS[self.runs % len(WORLDS)], SAVES[self.runs % len(SAVES)]
+        worlds = ANY_WORLDS if self.any_ranks else WORLDS
+        return worlds[self.runs % len(worlds)], SAVES[self.runs % len(SAVES)]
 
     def _training(self, name, world, saves):
         """In a killed run each rank updates a share of the parameters, in the others every rank updates all."""
@@ -116,7 +122,7 @@ class Kills:
     def _kill_once(self, run, delay, only_parents):
         """Starts the run, and kills one of its processes after `delay` seconds. Returns false if the run ended well."""
         saved_before = run.saved_steps()
-        command = run.start()
+        command = run.start(**self._ranks(run))
         time.sleep(delay)
         victims = {"parent": command.pid} if only_parents else self._processes(command)
         who = self.random.choice(sorted(victims))
@@ -136,6 +142,12 @@ class Kills:
             self.count[who if who in ("parent", "nobody") else who.split()[0]] += 1
             self.count[when] += 1
         return code != 0
+
+    def _ranks(self, run):
+        if not self.any_ranks or not run.begun():
+            return {}
+        ranks, backend = self.random.choice(ANY_WORLDS)
+        return {"device_pool": pool(ranks), "backend": f'"{backend}"'}
 
     def _processes(self, command):
         of_ranks = {f"rank {rank}": pid for rank, pid in ranks(command.pid).items()}
@@ -214,4 +226,14 @@ def recipes(folder):
     return kills.figures()
 
 
-sys.exit(isolation.check([any_process, parents, ranks_of_one_command, forks, recipes], asked.only))
+def any_ranks(folder):
+    """a run with logical ranks and a recipe whose processes are killed at random moments, and that goes on with a random
+    number of ranks each time, ends with the bits, losses and rules of a run that was never killed"""
+    write_images(folder)
+    kills = Kills(folder, asked.seed + 5, "logical_ranks = 4\n" + RECIPE, any_ranks=True)
+    while sum(kills.count[who] for who in ("parent", "rank", "helper")) < asked.any_ranks:
+        kills.one_run()
+    return kills.figures()
+
+
+sys.exit(isolation.check([any_process, parents, ranks_of_one_command, forks, recipes, any_ranks], asked.only))

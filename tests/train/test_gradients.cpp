@@ -73,7 +73,7 @@ TEST_CASE("ranks without shared progress find a gradient in the sum of all, and 
       parameters.back().second.mutable_grad() = at::zeros({2});
     }
     const auto exchange = make_step_exchange(own, rank, std::make_shared<ThreadGroup>(meeting, rank),
-                                             /*posts_late=*/false, parameters);
+                                             /*posts_late=*/false, /*as_tree=*/false, parameters);
     for (const bool bad : {false, true, false}) {
       exchange->begin(1);
       exchange->post({.sum = 1, .weight = 1, .samples = 1});
@@ -107,7 +107,8 @@ TEST_CASE("ranks that post after backward agree whose loss or gradient is not fi
     const bool of_gradient = step % 6 == 0;
     std::optional<NotFinite> seen[2];
     const auto as_rank = [&](int rank) {
-      const auto exchange = make_step_exchange(shared, rank, nullptr, /*posts_late=*/true, kUnwatched);
+      const auto exchange =
+          make_step_exchange(shared, rank, nullptr, /*posts_late=*/true, /*as_tree=*/false, kUnwatched);
       const bool bad = broken && rank == 1;
       exchange->begin(step);
       if (bad && of_gradient) exchange->gradient_not_finite(7);
@@ -129,8 +130,8 @@ TEST_CASE("ranks that post after backward agree whose loss or gradient is not fi
 
 TEST_CASE("the losses of all ranks are summed in rank order over their samples") {
   record::SharedProgress shared(2);
-  const auto first = make_step_exchange(shared, 0, nullptr, /*posts_late=*/false, kUnwatched);
-  const auto second = make_step_exchange(shared, 1, nullptr, /*posts_late=*/false, kUnwatched);
+  const auto first = make_step_exchange(shared, 0, nullptr, /*posts_late=*/false, /*as_tree=*/false, kUnwatched);
+  const auto second = make_step_exchange(shared, 1, nullptr, /*posts_late=*/false, /*as_tree=*/false, kUnwatched);
   LossSum loss;
   loss.add(0.5, 4);
   first->begin(1);

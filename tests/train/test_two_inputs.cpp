@@ -89,12 +89,13 @@ TEST_CASE("a model of two inputs trains on arrays of two files to the bits of a 
   const FileDescriptor nowhere(open("/dev/null", O_WRONLY | O_CLOEXEC));
   const record::Console console(nowhere.get());
   record::RunRecorder recorder(scratch.folder() / "metrics.jsonl", shared, console, 1, 0, nullptr);
+  model::Generators generators({"cpu"}, /*logical=*/1);
   Checkpointer checkpointer(
       {.folder = scratch.folder() / "checkpoints",
        .options = e.checkpoint,
        .metric = e.best_metric(),
        .rank = 0,
-       .devices = {"cpu"},
+       .generators = generators,
        .group = nullptr,
        .control = nullptr,
        .model = *model,

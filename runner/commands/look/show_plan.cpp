@@ -263,7 +263,7 @@ struct PlanOfRun {
     m({"backend"}, experiment.distributed.backend);
     m({"threads"}, experiment.threads.value_or(1));
     m({"batch_size"}, batch);
-    m({"global_batch_size"}, batch * world_size * experiment.accumulate);
+    m({"global_batch_size"}, batch * experiment.logical(static_cast<int>(world_size)) * experiment.accumulate);
     m({"train_samples", "0: endless"}, probe.train_samples);
     m({"validation_samples"}, probe.validation_samples);
     m({"test_samples"}, probe.test_samples);
@@ -342,8 +342,10 @@ void show_plan(const Prepared& prepared, const Value& data, const std::filesyste
                                        ? ", endless samples"
                                        : ", " + text(probe.train_samples) + " samples to train on, " +
                                              text(probe.validation_samples + probe.test_samples) + " held out"));
-  row("batch", text(*e.batch_size) + " per rank x " + text(plan.world_size()) + " ranks x " + text(e.accumulate) +
-                   " micro-batches = " + text(*e.batch_size * plan.world_size() * e.accumulate) + " samples per step");
+  const std::string per = e.logical_ranks ? "logical rank" : "rank";
+  row("batch", text(*e.batch_size) + " per " + per + " x " + text(plan.logical_ranks()) + " " + per + "s x " +
+                   text(e.accumulate) + " micro-batches = " +
+                   text(*e.batch_size * plan.logical_ranks() * e.accumulate) + " samples per step");
   row("steps", text(length.steps) + " (" + text(length.steps_per_epoch) + " per epoch, " +
                    report::counted(length.epochs, "epoch") + ")");
   row("memory", readable(bytes_per_rank(plan, probe)) + " per rank for parameters, gradients" +

@@ -78,7 +78,7 @@ void require_batch_left(const Prepared& now, const config::Experiment& before, c
   const config::EpochPlace place =
       config::EpochPlace{
           .position = at.position, .offset = at.offset, .world_size = at.world_size, .batch_size = *before.batch_size}
-          .converted(now.plan.world_size(), *e.batch_size);
+          .converted(now.plan.logical_ranks(), *e.batch_size);
   const std::int64_t left = std::max<std::int64_t>(0, now.probe.train_samples - place.offset);
   if (config::micro_batches_of_rank(left, place.world_size, place.batch_size, e.loader) > place.position) return;
   throw now.loaded.error(
@@ -123,7 +123,7 @@ void require_same_order(const Prepared& now, const config::Experiment& before, c
     throw now.loaded.error(now.loaded.given(key) || !key.starts_with("dataset") ? key : "dataset",
                            what + ": " + config::change_in_words(key, values), "leave this change out" + other_end);
   }
-  if (*e.batch_size * now.plan.world_size() * e.accumulate != position.global_batch_size) {
+  if (*e.batch_size * now.plan.logical_ranks() * e.accumulate != position.global_batch_size) {
     throw now.loaded.error("batch_size", what,
                            "keep the " + std::to_string(position.global_batch_size) +
                                " samples of a step (leave batch_size out)" + other_end);

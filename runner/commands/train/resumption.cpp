@@ -78,7 +78,7 @@ std::string lr_change_of(const ResumePoint& point) {
   };
   return schedule::change_in_words(
       {.experiment = before, .length = length(before, at.world_size)},
-      {.experiment = plan.experiment, .length = length(plan.experiment, plan.world_size())}, at.step);
+      {.experiment = plan.experiment, .length = length(plan.experiment, plan.logical_ranks())}, at.step);
 }
 
 bool sets_batch_size(const std::vector<std::string>& sets) {
@@ -286,11 +286,11 @@ std::string ResumePoint::longer_run() const {
 
 void ResumePoint::tell_changes() const {
   const launch::Plan& plan = prepared.plan;
-  if (!checkpoint.empty() && position.world_size != plan.world_size()) {
+  if (!checkpoint.empty() && position.world_size != plan.logical_ranks()) {
     const std::int64_t batch = *plan.experiment.batch_size;
-    const std::int64_t samples = batch * plan.world_size() * plan.experiment.accumulate;
+    const std::int64_t samples = batch * plan.logical_ranks() * plan.experiment.accumulate;
     log::info("changed: ranks were " + std::to_string(position.world_size) + ", now " +
-              std::to_string(plan.world_size()) +
+              std::to_string(plan.logical_ranks()) +
               (samples == position.global_batch_size
                    ? "; batch_size " + std::to_string(batch) + " keeps " + std::to_string(samples) + " samples a step"
                    : ""));

@@ -8,6 +8,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/scalar_tensor.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/autograd/variable.h>
 #include <torch/nn/module.h>
@@ -136,14 +137,89 @@ class AveragesOfShares : public c10d::CommHookInterface {
   std::unordered_map<const void*, std::vector<Range>> own_;  // of each bucket, by its memory
 };
 
+// Adds up the gradients of the logical ranks that a rank computes one after another, as a balanced binary tree, and
+// then those of all ranks. Each is multiplied by 1 / logical ranks first. Gradients of the last logical rank come in
+// the buckets of the reducer.
+class SumsOfLogicalRanks : public c10d::CommHookInterface {
+ public:
+  // `here`: the number of logical ranks of each rank, a power of two.
+  SumsOfLogicalRanks(Group group, int here) : group_(std::move(group)), factor_(1.0 / (here * group_->getSize())) {}
+
+  // Keeps the gradients of a logical rank. Sums of as many logical ranks are added up, as in a binary counter.
+  void keep(const std::vector<at::Tensor>& parameters) {
+    const at::NoGradGuard no_grad;
+    if (std::exchange(summed_, false)) sums_.clear();
+    Sum sum;
+    for (const at::Tensor& parameter : parameters) {
+      if (parameter.grad().defined()) sum[parameter.unsafeGetTensorImpl()] = parameter.grad() * factor_;
+    }
+    std::size_t level = 0;
+    for (; level < sums_.size() && !sums_[level].empty(); ++level) {
+      for (auto& [parameter, gradient] : sum) add(sums_[level], parameter, gradient);
+      sums_[level].clear();
+    }
+    if (level == sums_.size()) sums_.emplace_back();
+    sums_[level] = std::move(sum);
+  }
+
+  c10::intrusive_ptr<c10::ivalue::Future> runHook(c10d::GradBucket& bucket) override {
+    const at::Tensor& buffer = bucket.getBufferRef();
+    auto& gradients = gradients_[buffer.const_data_ptr()];
+    gradients.clear();
+    const std::vector<at::Tensor> parameters = bucket.getParameters(), views = bucket.getGradients();
+    for (std::size_t i = 0; i < views.size(); ++i) {
+      gradients.emplace_back(parameters[i].unsafeGetTensorImpl(), views[i]);
+    }
+    add_kept(buffer);
+    std::vector<at::Tensor> tensors = {buffer};
+    return group_->allreduce(tensors)->getFuture();
+  }
+  at::Tensor parseHookResult(const c10::IValue& result) override {
+    return c10d::detail::parseCppCommHookResult(result);
+  }
+
+  // Adds what was kept to a bucket of the last logical rank, which a backward pass has summed before.
+  void add_kept(const at::Tensor& buffer) {
+    const at::NoGradGuard no_grad;
+    // A recording of backward (train/replay) leaves this out, as the sums over the ranks.
+    const c10::impl::ExcludeDispatchKeyGuard unrecorded(c10::DispatchKey::Fake);
+    summed_ = true;
+    buffer.mul_(factor_);
+    for (const auto& [parameter, gradient] : gradients_.at(buffer.const_data_ptr())) {
+      for (const Sum& sum : sums_) add(sum, parameter, gradient);
+    }
+  }
+
+ private:
+  using Sum = std::unordered_map<const void*, at::Tensor>;  // by parameter
+
+  // The reducer names the parameters that have no gradient.
+  static void add(const Sum& sum, const void* parameter, const at::Tensor& gradient) {
+    const auto found = sum.find(parameter);
+    if (found != sum.end()) gradient.add_(found->second);
+  }
+
+  const Group group_;
+  const double factor_;
+  std::vector<Sum> sums_;  // of 1, 2, 4, … logical ranks; empty: none
+  bool summed_ = false;    // the step's gradients are in the buckets
+  std::unordered_map<const void*, std::vector<std::pair<const void*, at::Tensor>>> gradients_;  // of each bucket
+};
+
 // Averages gradients over the ranks of a group during backward with c10d::Reducer, bit for bit like
 // torch.nn.parallel.DistributedDataParallel in Python (torch/nn/parallel/distributed.py).
 class Ddp : public Parallel {
  public:
-  explicit Ddp(const ParallelParts& parts) : Parallel(parts.module), group_(parts.group), options_(parts.options) {}
+  explicit Ddp(const ParallelParts& parts)
+      : Parallel(parts.module),
+        group_(parts.group),
+        options_(parts.options),
+        logical_here_(std::max(1, parts.logical_ranks / size_of(parts.group))),
+        sums_as_tree_(parts.logical_ranks > 0) {}
 
   void start(const Buckets& buckets) override;
   bool share_parameters(bool whole_gradients) override;
+  void keep_gradients() override { logical_sums_->keep(reduced_); }
   void begin_forward() override;
   NamedTensors forward(const std::vector<at::Tensor>& inputs) override;
   void broadcast_buffers() override;
@@ -157,10 +233,13 @@ class Ddp : public Parallel {
 
   const Group group_;
   const config::Distributed options_;
+  const int logical_here_;  // logical ranks that this rank computes
+  const bool sums_as_tree_;
   Engine engine_;
-  AveragesOfShares* averages_ = nullptr;  // of the reducer; null: each rank gets the averages of all gradients
-  std::vector<at::Tensor> reduced_;       // the parameters of the reducer, in its order
-  bool previous_forward_synced_ = true;   // as in Python, initially true
+  SumsOfLogicalRanks* logical_sums_ = nullptr;  // of the reducer; null: each rank is one logical rank
+  AveragesOfShares* averages_ = nullptr;        // of the reducer; null: each rank gets the averages of all gradients
+  std::vector<at::Tensor> reduced_;             // the parameters of the reducer, in its order
+  bool previous_forward_synced_ = true;         // as in Python, initially true
 };
 
 void Ddp::start(const Buckets& buckets) {
@@ -190,6 +269,11 @@ void Ddp::make_engine(Buckets buckets, const c10::intrusive_ptr<c10d::ProcessGro
   engine_.logger->set_construction_data_and_log(module().ptr()->name(), {}, -1, options_.broadcast_buffers,
                                                 /*has_sync_bn=*/false, options_.static_graph);
   if (options_.static_graph) engine_.reducer->set_static_graph();
+  if (logical_here_ > 1) {
+    auto sums = std::make_unique<SumsOfLogicalRanks>(group_, logical_here_);
+    logical_sums_ = sums.get();
+    engine_.reducer->register_comm_hook(std::move(sums));
+  }
 }
 
 bool Ddp::share_parameters(bool whole_gradients) {
@@ -215,7 +299,8 @@ bool Ddp::share_parameters(bool whole_gradients) {
   }
   barrier(group_);  // rank 0 has copied all
   const auto is_float = [](const at::Tensor& one) { return one.scalar_type() == at::kFloat; };
-  if (!whole_gradients && std::all_of(reduced_.begin(), reduced_.end(), is_float)) {
+  const bool in_order = !sums_as_tree_ || (logical_here_ == 1 && group_->getSize() == 2);
+  if (!whole_gradients && in_order && std::all_of(reduced_.begin(), reduced_.end(), is_float)) {
     auto averages = std::make_unique<AveragesOfShares>(group_);
     averages_ = averages.get();
     engine_.reducer->register_comm_hook(std::move(averages));
@@ -273,6 +358,7 @@ std::vector<at::Tensor> Ddp::gradient_buffers() {
 }
 
 std::function<void()> Ddp::start_sum(const at::Tensor& buffer) {
+  if (logical_sums_ != nullptr) logical_sums_->add_kept(buffer);
   if (averages_ != nullptr) {
     averages_->take(buffer);
     return [] {};

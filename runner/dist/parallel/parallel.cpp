@@ -35,6 +35,8 @@ void Parallel::load(const NamedTensors& weights, const std::string& where) {
   model::load_weights(weights, *module_.ptr(), where);
 }
 
+void Parallel::keep_gradients() { throw std::logic_error("this strategy has no logical ranks"); }
+
 bool Parallel::share_parameters(bool) { return false; }
 
 std::function<void()> Parallel::start_sum(const at::Tensor&) {

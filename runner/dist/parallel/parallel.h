@@ -22,6 +22,7 @@ struct ParallelParts {
   Group group;                  // null: the strategy trains in one process
   std::vector<c10::Device> devices;
   config::Distributed options;
+  int logical_ranks = 0;  // of all ranks; 0: the experiment has none
 };
 
 // A strategy that divides the work of training among ranks and devices. It owns the model: forward, the synchronisation
@@ -67,6 +68,9 @@ class Parallel {
    private:
     Parallel& parallel_;
   };
+
+  // Keeps the gradients of a logical rank of this rank, which is not its last one, for the sum over all.
+  virtual void keep_gradients();
 
   // Resets the gradients. Does not detach them in place, because they may be views into the buckets.
   void zero_grad();

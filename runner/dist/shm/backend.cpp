@@ -67,7 +67,7 @@ SharedMemory::SharedMemory(const Membership& m)
     : Backend(m.rank, m.world_size),
       segment_(m.meeting.memory, m.meeting.memory_bytes, m.rank, m.world_size, m.first_rank),
       arena_(std::make_shared<SharedArena>(m.meeting.shared_file, m.rank, m.world_size)),
-      collectives_(segment_, *arena_),
+      collectives_(segment_, *arena_, m.sums_as_tree),
       channels_(segment_),
       timeout_(m.timeout) {
   segment_.set_meanwhile([this] { return channels_.progress(); });

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -31,7 +32,9 @@ enum class Collective : std::uint8_t {
 // add in rank order, so the bits are the same in every run, and with two ranks the same as with any other backend.
 class SharedCollectives {
  public:
-  SharedCollectives(SharedSegment& segment, const SharedArena& arena) : segment_(segment), arena_(arena) {}
+  // `as_tree`: reductions combine the ranks, a power of two, as a balanced binary tree: neighbours first.
+  SharedCollectives(SharedSegment& segment, const SharedArena& arena, bool as_tree)
+      : segment_(segment), arena_(arena), as_tree_(as_tree) {}
 
   void barrier(const Call& call);
   // In place, on every rank.
@@ -87,14 +90,33 @@ class SharedCollectives {
   void release_slot(int slot) { free_at_[slot] = segment_.posted() + 1; }
 
   void gather_pieces(const std::byte* data, std::size_t bytes, const std::vector<std::byte*>& out, const Call& call);
-  // Reduces the elements of two or more ranks, in rank order. of_rank(r): the address of rank r's elements. `out` may
-  // overlap only with the elements of the first two ranks.
+  // Reduces the elements of two or more ranks, in rank order or as a tree. of_rank(r): the address of rank r's
+  // elements. `out` may overlap only with the elements of the first two ranks.
   template <class OfRank>
   void combine_ranks(std::byte* out, const OfRank& of_rank, std::size_t count, const Reduction& r) const {
-    r.combine(out, of_rank(0), of_rank(1), count);
-    for (int rank = 2; rank < segment_.world_size(); ++rank) r.combine(out, out, of_rank(rank), count);
+    if (as_tree_) {
+      for (std::size_t at = 0; at < count; at += kTreeBytes / r.element_bytes) {
+        const std::size_t block = std::min(count - at, kTreeBytes / r.element_bytes), offset = at * r.element_bytes;
+        const auto of_block = [&](int rank) { return of_rank(rank) + offset; };
+        combine_tree(out + offset, of_block, 0, segment_.world_size(), block, r);
+      }
+    } else {
+      r.combine(out, of_rank(0), of_rank(1), count);
+      for (int rank = 2; rank < segment_.world_size(); ++rank) r.combine(out, out, of_rank(rank), count);
+    }
     if (r.finish != nullptr) r.finish(out, count, segment_.world_size());
   }
+  // Reduces the ranks [first, first + ranks).
+  template <class OfRank>
+  static void combine_tree(std::byte* out, const OfRank& of_rank, int first, int ranks, std::size_t count,
+                           const Reduction& r) {
+    if (ranks == 2) return r.combine(out, of_rank(first), of_rank(first + 1), count);
+    alignas(64) std::byte second[kTreeBytes];
+    combine_tree(out, of_rank, first, ranks / 2, count, r);
+    combine_tree(second, of_rank, first + ranks / 2, ranks / 2, count, r);
+    r.combine(out, out, second, count);
+  }
+  static constexpr std::size_t kTreeBytes = 4u << 10;
   // Combines the data that all ranks wrote at one offset of a slot.
   void combine_slots(int slot, std::size_t offset, std::byte* out, std::size_t count, const Reduction& r) const;
 
@@ -112,6 +134,7 @@ class SharedCollectives {
 
   SharedSegment& segment_;
   const SharedArena& arena_;
+  const bool as_tree_;
   std::uint64_t calls_ = 0;
   std::uint64_t signature_ = 0;
   bool compared_ = false;  // the signature was compared with all ranks

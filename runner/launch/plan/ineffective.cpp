@@ -78,7 +78,7 @@ void add_of_batches(const config::Loaded& loaded, const Plan& plan, std::int64_t
                     const config::Length& run, Ineffective& found) {
   const Experiment& e = plan.experiment;
   if (train_samples == 0) return;
-  const std::int64_t of_rank = config::samples_of_rank(train_samples, plan.world_size(), e.loader.drop_last);
+  const std::int64_t of_rank = config::samples_of_rank(train_samples, plan.logical_ranks(), e.loader.drop_last);
   const std::string key = loaded.given("global_batch_size") ? "global_batch_size" : "batch_size";
   found.add_if(loaded.given(key) && *e.batch_size > of_rank, key,
                "cannot be reached: a rank has " + number(of_rank) + " samples to train on, and a batch takes " +

@@ -1,6 +1,7 @@
 #include "launch/plan/plan.h"
 
 #include <algorithm>
+#include <bit>
 #include <fstream>
 
 #include "base/limits.h"
@@ -41,13 +42,14 @@ std::int64_t resolve_batch_size(const config::Loaded& loaded, const Plan& plan, 
   const auto& e = loaded.experiment;
   if (!kept && !e.global_batch_size) return e.batch_size.value_or(32);
   const std::int64_t global = kept ? *kept : *e.global_batch_size;
-  const std::int64_t parts = plan.world_size() * e.accumulate;
+  const std::int64_t parts = plan.logical_ranks() * e.accumulate;
   if (global % parts == 0) return global / parts;
-  std::string cannot = std::to_string(global) + " samples cannot be divided over " + std::to_string(plan.world_size()) +
-                       (plan.world_size() == 1 ? " rank" : " ranks");
+  std::string cannot = std::to_string(global) + " samples cannot be divided over " +
+                       std::to_string(plan.logical_ranks()) + (e.logical_ranks ? " logical" : "") +
+                       (plan.logical_ranks() == 1 ? " rank" : " ranks");
   if (e.accumulate > 1) cannot += " x " + std::to_string(e.accumulate) + " micro-batches";
   if (kept) {
-    throw loaded.error(global % plan.world_size() == 0 ? "accumulate" : "device_pool",
+    throw loaded.error(global % plan.logical_ranks() == 0 ? "accumulate" : "device_pool",
                        "a step of this run takes " + std::to_string(global) + " samples: " + cannot,
                        "use a number of ranks that divides them, or at an epoch's end another batch_size");
   }
@@ -88,6 +90,30 @@ void require_model_fits(const config::Loaded& loaded, const Plan& plan) {
       "model \"" + e.model.name + "\" uses " + uses + ", device_pool gives each rank " + std::to_string(given));
 }
 
+// Throws if the ranks cannot compute the experiment's logical ranks.
+void refuse_logical_ranks(const config::Loaded& loaded, const Plan& plan) {
+  const auto& e = loaded.experiment;
+  if (!e.logical_ranks) return;
+  const std::int64_t logical = *e.logical_ranks, ranks = plan.world_size();
+  if (!std::has_single_bit(static_cast<std::uint64_t>(logical))) {
+    throw loaded.error("logical_ranks", std::to_string(logical) + " is not a power of two");
+  }
+  if (logical % ranks != 0) {
+    throw loaded.error(
+        "logical_ranks",
+        std::to_string(ranks) + " ranks cannot divide " + std::to_string(logical) + " logical ranks among themselves",
+        "use a number of ranks that divides them: --set device_pool=…");
+  }
+  const auto& d = e.distributed;
+  const char* const key = e.parallel != "ddp"        ? "parallel"
+                          : d.static_graph           ? "distributed.static_graph"
+                          : d.find_unused_parameters ? "distributed.find_unused_parameters"
+                          : !d.broadcast_buffers     ? "distributed.broadcast_buffers"
+                          : !d.gradients_are_views() ? "distributed.gradient_as_bucket_view"
+                                                     : nullptr;
+  if (key != nullptr) throw loaded.error(key, "needs the default value with logical_ranks");
+}
+
 void refuse_what_cannot_be(const config::Loaded& loaded, const Plan& plan) {
   const auto& d = loaded.experiment.distributed;
   if (loaded.strategy.one_process && plan.world_size() > 1) {
@@ -96,6 +122,7 @@ void refuse_what_cannot_be(const config::Loaded& loaded, const Plan& plan) {
                            " are launched",
                        "use parallel = \"ddp\"");
   }
+  refuse_logical_ranks(loaded, plan);
   if (d.static_graph && loaded.experiment.accumulate > 1) {
     // The first backward would skip the sync, which the reducer's static graph does not support.
     throw loaded.error("distributed.static_graph", "DDP's static graph cannot accumulate",
@@ -146,7 +173,7 @@ void require_batches(const config::Loaded& loaded, const rank::Probe& probe, con
 
 void require_batch_sizes(const config::Loaded& loaded, const Plan& plan, const rank::Probe& probe) {
   const auto& e = plan.experiment;
-  const std::int64_t of_rank = config::samples_of_rank(probe.train_samples, plan.world_size(), e.loader.drop_last);
+  const std::int64_t of_rank = config::samples_of_rank(probe.train_samples, plan.logical_ranks(), e.loader.drop_last);
   require_batches(loaded, probe, "batch_size", of_rank, *e.batch_size, e.loader.drop_last_batch);
   if (probe.validation_samples > 0) {
     require_batches(loaded, probe, "validation.batch_size", probe.validation_samples, *e.validation.batch_size, false);
@@ -256,7 +283,7 @@ Plan make_plan(const config::Loaded& loaded, std::vector<Gpu> gpus, const Launch
   e.global_batch_size.reset();
   if (e.validation.exists() && !e.validation.batch_size) e.validation.batch_size = e.batch_size;
   if (e.test.exists() && !e.test.batch_size) e.test.batch_size = e.batch_size;
-  if (!e.threads) e.threads = default_threads(plan.ranks_here());
+  if (!e.threads) e.threads = e.logical_ranks ? 1 : default_threads(plan.ranks_here());
   if (!e.epochs && !e.steps) e.epochs = 1;
   return plan;
 }
@@ -283,14 +310,15 @@ config::Length length_of_run(const config::Loaded& loaded, const Plan& plan, con
   require_batch_sizes(loaded, plan, probe);
   std::int64_t per_epoch = 0;
   if (probe.train_samples > 0) {
-    const std::int64_t ranks = plan.world_size();
+    const std::int64_t ranks = plan.logical_ranks();
     if (e.loader.drop_last && probe.train_samples < ranks) {
       throw loaded.error("loader.drop_last", "drops everything: " + std::to_string(probe.train_samples) +
                                                  " samples for " + std::to_string(ranks) + " ranks");
     }
-    per_epoch = config::micro_batches_of_rank(probe.train_samples, plan.world_size(), *e.batch_size, e.loader);
+    per_epoch = config::micro_batches_of_rank(probe.train_samples, plan.logical_ranks(), *e.batch_size, e.loader);
     if (per_epoch == 0) {
-      const std::int64_t of_rank = config::samples_of_rank(probe.train_samples, plan.world_size(), e.loader.drop_last);
+      const std::int64_t of_rank =
+          config::samples_of_rank(probe.train_samples, plan.logical_ranks(), e.loader.drop_last);
       throw loaded.error("loader.drop_last_batch", "drops everything: a rank has " + std::to_string(of_rank) +
                                                        " samples, and a batch takes " + std::to_string(*e.batch_size));
     }

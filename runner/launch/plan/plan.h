@@ -58,6 +58,7 @@ struct Plan {
   Launch launch;
 
   int world_size() const { return all_ranks; }
+  int logical_ranks() const { return experiment.logical(world_size()); }
   int ranks_here() const { return static_cast<int>(groups.size()); }
   bool is_here(int rank) const { return rank >= first_rank && rank < first_rank + ranks_here(); }
   bool uses_gpus() const;

@@ -150,6 +150,14 @@ void list(Line& m, const ResumeRecord& r, const Pace& pace) {
 }
 
 template <class Line>
+void list(Line& m, const WorldRecord& r, const Pace& pace) {
+  list_place(m, r);
+  m({"ranks", "from here on"}, r.ranks);
+  m({.name = "reason", .choices = "resume"}, r.reason);
+  m(kSeconds, pace.seconds);
+}
+
+template <class Line>
 void list(Line& m, const RestartRecord& r, const Pace& pace) {
   list_place(m, r);
   m({"restart", "number of the restart in the run, from 1"}, r.restart);
@@ -189,6 +197,8 @@ std::string to_line(const ValidationRecord& r, double seconds) { return line_of(
 std::string to_line(const TestRecord& r, double seconds) { return line_of(r, {.seconds = seconds}); }
 std::string to_line(const SaveRecord& r, double seconds) { return line_of(r, {.seconds = seconds}); }
 std::string to_line(const ResumeRecord& r, double seconds) { return line_of(r, {.seconds = seconds}); }
+std::string to_line(const WorldRecord& r, double seconds) { return line_of(r, {.seconds = seconds}); }
+
 std::string to_line(const RestartRecord& r, double seconds) { return line_of(r, {.seconds = seconds}); }
 
 bool is_key_of_step(const std::string& key) {
@@ -199,10 +209,10 @@ bool is_key_of_step(const std::string& key) {
 }
 
 config::Value metrics_schema() {
-  return config::output_schema<std::variant<
-      DescribedLine<StepRecord>, DescribedLine<EpochRecord>, DescribedLine<ValidationRecord>, DescribedLine<TestRecord>,
-      DescribedLine<SaveRecord>, DescribedLine<RestartRecord>, DescribedLine<ResumeRecord>>>(
-      "one line of metrics.jsonl");
+  return config::output_schema<
+      std::variant<DescribedLine<StepRecord>, DescribedLine<EpochRecord>, DescribedLine<ValidationRecord>,
+                   DescribedLine<TestRecord>, DescribedLine<SaveRecord>, DescribedLine<WorldRecord>,
+                   DescribedLine<RestartRecord>, DescribedLine<ResumeRecord>>>("one line of metrics.jsonl");
 }
 
 std::string name_in_run(const std::filesystem::path& checkpoint) {

@@ -74,6 +74,15 @@ struct ResumeRecord {
   std::optional<Origin> origin = {};  // for the start of a fork
 };
 
+// From this point another number of ranks computes the run.
+struct WorldRecord {
+  static constexpr const char* kEvent = "world";
+  std::int64_t epoch = 0;
+  std::int64_t step = 0;
+  int ranks = 1;
+  std::string reason = "resume";
+};
+
 // The ranks of a run start again after one of them failed.
 struct RestartRecord {
   static constexpr const char* kEvent = "restart";
@@ -144,6 +153,7 @@ std::string to_line(const ValidationRecord& record, double seconds);
 std::string to_line(const TestRecord& record, double seconds);
 std::string to_line(const SaveRecord& record, double seconds);
 std::string to_line(const ResumeRecord& record, double seconds);
+std::string to_line(const WorldRecord& record, double seconds);
 std::string to_line(const RestartRecord& record, double seconds);
 
 // Tells whether the line of a step may have this key by itself.

@@ -63,6 +63,7 @@ class RunRecorder {
   void checkpoint(const SaveRecord& record);
   void not_saved(std::int64_t step, const std::string& why);
   void resumed(const ResumeRecord& record);
+  void world(const WorldRecord& record) { log_.append(to_line(record, seconds())); }
   // Returns once all lines so far are in the file. Throws ddp::Error (training) if a line cannot be written.
   void flush();
   // Writes the lines so far, if that is possible now.

@@ -22,6 +22,15 @@ void LossSum::add(const BatchLoss& loss, std::int64_t count) {
   }
 }
 
+LossSum total_of(std::vector<LossSum> sums, bool as_tree) {
+  for (std::size_t apart = 1; as_tree && apart < sums.size(); apart *= 2) {
+    for (std::size_t i = 0; i + apart < sums.size(); i += 2 * apart) sums[i].add(sums[i + apart]);
+  }
+  LossSum all;
+  for (std::size_t i = 0; i < (as_tree ? std::min<std::size_t>(1, sums.size()) : sums.size()); ++i) all.add(sums[i]);
+  return all;
+}
+
 double Loss::count(const at::Tensor& target) const {
   return p_.weights ? p_.weights(target).sum().item<double>() : static_cast<double>(target.numel());
 }

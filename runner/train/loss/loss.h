@@ -56,6 +56,9 @@ struct LossSum {
   double mean() const { return weight > 0 ? sum / weight : std::numeric_limits<double>::quiet_NaN(); }
 };
 
+// Adds up sums one after another; or as a balanced binary tree, if their number is a power of two: neighbours first.
+LossSum total_of(std::vector<LossSum> sums, bool as_tree);
+
 // A function of outputs and targets. Outputs are [n, …], or [n, classes, …] as in torch.
 using LossFunction = std::function<at::Tensor(const at::Tensor& output, const at::Tensor& target)>;
 

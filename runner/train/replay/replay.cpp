@@ -36,16 +36,16 @@ Replay::Replay(const TrainerParts& parts, GradientWatch* watch) : p_(parts), wat
 
 Replay::Key Replay::key_of(const Place& place, const std::vector<at::Tensor>& batch) {
   Key key;
-  key.first = {place.first, place.last, place.micro_batches};
+  key.first = {place.first, place.last, place.syncs, place.micro_batches};
   key.second = layout_of(batch);
   return key;
 }
 
 bool Replay::begin(const Place& place, std::vector<at::Tensor> batch) {
-  if (place.first) ++begun_;
+  if (place.begins_step) ++begun_;
   kind_ = nullptr;
   const bool replays = choose(place, batch);
-  if (place.last && p_.recorder != nullptr) {
+  if (place.syncs && p_.recorder != nullptr) {
     record::RunProgress& run = p_.shared.run();
     ++(replays ? run.replayed_steps : run.eager_steps);
   }
@@ -56,7 +56,7 @@ bool Replay::choose(const Place& place, std::vector<at::Tensor>& batch) {
   if (!reason_.empty() || begun_ <= kStepsBefore) return false;
   const Key key = key_of(place, batch);
   if (kinds_.size() >= kMostKinds && !kinds_.contains(key)) return false;
-  sums_ = place.last;
+  sums_ = place.syncs;
   kind_ = &kinds_[key];
   batch_ = std::move(batch);
   if (kind_->player) return true;
