@@ -105,12 +105,14 @@ void refuse_logical_ranks(const config::Loaded& loaded, const Plan& plan) {
         "use a number of ranks that divides them: --set device_pool=…");
   }
   const auto& d = e.distributed;
-  const char* const key = e.parallel != "ddp"        ? "parallel"
-                          : d.static_graph           ? "distributed.static_graph"
-                          : d.find_unused_parameters ? "distributed.find_unused_parameters"
-                          : !d.broadcast_buffers     ? "distributed.broadcast_buffers"
-                          : !d.gradients_are_views() ? "distributed.gradient_as_bucket_view"
-                                                     : nullptr;
+  const auto gather = e.loss.options.find("gather");
+  const char* const key = gather != e.loss.options.end() && *gather == true ? "loss.gather"
+                          : e.parallel != "ddp"                             ? "parallel"
+                          : d.static_graph                                  ? "distributed.static_graph"
+                          : d.find_unused_parameters                        ? "distributed.find_unused_parameters"
+                          : !d.broadcast_buffers                            ? "distributed.broadcast_buffers"
+                          : !d.gradients_are_views()                        ? "distributed.gradient_as_bucket_view"
+                                                                            : nullptr;
   if (key != nullptr) throw loaded.error(key, "needs the default value with logical_ranks");
 }
 
