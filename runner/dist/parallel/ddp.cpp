@@ -8,7 +8,6 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/scalar_tensor.h>
-#include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/autograd/variable.h>
 #include <torch/nn/module.h>
@@ -18,9 +17,9 @@
 
 #include "base/error.h"
 #include "base/shared_memory.h"
+#include "dist/parallel/bucket_sums.h"
 #include "dist/parallel/parallel.h"
 #include "dist/process_group.h"
-#include "dist/shares.h"
 #include "dist/shm/arena.h"
 #include "dist/watched_group.h"
 #include "model/call.h"
@@ -106,104 +105,6 @@ struct Engine {
     refuse_unused(error.msg(), trained_of(parameters));
     throw;
   }
-};
-
-// Averages the numbers of a bucket over the ranks, of each gradient only this rank's share. Other ranks need the rest.
-class AveragesOfShares : public c10d::CommHookInterface {
- public:
-  explicit AveragesOfShares(Group group) : group_(std::move(group)) {}
-
-  c10::intrusive_ptr<c10::ivalue::Future> runHook(c10d::GradBucket& bucket) override {
-    const at::Tensor& buffer = bucket.getBufferRef();
-    std::vector<Range>& own = own_[buffer.const_data_ptr()];
-    own.clear();
-    for (const at::Tensor& gradient : bucket.getGradients()) {
-      const Range share = range_of(gradient.numel(), group_->getRank(), group_->getSize());
-      const std::int64_t place = gradient.storage_offset() - buffer.storage_offset();
-      if (share.count > 0) own.push_back({.from = place + share.from, .count = share.count});
-    }
-    take(buffer);
-    auto done = c10::make_intrusive<c10::ivalue::Future>(c10::TensorType::get());
-    done->markCompleted(buffer);
-    return done;
-  }
-  at::Tensor parseHookResult(const c10::IValue& result) override { return result.toTensor(); }
-
-  // Averages a bucket that a backward pass has averaged before.
-  void take(const at::Tensor& buffer) { average_shares(group_, buffer, own_.at(buffer.const_data_ptr())); }
-
- private:
-  const Group group_;
-  std::unordered_map<const void*, std::vector<Range>> own_;  // of each bucket, by its memory
-};
-
-// Adds up the gradients of the logical ranks that a rank computes one after another, as a balanced binary tree, and
-// then those of all ranks. Each is multiplied by 1 / logical ranks first. Gradients of the last logical rank come in
-// the buckets of the reducer.
-class SumsOfLogicalRanks : public c10d::CommHookInterface {
- public:
-  // `here`: the number of logical ranks of each rank, a power of two.
-  SumsOfLogicalRanks(Group group, int here) : group_(std::move(group)), factor_(1.0 / (here * group_->getSize())) {}
-
-  // Keeps the gradients of a logical rank. Sums of as many logical ranks are added up, as in a binary counter.
-  void keep(const std::vector<at::Tensor>& parameters) {
-    const at::NoGradGuard no_grad;
-    if (std::exchange(summed_, false)) sums_.clear();
-    Sum sum;
-    for (const at::Tensor& parameter : parameters) {
-      if (parameter.grad().defined()) sum[parameter.unsafeGetTensorImpl()] = parameter.grad() * factor_;
-    }
-    std::size_t level = 0;
-    for (; level < sums_.size() && !sums_[level].empty(); ++level) {
-      for (auto& [parameter, gradient] : sum) add(sums_[level], parameter, gradient);
-      sums_[level].clear();
-    }
-    if (level == sums_.size()) sums_.emplace_back();
-    sums_[level] = std::move(sum);
-  }
-
-  c10::intrusive_ptr<c10::ivalue::Future> runHook(c10d::GradBucket& bucket) override {
-    const at::Tensor& buffer = bucket.getBufferRef();
-    auto& gradients = gradients_[buffer.const_data_ptr()];
-    gradients.clear();
-    const std::vector<at::Tensor> parameters = bucket.getParameters(), views = bucket.getGradients();
-    for (std::size_t i = 0; i < views.size(); ++i) {
-      gradients.emplace_back(parameters[i].unsafeGetTensorImpl(), views[i]);
-    }
-    add_kept(buffer);
-    std::vector<at::Tensor> tensors = {buffer};
-    return group_->allreduce(tensors)->getFuture();
-  }
-  at::Tensor parseHookResult(const c10::IValue& result) override {
-    return c10d::detail::parseCppCommHookResult(result);
-  }
-
-  // Adds what was kept to a bucket of the last logical rank, which a backward pass has summed before.
-  void add_kept(const at::Tensor& buffer) {
-    const at::NoGradGuard no_grad;
-    // A recording of backward (train/replay) leaves this out, as the sums over the ranks.
-    const c10::impl::ExcludeDispatchKeyGuard unrecorded(c10::DispatchKey::Fake);
-    summed_ = true;
-    buffer.mul_(factor_);
-    for (const auto& [parameter, gradient] : gradients_.at(buffer.const_data_ptr())) {
-      for (const Sum& sum : sums_) add(sum, parameter, gradient);
-    }
-  }
-
- private:
-  using Sum = std::unordered_map<const void*, at::Tensor>;  // by parameter
-
-  // The reducer names the parameters that have no gradient.
-  static void add(const Sum& sum, const void* parameter, const at::Tensor& gradient) {
-    const auto found = sum.find(parameter);
-    if (found != sum.end()) gradient.add_(found->second);
-  }
-
-  const Group group_;
-  const double factor_;
-  std::vector<Sum> sums_;  // of 1, 2, 4, … logical ranks; empty: none
-  bool summed_ = false;    // the step's gradients are in the buckets
-  std::unordered_map<const void*, std::vector<std::pair<const void*, at::Tensor>>> gradients_;  // of each bucket
 };
 
 // Averages gradients over the ranks of a group during backward with c10d::Reducer, bit for bit like
