@@ -96,7 +96,6 @@ void Stepper::run_logical_rank(int logical, std::int64_t micro_batches) {
   if (logical > 0) copy_buffers(kept_buffers_, p_.model.buffers());
   for (std::int64_t i = 0; i < micro_batches; ++i) {
     const Replay::Place place{.first = i == 0,
-                              .last = i + 1 == micro_batches,
                               .begins_step = i == 0 && logical == 0,
                               .syncs = last && i + 1 == micro_batches,
                               .micro_batches = micro_batches};

@@ -107,7 +107,7 @@ class Stepper {
   const model::Numerics numerics_;
   const Clip clip_;
   std::vector<at::Tensor> kept_buffers_;
-  std::vector<at::Tensor> first_buffers_;  // what the first logical rank made of them
+  std::vector<at::Tensor> first_buffers_;  // after the first logical rank
   std::string bad_data_;
   std::optional<GradientWatch> watch_;
   std::optional<Replay> replay_;

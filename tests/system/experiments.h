@@ -21,6 +21,18 @@ inline std::filesystem::path digits_data() {
 
 inline constexpr const char* kTwoCpus = "device_pool=[\"cpu\", \"cpu\"]";
 
+// A small model with dropout on two ranks: 24 steps, with a short last batch in each epoch.
+inline constexpr const char* kDropout = R"(
+model = { name = "mlp", in_features = 20, hidden = [16], out_features = 4, dropout = 0.2 }
+dataset = { name = "random_pairs", size = 90, features = 20, targets = 4 }
+loss = "mse"
+epochs = 4
+batch_size = 8
+optimizer = { name = "adamw", lr = 0.01 }
+device_pool = ["cpu", "cpu"]
+threads = 1
+)";
+
 // Runs a shipped experiment on CPUs, also on machines with GPUs; it must train to its end.
 inline Outcome train(const Workspace& w, const std::string& name, Words sets = {kTwoCpus}) {
   Outcome run = w.done(with_sets({"run", kExperiments / (name + ".toml")}, sets));

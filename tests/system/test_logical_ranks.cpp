@@ -43,9 +43,7 @@ std::string pool(int ranks) {
 }
 
 Words run_words(const std::string& file, int ranks, const Words& sets) {
-  Words words = {"run", file, "--set", pool(ranks)};
-  for (const std::string& set : sets) words.insert(words.end(), {"--set", set});
-  return words;
+  return with_sets({"run", file, "--set", pool(ranks)}, sets);
 }
 
 std::string state_of(const RunFolder& run) {

@@ -3,25 +3,12 @@
 
 #include "arrays.h"
 #include "catch.h"
+#include "experiments.h"
 #include "run_folder.h"
 #include "struck.h"
 #include "workspace.h"
 
 namespace ddp::system_test {
-namespace {
-
-constexpr const char* kDropout = R"(
-model = { name = "mlp", in_features = 20, hidden = [16], out_features = 4, dropout = 0.2 }
-dataset = { name = "random_pairs", size = 90, features = 20, targets = 4 }
-loss = "mse"
-epochs = 4
-batch_size = 8
-optimizer = { name = "adamw", lr = 0.01 }
-device_pool = ["cpu", "cpu"]
-threads = 1
-)";
-
-}  // namespace
 
 TEST_CASE("replayed steps have the bits of eager ones, the short last batch too") {
   const Workspace w;

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "catch.h"
+#include "experiments.h"
 #include "run_folder.h"
 #include "struck.h"
 #include "workspace.h"
@@ -9,16 +10,6 @@
 namespace ddp::system_test {
 namespace {
 
-constexpr const char* kNet = R"(
-model = { name = "mlp", in_features = 20, hidden = [70], out_features = 4, dropout = 0.2 }
-dataset = { name = "random_pairs", size = 96, features = 20, targets = 4 }
-loss = "mse"
-epochs = 4
-batch_size = 8
-optimizer = { name = "adamw", lr = 0.01 }
-device_pool = ["cpu", "cpu"]
-threads = 1
-)";
 // 2.4 MiB of optimizer state.
 constexpr const char* kLarge = R"(
 model = { name = "mlp", in_features = 100, hidden = [512, 512], out_features = 4 }
@@ -31,20 +22,13 @@ device_pool = ["cpu", "cpu"]
 threads = 1
 )";
 
-// The words that run an experiment with these settings.
-Words words(const std::string& file, const Words& sets) {
-  Words words = {"run", file};
-  for (const std::string& set : sets) words.insert(words.end(), {"--set", set});
-  return words;
-}
-
 // Trains with every rank updating all parameters, and with shares: both must write the same numbers.
 void require_same(const Workspace& w, const std::string& file, Words sets) {
   CAPTURE(sets);
   sets.push_back("distributed.shard=none");
-  const RunFolder whole = w.done(words(file, sets)).run;
+  const RunFolder whole = w.done(with_sets({"run", file}, sets)).run;
   sets.back() = "distributed.shard=optimizer";
-  const RunFolder shares = w.done(words(file, sets)).run;
+  const RunFolder shares = w.done(with_sets({"run", file}, sets)).run;
   CHECK(whole.summary().at("shard") == "none");
   CHECK(shares.summary().at("shard") == "optimizer");
   CHECK(shares.model() == whole.model());
@@ -59,7 +43,7 @@ void require_same(const Workspace& w, const std::string& file, Words sets) {
 
 TEST_CASE("ranks that update shares of the parameters write the bits of ranks that update all") {
   const Workspace w;
-  w.write("net.toml", kNet);
+  w.write("net.toml", kDropout);
   const Words three = {R"(device_pool=["cpu","cpu","cpu"])"};
   require_same(w, "net.toml", {});
   require_same(w, "net.toml", {three[0], "distributed.backend=gloo"});
@@ -73,15 +57,15 @@ TEST_CASE("ranks that update shares of the parameters write the bits of ranks th
 
 TEST_CASE("a run with divided updates is killed inside an epoch and resumed with the same bits") {
   const Workspace w;
-  w.write("net.toml", kNet);
+  w.write("net.toml", kDropout);
   kill_and_resume(w, "net", {"distributed.shard=optimizer"});
 }
 
 TEST_CASE("a run goes on with other ranks and the other way to update") {
   const Workspace w;
-  w.write("net.toml", kNet);
+  w.write("net.toml", kDropout);
   const auto model_after = [&](const std::string& first, const std::string& second) {
-    const RunFolder run = w.done(words("net.toml", {"epochs=2", "distributed.shard=" + first})).run;
+    const RunFolder run = w.done(with_sets({"run", "net.toml"}, {"epochs=2", "distributed.shard=" + first})).run;
     w.done({"resume", run.path().string(), "--set", "epochs=4", "--set", "distributed.shard=" + second, "--set",
             R"(device_pool=["cpu","cpu","cpu","cpu"])"});
     return run.model() + run.optimizer();
@@ -94,7 +78,7 @@ TEST_CASE("a run goes on with other ranks and the other way to update") {
 
 TEST_CASE("auto divides the update of a large model whose ranks share memory, and plan says so") {
   const Workspace w;
-  w.write("net.toml", kNet);
+  w.write("net.toml", kDropout);
   w.write("large.toml", kLarge);
   const RunFolder run = w.done({"run", "large.toml"}).run;
   CHECK(run.summary().at("shard") == "optimizer");
@@ -109,8 +93,8 @@ TEST_CASE("auto divides the update of a large model whose ranks share memory, an
 
 TEST_CASE("an optimizer that looks at whole parameters cannot be divided") {
   const Workspace w;
-  w.write("net.toml", kNet);
-  const Outcome failed = w.run(words("net.toml", {"optimizer.name=lars", "distributed.shard=optimizer"}));
+  w.write("net.toml", kDropout);
+  const Outcome failed = w.run(with_sets({"run", "net.toml"}, {"optimizer.name=lars", "distributed.shard=optimizer"}));
   CHECK(failed.code == 2);
   CHECK(contains(failed.err, "the optimizer lars looks at whole parameters"));
 }

@@ -3,6 +3,7 @@
 
 #include "catch.h"
 #include "errors.h"
+#include "thread_group.h"
 #include "train/optim/grouped_optimizer.h"
 #include "values.h"
 #include "words.h"
@@ -104,6 +105,19 @@ TEST_CASE("a tied parameter belongs to one group, by any of its names") {
       GroupedOptimizer(with_groups({{{"match", "head.*"}, {"momentum", 0.9}}}), parameters).description();
   CHECK(list[0]["parameters"] == 12);
   CHECK(list[1]["tensors"] == 3);
+}
+
+TEST_CASE("a divided optimizer refuses saved state of another type, as a whole one does") {
+  Meeting meeting;
+  const auto group = std::make_shared<ThreadGroup>(meeting, 0);
+  config::Experiment e = with_groups(config::Value::array());
+  e.optimizer.options["momentum"] = 0.9;
+  for (const Division& division : {Division{}, Division{.group = group}}) {
+    GroupedOptimizer optimizer(e, four_parameters(), division);
+    const std::string key = "state.0.weight.momentum_buffer";
+    CHECK(contains(error_of([&] { optimizer.load({{key, ramp({3, 2}).to(at::kDouble)}}); }), "does not keep"));
+    optimizer.load({{key, ramp({3, 2})}});
+  }
 }
 
 }  // namespace ddp::train

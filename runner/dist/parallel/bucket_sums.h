@@ -12,8 +12,8 @@
 
 namespace ddp::dist {
 
-// What c10d::Reducer does with a full bucket of gradients in place of an all-reduce: hooks for register_comm_hook().
-// With a hook, the Reducer does not divide gradients by the number of ranks.
+// These hooks replace the all-reduce of a full bucket in c10d::Reducer (register_comm_hook()). With a hook, the Reducer
+// does not divide gradients by the number of ranks.
 
 // Averages the numbers of a bucket over the ranks, of each gradient only this rank's share. Other ranks need the rest.
 class AveragesOfShares : public c10d::CommHookInterface {

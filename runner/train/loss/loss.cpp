@@ -23,11 +23,15 @@ void LossSum::add(const BatchLoss& loss, std::int64_t count) {
 }
 
 LossSum total_of(std::vector<LossSum> sums, bool as_tree) {
-  for (std::size_t apart = 1; as_tree && apart < sums.size(); apart *= 2) {
-    for (std::size_t i = 0; i + apart < sums.size(); i += 2 * apart) sums[i].add(sums[i + apart]);
+  while (as_tree && sums.size() > 1) {
+    for (std::size_t i = 0; i < sums.size() / 2; ++i) {
+      sums[i] = sums[2 * i];
+      sums[i].add(sums[2 * i + 1]);
+    }
+    sums.resize(sums.size() / 2);
   }
   LossSum all;
-  for (std::size_t i = 0; i < (as_tree ? std::min<std::size_t>(1, sums.size()) : sums.size()); ++i) all.add(sums[i]);
+  for (const LossSum& sum : sums) all.add(sum);
   return all;
 }
 

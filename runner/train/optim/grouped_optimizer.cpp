@@ -239,8 +239,10 @@ void GroupedOptimizer::load(const NamedTensors& state) {
   std::vector<NamedTensors> of_groups(groups_.size());
   for (auto [key, tensor] : state) {
     const auto owner = group_of_.find(parts_of(key).first);
-    if (const Divided* divided = this->divided(key);
-        divided != nullptr && tensor.sizes() == divided->parameter.sizes()) {
+    const Divided* divided = this->divided(key);
+    // An optimizer rejects what does not fit the parameter.
+    if (divided != nullptr && tensor.sizes() == divided->parameter.sizes() &&
+        tensor.scalar_type() == divided->parameter.scalar_type()) {
       tensor = dist::share_of(dist::laid_out_as(divided->parameter).copy_(tensor), division_.group);
     }
     // An optimizer rejects a key that belongs to no parameter.

@@ -36,7 +36,7 @@ Replay::Replay(const TrainerParts& parts, GradientWatch* watch) : p_(parts), wat
 
 Replay::Key Replay::key_of(const Place& place, const std::vector<at::Tensor>& batch) {
   Key key;
-  key.first = {place.first, place.last, place.syncs, place.micro_batches};
+  key.first = {place.first, place.syncs, place.micro_batches};
   key.second = layout_of(batch);
   return key;
 }

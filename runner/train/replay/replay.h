@@ -28,7 +28,6 @@ class Replay {
   // The place of a micro-batch in its step.
   struct Place {
     bool first = true;  // of its logical rank
-    bool last = true;   // of its logical rank
     bool begins_step = true;
     bool syncs = true;  // the last one of the step, with which ranks add up their gradients
     std::int64_t micro_batches = 1;
