@@ -16,10 +16,10 @@
 #include <ATen/ops/zeros.h>
 #include <torch/nn/init.h>
 #include <torch/nn/modules/embedding.h>
-#include <torch/nn/modules/linear.h>
 
 #include "base/error.h"
 #include "model/next_token.h"
+#include "models/linear.h"
 #include "models/model.h"
 
 // GPT-2 as nanoGPT builds it (https://github.com/karpathy/nanoGPT, model.py): the same names of parameters, the same
@@ -70,8 +70,8 @@ struct GptNorm : torch::nn::Module {
   at::Tensor bias;
 };
 
-torch::nn::Linear gpt_linear(std::int64_t inputs, std::int64_t outputs, const GptOptions& o) {
-  return torch::nn::Linear(torch::nn::LinearOptions(inputs, outputs).bias(o.bias));
+Linear gpt_linear(std::int64_t inputs, std::int64_t outputs, const GptOptions& o) {
+  return Linear(inputs, outputs, o.bias);
 }
 
 struct GptAttention : torch::nn::Module {
@@ -93,8 +93,8 @@ struct GptAttention : torch::nn::Module {
   }
 
   const GptOptions o;
-  torch::nn::Linear c_attn{nullptr};
-  torch::nn::Linear c_proj{nullptr};
+  Linear c_attn{nullptr};
+  Linear c_proj{nullptr};
 };
 
 struct GptMlp : torch::nn::Module {
@@ -105,8 +105,8 @@ struct GptMlp : torch::nn::Module {
   at::Tensor forward(const at::Tensor& x) { return at::dropout(c_proj(at::gelu(c_fc(x))), dropout, is_training()); }
 
   const double dropout;
-  torch::nn::Linear c_fc{nullptr};
-  torch::nn::Linear c_proj{nullptr};
+  Linear c_fc{nullptr};
+  Linear c_proj{nullptr};
 };
 
 struct GptBlock : torch::nn::Module {
@@ -199,7 +199,7 @@ struct Gpt : torch::nn::Module, model::ScoresNextToken {
   // Draws in the order of nanoGPT's apply(_init_weights), which visits the tied weight twice, and of the loop after it.
   void draw_weights() {
     const at::NoGradGuard no_grad;
-    const auto draw = [](torch::nn::Linear& layer) {
+    const auto draw = [](Linear& layer) {
       layer->weight.normal_(0, kDeviation);
       if (layer->bias.defined()) layer->bias.zero_();
     };

@@ -1,5 +1,5 @@
-#include <torch/nn/modules/linear.h>
 
+#include "models/linear.h"
 #include "models/model.h"
 
 namespace ddp::models {
@@ -8,9 +8,9 @@ namespace {
 // The parts are built on the CPU, where Python draws their weights, and then moved to their devices.
 struct HeadTailImpl : torch::nn::Module {
   explicit HeadTailImpl(const Placement& placement) : first(placement.devices.front()), last(placement.devices.back()) {
-    head = register_module("head", torch::nn::Linear(32, 32));
+    head = register_module("head", Linear(32, 32));
     head->to(first);
-    tail = register_module("tail", torch::nn::Linear(32, 10));
+    tail = register_module("tail", Linear(32, 10));
     tail->to(last);
   }
   // The result goes back to the first device, where the targets are.
@@ -18,8 +18,8 @@ struct HeadTailImpl : torch::nn::Module {
 
   c10::Device first;
   c10::Device last;
-  torch::nn::Linear head{nullptr};
-  torch::nn::Linear tail{nullptr};
+  Linear head{nullptr};
+  Linear tail{nullptr};
 };
 
 const bool head_tail_registered = registry().add<config::NoOptions>(

@@ -3,6 +3,7 @@
 #include <torch/nn/modules/linear.h>
 
 #include "models/layers.h"
+#include "models/linear.h"
 
 namespace ddp::models {
 namespace {
@@ -60,7 +61,7 @@ struct UnflattenOptions {
 };
 
 const bool linear_layer_registered = layers().add<LinearOptions>("Linear", "x A^T + b", [](const LinearOptions& o) {
-  return AnyModule(torch::nn::Linear(torch::nn::LinearOptions(o.in_features, o.out_features).bias(o.bias)));
+  return AnyModule(Linear(o.in_features, o.out_features, o.bias));
 });
 
 const bool embedding_layer_registered =

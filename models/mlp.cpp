@@ -1,10 +1,10 @@
 #include <optional>
 
 #include <torch/nn/modules/dropout.h>
-#include <torch/nn/modules/linear.h>
 
 #include "models/activations.h"
 #include "models/chain.h"
+#include "models/linear.h"
 #include "models/model.h"
 
 namespace ddp::models {
@@ -43,12 +43,12 @@ torch::nn::AnyModule make_mlp(const MlpOptions& o, const Placement&) {
   auto chain = std::make_shared<ChainImpl>();
   std::int64_t width = o.in_features.value();
   for (const std::int64_t hidden : o.hidden) {
-    chain->append(torch::nn::AnyModule(torch::nn::Linear(width, hidden)));
+    chain->append(torch::nn::AnyModule(Linear(width, hidden)));
     chain->append(make_activation(o.activation));
     if (o.dropout > 0) chain->append(torch::nn::AnyModule(torch::nn::Dropout(o.dropout)));
     width = hidden;
   }
-  chain->append(torch::nn::AnyModule(torch::nn::Linear(width, o.out_features.value())));
+  chain->append(torch::nn::AnyModule(Linear(width, o.out_features.value())));
   return torch::nn::AnyModule(chain);
 }
 

@@ -12,8 +12,8 @@
 #include <torch/nn/modules/batchnorm.h>
 #include <torch/nn/modules/container/sequential.h>
 #include <torch/nn/modules/conv.h>
-#include <torch/nn/modules/linear.h>
 
+#include "models/linear.h"
 #include "models/model.h"
 
 // "Deep Residual Learning for Image Recognition" (arXiv:1512.03385) as torchvision builds it
@@ -112,7 +112,7 @@ struct ResNet : torch::nn::Module {
       }
       stages.push_back(register_module("layer" + std::to_string(i + 1), stage));
     }
-    fc = register_module("fc", torch::nn::Linear(inputs, o.num_classes.value()));
+    fc = register_module("fc", Linear(inputs, o.num_classes.value()));
     for (const auto& module : modules(/*include_self=*/false)) {
       const auto* conv = module->as<torch::nn::Conv2d>();
       if (conv != nullptr) torch::nn::init::kaiming_normal_(conv->weight, 0, torch::kFanOut, torch::kReLU);
@@ -131,7 +131,7 @@ struct ResNet : torch::nn::Module {
   torch::nn::Conv2d conv1{nullptr};
   torch::nn::BatchNorm2d bn1{nullptr};
   std::vector<torch::nn::Sequential> stages;
-  torch::nn::Linear fc{nullptr};
+  Linear fc{nullptr};
 };
 
 const bool resnets_registered = [] {

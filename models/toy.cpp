@@ -1,6 +1,6 @@
 #include <ATen/ops/relu.h>
-#include <torch/nn/modules/linear.h>
 
+#include "models/linear.h"
 #include "models/model.h"
 
 namespace ddp::models {
@@ -9,13 +9,13 @@ namespace {
 struct ToyImpl : torch::nn::Cloneable<ToyImpl> {
   ToyImpl() { reset(); }
   void reset() override {
-    net1 = register_module("net1", torch::nn::Linear(10, 10));
-    net2 = register_module("net2", torch::nn::Linear(10, 5));
+    net1 = register_module("net1", Linear(10, 10));
+    net2 = register_module("net2", Linear(10, 5));
   }
   at::Tensor forward(at::Tensor x) { return net2(at::relu(net1(x))); }
 
-  torch::nn::Linear net1{nullptr};
-  torch::nn::Linear net2{nullptr};
+  Linear net1{nullptr};
+  Linear net2{nullptr};
 };
 
 const bool toy_registered = registry().add<config::NoOptions>(

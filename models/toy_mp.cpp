@@ -1,6 +1,6 @@
 #include <ATen/ops/relu.h>
-#include <torch/nn/modules/linear.h>
 
+#include "models/linear.h"
 #include "models/model.h"
 
 namespace ddp::models {
@@ -9,17 +9,17 @@ namespace {
 // The parts are built on the CPU, where Python draws their weights, and then moved to their devices.
 struct ToyMpImpl : torch::nn::Module {
   explicit ToyMpImpl(const Placement& placement) : first(placement.devices.front()), last(placement.devices.back()) {
-    net1 = register_module("net1", torch::nn::Linear(10, 10));
+    net1 = register_module("net1", Linear(10, 10));
     net1->to(first);
-    net2 = register_module("net2", torch::nn::Linear(10, 5));
+    net2 = register_module("net2", Linear(10, 5));
     net2->to(last);
   }
   at::Tensor forward(at::Tensor x) { return net2(at::relu(net1(x.to(first))).to(last)); }
 
   c10::Device first;
   c10::Device last;
-  torch::nn::Linear net1{nullptr};
-  torch::nn::Linear net2{nullptr};
+  Linear net1{nullptr};
+  Linear net2{nullptr};
 };
 
 const bool toy_mp_registered = registry().add<config::NoOptions>(

@@ -17,10 +17,10 @@
 #include <ATen/ops/zeros.h>
 #include <torch/nn/init.h>
 #include <torch/nn/modules/conv.h>
-#include <torch/nn/modules/linear.h>
 #include <torch/nn/modules/normalization.h>
 
 #include "base/error.h"
+#include "models/linear.h"
 #include "models/model.h"
 
 // "An Image is Worth 16x16 Words" (arXiv:2010.11929) as torchvision builds it
@@ -87,7 +87,7 @@ struct VitAttention : torch::nn::Module {
   explicit VitAttention(const VitOptions& o) : num_heads(o.num_heads) {
     in_proj_weight = register_parameter("in_proj_weight", at::empty({3 * o.hidden_dim, o.hidden_dim}));
     in_proj_bias = register_parameter("in_proj_bias", at::zeros({3 * o.hidden_dim}));
-    out_proj = register_module("out_proj", torch::nn::Linear(o.hidden_dim, o.hidden_dim));
+    out_proj = register_module("out_proj", Linear(o.hidden_dim, o.hidden_dim));
     torch::nn::init::xavier_uniform_(in_proj_weight);
     torch::nn::init::zeros_(out_proj->bias);
   }
@@ -131,14 +131,14 @@ struct VitAttention : torch::nn::Module {
   const std::int64_t num_heads;
   at::Tensor in_proj_weight;
   at::Tensor in_proj_bias;
-  torch::nn::Linear out_proj{nullptr};
+  Linear out_proj{nullptr};
 };
 
 struct VitMlp : torch::nn::Module {
   explicit VitMlp(const VitOptions& o) : dropout(o.dropout) {
     // In Python the MLP is a Sequential, in which GELU and the dropouts have the numbers 1, 2 and 4.
-    first = register_module("0", torch::nn::Linear(o.hidden_dim, o.mlp_dim));
-    second = register_module("3", torch::nn::Linear(o.mlp_dim, o.hidden_dim));
+    first = register_module("0", Linear(o.hidden_dim, o.mlp_dim));
+    second = register_module("3", Linear(o.mlp_dim, o.hidden_dim));
     for (auto* linear : {&first, &second}) {
       torch::nn::init::xavier_uniform_((*linear)->weight);
       torch::nn::init::normal_((*linear)->bias, 0, 1e-6);
@@ -150,8 +150,8 @@ struct VitMlp : torch::nn::Module {
   }
 
   const double dropout;
-  torch::nn::Linear first{nullptr};
-  torch::nn::Linear second{nullptr};
+  Linear first{nullptr};
+  Linear second{nullptr};
 };
 
 struct VitBlock : torch::nn::Module {
@@ -206,7 +206,7 @@ struct Vit : torch::nn::Module {
     class_token = register_parameter("class_token", at::zeros({1, 1, o.hidden_dim}));
     encoder = register_module("encoder", std::make_shared<VitEncoder>(o, side * side + 1));
     const auto heads = register_module("heads", std::make_shared<VitParts>());
-    head = heads->register_module("head", torch::nn::Linear(o.hidden_dim, o.num_classes.value()));
+    head = heads->register_module("head", Linear(o.hidden_dim, o.num_classes.value()));
     const auto inputs = static_cast<double>(kVitChannels * o.patch_size * o.patch_size);
     draw_truncated_normal(conv_proj->weight, std::sqrt(1 / inputs));
     torch::nn::init::zeros_(conv_proj->bias);
@@ -231,7 +231,7 @@ struct Vit : torch::nn::Module {
   torch::nn::Conv2d conv_proj{nullptr};
   at::Tensor class_token;
   std::shared_ptr<VitEncoder> encoder;
-  torch::nn::Linear head{nullptr};
+  Linear head{nullptr};
 };
 
 void require_divisor(const char* part, std::int64_t divisor, const char* whole, std::int64_t value) {

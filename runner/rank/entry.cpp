@@ -37,33 +37,6 @@ std::string readable(const std::string& why) {
   return text;
 }
 
-// The `end` of load_plugin; global because a terminate handler takes no arguments.
-const std::function<void(const Error&)>* end_process = nullptr;
-
-[[noreturn]] void end_for_thrown() {
-  try {
-    if (const auto thrown = std::current_exception()) std::rethrow_exception(thrown);
-  } catch (const std::exception& error) {
-    (*end_process)(usage_error(std::string("throws an exception during loading: ") + error.what(), "sources"));
-  } catch (...) {  // the type has no message
-  }
-  std::abort();
-}
-
-// Loads the library compiled from the files of `sources`; its components register themselves. Throws ddp::Error (usage)
-// if the library cannot be loaded. If its code throws during loading, calls `end` with the reason; `end` must end the
-// process, because exceptions cannot pass through the loader.
-void load_plugin(const std::filesystem::path& library, const std::function<void(const Error&)>& end) {
-  end_process = &end;
-  const std::terminate_handler before = std::set_terminate(end_for_thrown);
-  const bool is_loaded = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr;
-  std::set_terminate(before);
-  if (!is_loaded) {
-    throw usage_error("cannot be loaded: " + readable(dlerror()), "sources",
-                      "start again: a damaged library is compiled again");
-  }
-}
-
 // The reason why a request failed.
 struct RequestFailure {
   Error error;
@@ -95,34 +68,76 @@ void tell(const Request& request, const RequestFailure& failure) {
   }
 }
 
-// Serves the request. Returns nullopt if it succeeded.
-std::optional<RequestFailure> serve(const Request& request) {
+RequestFailure failure_of(const std::exception_ptr& thrown) {
   try {
-    if (!request.plugin.empty()) {
-      load_plugin(request.plugin, [&request](const Error& error) {
-        tell(request, {error});
-        _exit(request.refuse ? 0 : 1);  // a refusal is a valid reply
-      });
-    }
-    const TakeReply ignored = [](const config::Value&) {};
-    verbs().build(request.verb, request.options, request.task, request.reply ? request.reply : ignored);
-    return {};
+    std::rethrow_exception(thrown);
   } catch (const c10::Error& error) {
-    return RequestFailure{training_error(error.what_without_backtrace()), dist::peer_trouble(error)};
+    return {training_error(error.what_without_backtrace()), dist::peer_trouble(error)};
   } catch (const Error& error) {
-    return RequestFailure{error, dist::peer_trouble(error)};
+    return {error, dist::peer_trouble(error)};
   } catch (const std::filesystem::filesystem_error& error) {
-    return RequestFailure{as_error(error)};
+    return {as_error(error)};
   } catch (const std::system_error& error) {
     // Only the start of a thread fails so.
     const bool no_thread = error.code() == std::errc::resource_unavailable_try_again;
-    return RequestFailure{training_error(no_thread ? "cannot start a thread: " + task_limit() : error.what()),
-                          dist::peer_trouble(error)};
+    return {training_error(no_thread ? "cannot start a thread: " + task_limit() : error.what()),
+            dist::peer_trouble(error)};
   } catch (const std::bad_alloc& error) {
-    return RequestFailure{as_error(error)};
+    return {as_error(error)};
   } catch (const std::exception& error) {
-    return RequestFailure{training_error(error.what()), dist::peer_trouble(error)};
+    return {training_error(error.what()), dist::peer_trouble(error)};
   }
+}
+
+// What end_for_thrown() needs; global because a terminate handler takes no arguments.
+const Request* served = nullptr;
+bool is_loading = false;
+
+// Reports an exception that nobody can catch, and ends the process: one that a plugin throws while it is loaded, or one
+// that leaves a destructor, as torch's do after a fault of a GPU.
+[[noreturn]] void end_for_thrown() {
+  try {
+    if (const auto thrown = std::current_exception()) {
+      RequestFailure failure = failure_of(thrown);
+      if (is_loading) {
+        failure.error =
+            usage_error(std::string("throws an exception during loading: ") + failure.error.what(), "sources");
+      }
+      tell(*served, failure);
+      _exit(served->refuse ? 0 : 1);  // a refusal is a valid reply
+    }
+  } catch (...) {  // the type has no message
+  }
+  std::abort();
+}
+
+// Loads the library compiled from the files of `sources`; its components register themselves. Throws ddp::Error (usage)
+// if the library cannot be loaded. If its code throws during loading, end_for_thrown() ends the process, because
+// exceptions cannot pass through the loader.
+void load_plugin(const std::filesystem::path& library) {
+  is_loading = true;
+  const bool is_loaded = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr;
+  is_loading = false;
+  if (!is_loaded) {
+    throw usage_error("cannot be loaded: " + readable(dlerror()), "sources",
+                      "start again: a damaged library is compiled again");
+  }
+}
+
+// Serves the request. Returns nullopt if it succeeded.
+std::optional<RequestFailure> serve(const Request& request) {
+  served = &request;
+  const std::terminate_handler before = std::set_terminate(end_for_thrown);
+  std::optional<RequestFailure> failure;
+  try {
+    if (!request.plugin.empty()) load_plugin(request.plugin);
+    const TakeReply ignored = [](const config::Value&) {};
+    verbs().build(request.verb, request.options, request.task, request.reply ? request.reply : ignored);
+  } catch (const std::exception&) {
+    failure = failure_of(std::current_exception());
+  }
+  std::set_terminate(before);
+  return failure;
 }
 
 void become_rank(const Task& task) {

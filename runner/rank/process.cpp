@@ -209,6 +209,17 @@ dist::Buckets fitting_buckets(const checkpoint::State& saved, const config::Expe
   return saved.freeze == e.freeze ? saved.buckets : dist::Buckets{};
 }
 
+// On a GPU the rounding of a norm depends on where the numbers lie. Gradients that clip.norm measures therefore lie
+// where Python's do, outside of the buckets.
+config::Distributed ddp_options(const Task& t) {
+  const auto& e = *t.experiment;
+  config::Distributed options = e.distributed;
+  if (e.clip.norm.value_or(0) > 0 && !first_device(t).is_cpu() && !e.logical_ranks) {
+    options.gradient_as_bucket_view = options.gradient_as_bucket_view.value_or(false);
+  }
+  return options;
+}
+
 }  // namespace
 
 NamedTensors given_weights(const Task& t, const torch::nn::Module& module) {
@@ -222,7 +233,7 @@ std::unique_ptr<dist::Parallel> build_parallel(const Task& t, const dist::Group&
                                           {.module = build_model(t),
                                            .group = group,
                                            .devices = devices_of(t),
-                                           .options = e.distributed,
+                                           .options = ddp_options(t),
                                            .logical_ranks = e.logical_ranks ? e.logical(t.world_size) : 0});
   if (saved != nullptr) {
     parallel->load(saved->weights(raw), t.resume_from.string());

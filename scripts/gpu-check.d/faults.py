@@ -67,9 +67,8 @@ def kills_of_ranks(machine, folder):
 
 def kill_inside_comm(machine, folder):
     """a rank of comm that is killed with kill -9 inside an all-reduce ends the command with its name"""
-    devices = machine.all().strip("[]").replace('"', "").replace(" ", "")
     for backend in machine.backends:
-        command = machine.command("comm", "--devices", devices, "--backend", backend, "--sizes", "16MiB",
+        command = machine.command("comm", "--devices", machine.gpus, "--backend", backend, "--sizes", "16MiB",
                                   "--iterations", "100000", folder=folder)  # fmt: skip
         until(lambda: len(children(command.pid)) >= machine.gpus or command.ended(), "it has ranks", LONG)
         time.sleep(2 if machine.rehearsal else 15)  # the ranks meet and begin

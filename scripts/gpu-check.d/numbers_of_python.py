@@ -7,8 +7,8 @@ from machine import ROOT, LeftOut
 
 # The tests whose cases are experiments alone. The others compare what a CPU computes (decoders, tables, exports), or
 # start several ranks by themselves.
-TESTS = ["models", "optimizers", "losses", "schedules", "clip", "ema", "groups", "frozen", "validation", "resume",
-         "arrays", "ddp_options", "precision", "exported"]  # fmt: skip
+TESTS = ["models", "optimizers", "losses", "clip", "ema", "groups", "frozen", "validation", "resume",
+         "arrays", "ddp_options", "precision", "logical_ranks", "exported"]  # fmt: skip
 
 # The words that choose cases of a test. Other models of the test make tensors on the CPU while they compute.
 CASES = {"exported": ["ResNet18", "GPT"]}

@@ -92,7 +92,7 @@ class Gpt(nn.Module):
 
     def features(self, tokens):
         parts = self.transformer
-        places = torch.arange(0, tokens.shape[1], dtype=torch.long)
+        places = torch.arange(0, tokens.shape[1], dtype=torch.long, device=tokens.device)
         x = parts.drop(parts.wte(tokens) + parts.wpe(places))
         for block in parts.h:
             x = block(x)

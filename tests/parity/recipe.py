@@ -6,6 +6,7 @@ import math
 
 import safetensors.torch
 import torch
+import device
 import exported_models
 from components import named
 from torch import nn
@@ -86,7 +87,7 @@ class Loss:
         if self.weighted:
             target, weights = target
             if self.function is weighted_cross_entropy:
-                of_class = torch.tensor(self.options.get("weight", [1.0] * 100))[target] * (target != self.ignored)
+                of_class = torch.tensor(self.options.get("weight", [1.0] * 100), device=target.device)[target] * (target != self.ignored)
             else:
                 of_class = torch.ones_like(target)
             return (of_class.double().reshape(len(target), -1).sum(1) * weights.double()).sum().item()
@@ -228,7 +229,8 @@ def make_optimizer(section, parameters):
         options["eps"] = tuple(options.get("eps", (None, 1e-3)))
     if "betas" in options:
         options["betas"] = tuple(options["betas"])
-    without_kernel = options["name"] in ("rmsprop", "adafactor", "nadam", "radam", "muon")
+    # Torch's fused Adagrad is for the CPU alone; ddp-exp runs the loop on a GPU.
+    without_kernel = options["name"] in ("rmsprop", "adafactor", "nadam", "radam", "muon", *["adagrad"] * device.ON_GPUS)
     if isinstance(parameters, list) and parameters[0].get("optimizer") == "muon":
         assert options["name"] == "adamw"
         return MatricesWithMuon(parameters, lr=options["lr"])

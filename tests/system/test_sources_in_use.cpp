@@ -10,17 +10,22 @@ namespace {
 
 // Code of a source that spoils the plug-in in the first process that loads it after the file "spoil" was written, which
 // is the process that probes the model; the file "spoilt" records it. The ranks load the plug-in later. With the word
-// "remove" in the file the library is deleted; with "throw" the next process that loads it throws.
+// "remove" in the file the library is deleted; with "throw" the next process that loads it throws; with "destructor" a
+// destructor throws in its first step.
 const std::string kSpoils = R"(
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
+#include <ATen/ops/tanh.h>
 namespace {
+bool destructor_throws = false;
 const bool is_spoilt = [] {
   std::string word;
   std::ifstream("spoil") >> word;
   if (word.empty()) return false;
-  if (word == "throw" && std::filesystem::exists("spoilt")) throw std::runtime_error("no luck");
+  const bool is_next = std::filesystem::exists("spoilt");
+  if (word == "throw" && is_next) throw std::runtime_error("no luck");
+  destructor_throws = word == "destructor" && is_next;
   std::ofstream("spoilt") << word;
   if (word != "remove") return true;
   std::error_code ignored;
@@ -29,11 +34,22 @@ const bool is_spoilt = [] {
   }
   return true;
 }();
+
+struct Step {
+  ~Step() {
+    if (destructor_throws) throw std::runtime_error("no luck in a destructor");
+  }
+};
+
+at::Tensor spoilt_tanh(const at::Tensor& x) {
+  const Step step;
+  return at::tanh(x);
+}
 }  // namespace
 )";
 
-// Requires that the run begins, its ranks cannot load the plug-in, and the reason is reported.
-void check_ranks_cannot_load(const SourcesWorkspace& w, const std::string& word, const std::string& reason) {
+// Requires that the run begins, its ranks fail, and the reason is reported.
+void check_ranks_fail(const SourcesWorkspace& w, const std::string& word, const std::string& reason) {
   fs::remove(w.folder() / "spoilt");
   w.write("spoil", word);
   const Outcome failed =
@@ -162,12 +178,15 @@ TEST_CASE(
   w.refused({"run", "text.toml"}, {"have 27 tokens, and the model takes fewer"});
 }
 
-TEST_CASE("ranks that cannot load the compiled sources say why on stderr and in summary.json", "[slow]") {
+TEST_CASE(
+    "ranks that cannot load the compiled sources, or whose destructors throw, say why on stderr and in summary.json",
+    "[slow]") {
   const SourcesWorkspace w;
-  w.write("own.cpp", own_model("at::tanh", kSpoils));
+  w.write("own.cpp", kSpoils + own_model("spoilt_tanh"));
   w.done({"validate", "own.toml"});
-  check_ranks_cannot_load(w, "throw", "throws an exception during loading: no luck");
-  check_ranks_cannot_load(w, "remove", "plugin.so: cannot open shared object file");
+  check_ranks_fail(w, "throw", "throws an exception during loading: no luck");
+  check_ranks_fail(w, "destructor", "no luck in a destructor");
+  check_ranks_fail(w, "remove", "plugin.so: cannot open shared object file");
 }
 
 TEST_CASE("drawn data is tried with a whole batch before anything starts") {
