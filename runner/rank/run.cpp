@@ -303,6 +303,7 @@ void train(Parts& p) {
                                                                     schedule::horizon_of(p.optimizer->lr(), length)),
                           .length = length,
                           .until_epoch = p.request.until_epoch,
+                          .until_step = p.request.until_step,
                           .batches = *p.data.batches,
                           .preprocessing = p.data.sets.preprocessing,
                           .validation = p.data.validation,

@@ -31,12 +31,14 @@ struct TrainRequest {
   // The files of the data, as record::to_value writes them. Each checkpoint contains them.
   config::Value data_files = config::Value::array();
   std::int64_t until_epoch = 0;  // saves and stops when this many epochs are done; 0: at the end
+  std::int64_t until_step = 0;   // saves and stops after this step; 0: at the end
 
   void fields(config::Fields& f) {
     f({.name = "resumed"}, resumed);
     f({.name = "changes"}, changes);
     f({.name = "data_files", .types = {config::Type::list}}, data_files);
     f({.name = "until_epoch"}, until_epoch);
+    f({.name = "until_step"}, until_step);
   }
 };
 

@@ -111,6 +111,29 @@ void ReplayFigures::members(config::Members& m) const {
   m({"reason", "why no further step was replayed; null: none"}, config::unless_empty(reason));
 }
 
+void Environment::members(config::Members& m) const {
+  m({"program", "version, hash of all sources, compiler"}, program);
+  m({"libtorch"}, libtorch);
+  m({"cpu_capability", "vector instructions: avx512, avx2 or default"}, cpu_capability);
+  m({"threads", "of a rank; 0: the program chose"}, threads);
+  m({.name = "data", .doc = "files and hashes of their content", .type = "array"}, data);
+  m({.name = "sources", .doc = "hash of each source", .type = "object"}, sources);
+  m({.name = "graphs", .doc = "hash of each graph in the run's folder", .type = "object"}, graphs);
+}
+
+std::optional<Environment> environment_in(const config::Value& summary) try {
+  const config::Value& kept = summary.at("environment");
+  return Environment{.program = kept.at("program"),
+                     .libtorch = kept.at("libtorch"),
+                     .cpu_capability = kept.at("cpu_capability"),
+                     .threads = kept.at("threads"),
+                     .data = kept.at("data"),
+                     .sources = kept.at("sources"),
+                     .graphs = kept.at("graphs")};
+} catch (const config::Value::exception&) {
+  return {};
+}
+
 void Summary::members(config::Members& m) const {
   m.version();
   m({.name = "status", .choices = kStatuses}, status);
@@ -140,6 +163,7 @@ void Summary::members(config::Members& m) const {
   m({"devices", "devices of each rank"}, devices);
   m({"backend", "none: a single process"}, backend);
   m.as<std::map<std::string, std::string>>({"versions"}, versions);
+  m({"environment", "what decides about the bits beside the settings"}, environment);
   m.as<std::optional<Git>>({"git", "git state of the experiment file's folder; null outside a git checkout"}, git);
   m({"config_hash"}, config_hash);
   m({"restarts", "number of restarts by --max-restarts"}, restarts);

@@ -95,6 +95,22 @@ struct Git {
   }
 };
 
+// What decides about the bits of a run beside its settings.
+struct Environment {
+  std::string program;  // launch::build_id
+  std::string libtorch;
+  std::string cpu_capability;
+  std::int64_t threads = 0;  // of a rank; 0: the program chose
+  config::Value data = config::Value::array();      // content_samples (record/saves/data_files.h)
+  config::Value sources = config::Value::object();  // hashes by name
+  config::Value graphs = config::Value::object();   // hashes of the run's copies
+
+  void members(config::Members& m) const;
+};
+
+// Returns the environment that summary.json records; nothing if an older version wrote it, or it is damaged.
+std::optional<Environment> environment_in(const config::Value& summary);
+
 // summary.json: the result of a run, or that the run is still running.
 struct Summary {
   std::string status = "running";  // running | completed | failed | interrupted
@@ -120,6 +136,7 @@ struct Summary {
   std::vector<std::string> devices;
   std::string backend;  // "none": a single process
   config::Value versions = config::Value::object();
+  std::optional<Environment> environment;
   config::Value git = nullptr;  // commit, dirty; null outside a git checkout
   std::string config_hash;
   int restarts = 0;

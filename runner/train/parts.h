@@ -33,6 +33,7 @@ struct TrainerParts {
   schedule::Scheduler scheduler;
   config::Length length;
   std::int64_t until_epoch = 0;  // stops when this many epochs are done; 0: at the end
+  std::int64_t until_step = 0;   // stops after this step; 0: at the end
   data::Batches& batches;
   config::Value preprocessing = {};  // of the training data; null: none
   std::optional<data::EvaluationSet> validation;

@@ -135,7 +135,7 @@ void Trainer::run_epoch() {
       p_.checkpointer.first_step_done();
       if (saves_on_the_way()) p_.checkpointer.get_ready();
     }
-    stopping_ = exchange_->stop_agreed(/*more=*/!finished()) || stopping_;
+    stopping_ = exchange_->stop_agreed(/*more=*/!finished() && !at_its_step()) || stopping_ || at_its_step();
     save_by_time_ = exchange_->save_agreed(save_is_due_by_time());
     if (epoch_finished() || finished() || stopping_) continue;
     if (save_is_due_after_step() || save_by_time_) {

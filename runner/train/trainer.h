@@ -69,8 +69,9 @@ class Trainer {
   bool finished() const;
   // Returns the value of "ended_by" in state.json; "": the run has not ended.
   std::string ended_by() const;
-  // Tells whether training stops at the end of the current epoch.
+  // Tells whether training stops at the end of the current epoch, or after this step.
   bool pausing() const { return p_.until_epoch > 0 && state_.epoch + 1 >= p_.until_epoch; }
+  bool at_its_step() const { return state_.step == p_.until_step; }
   bool epoch_finished() const { return state_.position >= in_epoch_; }
   record::RankProgress& progress() const { return p_.progress(); }
 

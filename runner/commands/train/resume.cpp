@@ -93,6 +93,16 @@ void require_same_name(const Resumption& r, const ResumePoint& point) {
                      "start a run of another name from its checkpoint: " + with_sets(fork, others));
 }
 
+// Another number of ranks adds in another order.
+void require_same_ranks(const Resumption& r, const launch::Plan& plan) {
+  if (r.compared_ranks == 0 || r.compared_ranks == plan.logical_ranks()) return;
+  throw usage_error(
+      "its bits take " + std::to_string(r.compared_ranks) + " ranks, and these are " +
+          std::to_string(plan.logical_ranks()),
+      r.directory.path().string(),
+      "give as many devices (--device-pool); a run with logical_ranks = N has the same bits on any number");
+}
+
 // A kill after the last save leaves the sets unmeasured: only the measurements are still to do.
 bool is_measured(const ResumePoint& point, const record::RunDirectory& directory) {
   const config::Experiment& e = point.prepared.plan.experiment;
@@ -129,9 +139,10 @@ int resume_run(const Resumption& r, const launch::Launch& launch, launch::Nodes*
   if (launch.leads()) lock = r.directory.lock();
   const ResumePoint point = find_resume_point(r, launch);
   require_same_name(r, point);
+  require_same_ranks(r, point.prepared.plan);
   // After a restart by the launcher the folder is not printed again.
   const auto print_once = [&](const record::RunDirectory& directory) {
-    if (launch.attempt == 0) print_folder(directory.path());
+    if (launch.attempt == 0 && r.until_step == 0) print_folder(directory.path());
   };
   if (point.nothing_to_do() && is_measured(point, r.directory)) {
     if (!launch.leads()) return 0;
@@ -160,7 +171,8 @@ int resume_run(const Resumption& r, const launch::Launch& launch, launch::Nodes*
                         .data = point.prepared.data,
                         .open = go_back,
                         .experiment_folder = paths::working_folder(),
-                        .begun = print_once},
+                        .begun = print_once,
+                        .until_step = r.until_step},
                        nodes);
 }
 

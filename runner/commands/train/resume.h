@@ -19,8 +19,10 @@ struct Resumption {
   std::filesystem::path results;  // results folder for runs that --set init_from names
   std::vector<std::string> sets = {};
   std::string from = "latest";
-  bool data_changed = false;  // accept changed data
-  bool forks = false;         // begins with the settings of the checkpoint, and not of the run
+  bool data_changed = false;    // accept changed data
+  bool forks = false;           // begins with the settings of the checkpoint, and not of the run
+  int compared_ranks = 0;       // only with this number of (logical) ranks, if given
+  std::int64_t until_step = 0;  // trains again for a comparison, quietly, and stops after this step; 0: to the end
 };
 
 // The checkpoint from which the run resumes, and the prepared experiment.

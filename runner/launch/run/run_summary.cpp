@@ -16,6 +16,7 @@
 #include "config/text/json_text.h"
 #include "launch/library/libtorch.h"
 #include "launch/library/plugin.h"
+#include "launch/run/environment.h"
 #include "record/file/atomic_file.h"
 #include "record/metrics/event_lines.h"
 #include "record/metrics/event_reader.h"
@@ -143,6 +144,7 @@ record::Summary begin_run(const Plan& plan, const std::vector<record::KeptGraph>
     keep_history(summary, directory);
     const std::string text = text_for(plan.experiment, directory);
     record::keep_graphs(directory, graphs);
+    summary.environment = environment_of(plan.experiment, directory);
     record::write_summary(directory, summary);
     return text;
   });

@@ -140,7 +140,7 @@ Job ForkedRun::job() const {
   kept.push_back(open_.lock.get());
   for (const FileDescriptor& lock : device_locks_) kept.push_back(lock.get());
   rank::Task task{.held_data = run_.data.file()};
-  rank::TrainRequest request{.data_files = record::to_value(run_.data.files()), .until_epoch = run_.until_epoch};
+  rank::TrainRequest request{.data_files = record::to_value(run_.data.files()), .until_epoch = run_.until_epoch, .until_step = run_.until_step};
   open_.tell(task, request);
   return {.plan = run_.plan,
           .as_rank = [this, request](const rank::Task& rank) { return run_.library.serve(rank, request); },

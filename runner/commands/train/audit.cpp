@@ -1,0 +1,338 @@
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/own_command.h"
+#include "commands/commands.h"
+#include "commands/options.h"
+#include "commands/train/resume.h"
+#include "launch/library/plugin.h"
+#include "launch/process/stop_signals.h"
+#include "launch/run/environment.h"
+#include "record/file/atomic_file.h"
+#include "record/metrics/event_reader.h"
+#include "record/saves/checkpoint_index.h"
+#include "record/saves/checkpoint_settings.h"
+#include "record/saves/data_files.h"
+#include "record/saves/same_bits.h"
+#include "record/summary.h"
+
+namespace ddp::commands {
+namespace fs = std::filesystem;
+namespace {
+
+struct AuditOptions {
+  std::string run;
+  std::string results = "results";
+  std::string device_pool;
+  std::string run_id;
+  std::optional<int> stretches;
+  bool json = false;
+};
+
+// A part of a run that was trained again.
+struct Stretch {
+  std::int64_t from = 0;  // step
+  std::int64_t to = 0;
+  bool same = false;
+  std::string difference = {};  // the first tensor or member that differs; empty: none
+
+  void members(config::Members& m) const {
+    m({"from", "step of the checkpoint before it; 0: the start of the run"}, from);
+    m({"to", "step of the checkpoint that was compared"}, to);
+    m({"same", "all bits are the same"}, same);
+    m({"difference", "the first tensor or member of state.json that differs"}, config::unless_empty(difference));
+  }
+};
+
+// audit.json
+struct Audit {
+  std::string run;
+  std::string again = {};  // folder of a reproduction
+  bool same = true;
+  std::vector<Stretch> stretches = {};
+  std::vector<std::string> places = {};  // differences of program, LibTorch, CPU and threads
+  std::optional<record::Environment> then = {};
+  record::Environment now = {};
+
+  void members(config::Members& m) const {
+    m.version();
+    m({"run", "folder of the run"}, run);
+    m({"again", "folder of the reproduction; null: parts of the run were trained again"}, config::unless_empty(again));
+    m({"same", "all bits are the same"}, same);
+    m({"stretches", "parts of the run that were trained again"}, stretches);
+    m({"differences", "of program, LibTorch, CPU and threads since the run"}, places);
+    m({"then", "null: an older version trained the run"}, then);
+    m({"now"}, now);
+  }
+};
+
+// A change of a run's settings when it resumed.
+struct Change {
+  std::int64_t step = 0;
+  config::Value settings;  // {"optimizer.lr": [0.1, 0.01]}
+};
+
+std::vector<Change> changes_of_run(const record::RunDirectory& run) {
+  std::vector<Change> changes;
+  record::EventReader events(run.metrics(), {record::EventKind::resume});
+  while (const record::Event* event = events.next()) {
+    config::Value settings = event->members.value("changes", config::Value::object());
+    settings.erase("device_pool");
+    if (!settings.empty()) changes.push_back({.step = event->step, .settings = std::move(settings)});
+  }
+  return changes;
+}
+
+// Returns the --set that undo these changes, the first one last: the settings before it. Throws ddp::Error (usage) if a
+// key had no value before.
+std::vector<std::string> settings_before(const std::vector<Change>& changes, std::size_t first) {
+  std::vector<std::string> sets;
+  for (std::size_t i = changes.size(); i-- > first;) {
+    for (const auto& [key, values] : changes[i].settings.items()) {
+      if (values.at(0).is_null()) {
+        throw usage_error(
+            "was set for the first time when the run resumed after step " + std::to_string(changes[i].step), key,
+            "audit compares the steps before and after it: " + own_command("audit RUN"));
+      }
+      sets.push_back(key + "=" + values.at(0).dump());
+    }
+  }
+  return sets;
+}
+
+// Compares the place and the content with those of the training. Prints other places. Throws ddp::Error (usage) if
+// data, sources or graphs have changed: then no bits can be the same.
+Audit begin_audit(const record::RunDirectory& run) {
+  const auto loaded = launch::load_experiment(run.config(), {});
+  Audit audit{.run = run.path().string(),
+              .then = record::environment_in(record::last_summary(run)),
+              .now = launch::environment_of(loaded.experiment, run)};
+  if (!audit.then) return audit;
+  if (const std::string other = launch::difference_of_content(*audit.then, audit.now); !other.empty()) {
+    throw usage_error(other, run.path().string(), "put back what the run was trained with");
+  }
+  // The number of threads is a setting, which the run brings along.
+  const std::string places = launch::difference_of_places(*audit.then, audit.now);
+  for (std::size_t begin = 0; begin < places.size();) {
+    const std::size_t end = std::min(places.find('\n', begin), places.size());
+    audit.places.push_back(places.substr(begin, end - begin));
+    log::warn("differs from the training: " + audit.places.back());
+    begin = end + 1;
+  }
+  return audit;
+}
+
+void link_or_copy(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  fs::create_hard_link(from, to, error);
+  if (error) fs::copy_file(from, to);
+}
+
+// Makes `copy` a run that stands at this checkpoint of `run`; an empty `checkpoint`: at its start.
+void stand_at(const record::RunDirectory& run, const fs::path& checkpoint, const fs::path& settings,
+              const record::RunDirectory& copy) try {
+  fs::create_directories(copy.checkpoints());
+  fs::create_directories(copy.log(0).parent_path());
+  fs::copy_file(settings, copy.config(), fs::copy_options::overwrite_existing);
+  std::error_code none;
+  for (const auto& [from, to] : {std::pair{run.sources(), copy.sources()}, std::pair{run.graphs(), copy.graphs()}}) {
+    if (fs::exists(from, none) && !fs::exists(to, none)) fs::copy(from, to, fs::copy_options::recursive);
+  }
+  if (checkpoint.empty()) return;
+  const fs::path own = copy.checkpoints() / checkpoint.filename();
+  fs::create_directory(own);
+  for (const auto& file : fs::directory_iterator(checkpoint)) link_or_copy(file.path(), own / file.path().filename());
+  record::link_atomically(copy.checkpoints() / "latest", own.filename());
+} catch (const fs::filesystem_error& error) {
+  throw training_error("cannot be copied: " + error.code().message(), run.path().string());
+}
+
+// Trains from where `copy` stands to that step, as that many ranks. Returns the signal's exit code if it was stopped,
+// else 0.
+int train_again(const record::RunDirectory& copy, const AuditOptions& o, std::vector<std::string> sets,
+                std::int64_t until, int ranks) {
+  if (!o.device_pool.empty()) sets.push_back("device_pool=" + o.device_pool);
+  launch::Launch launch = launch::choose_launch({});
+  const Resumption resumption{.directory = copy,
+                              .results = o.results,
+                              .sets = std::move(sets),
+                              .data_changed = true,
+                              .compared_ranks = ranks,
+                              .until_step = until};
+  const int code =
+      lead(launch, launch::terms_of(launch, "audit", config::Value::object()), patience_of(config::Experiment{}),
+           [&](launch::Nodes* nodes) { return resume_run(resumption, launch, nodes); });
+  if (code == 1) throw training_error("the steps up to " + std::to_string(until) + " failed", copy.path().string());
+  return code;
+}
+
+Stretch compared(std::int64_t from, const fs::path& checkpoint, const record::RunDirectory& copy) {
+  Stretch stretch{.from = from, .to = record::step_of(checkpoint)};
+  stretch.difference = record::first_other_bits(checkpoint, copy.checkpoints() / checkpoint.filename());
+  stretch.same = stretch.difference.empty();
+  return stretch;
+}
+
+void tell(const Stretch& stretch, bool json) {
+  const std::string steps = "steps " + std::to_string(stretch.from + 1) + " to " + std::to_string(stretch.to);
+  if (!json)
+    std::cout << steps << ": " << (stretch.same ? "same bits" : "other bits: " + stretch.difference) << std::endl;
+}
+
+// Writes audit.json into that folder and returns the exit code.
+int conclude(const Audit& audit, const record::RunDirectory& where, const AuditOptions& o) {
+  const std::string text = config::Members::json(audit).dump(2) + "\n";
+  record::write_atomically(where.path() / "audit.json", text);
+  if (o.json) std::cout << text;
+  return audit.same ? 0 : 1;
+}
+
+// A folder inside the run's: hard links need no space there.
+class Scratch {
+ public:
+  explicit Scratch(const record::RunDirectory& run) : folder_(run.path() / ".audit") { fs::remove_all(folder_); }
+  ~Scratch() {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  record::RunDirectory next() { return record::RunDirectory(folder_ / std::to_string(++count_)); }
+
+ private:
+  const fs::path folder_;
+  int count_ = 0;
+};
+
+// Returns the neighbours to compare, oldest first: all, or so many of them, spread evenly. Leaves out those between
+// which the settings changed at a checkpoint that is gone.
+std::vector<std::pair<fs::path, fs::path>> stretches_of(const record::RunDirectory& run, std::optional<int> most) {
+  auto saved = record::complete_checkpoints(run.checkpoints());
+  std::reverse(saved.begin(), saved.end());
+  const auto changes = changes_of_run(run);
+  std::vector<std::pair<fs::path, fs::path>> all;
+  for (std::size_t i = 1; i < saved.size(); ++i) {
+    const std::int64_t from = record::step_of(saved[i - 1]);
+    const std::int64_t to = record::step_of(saved[i]);
+    const bool one_training = std::none_of(
+        changes.begin(), changes.end(), [&](const Change& change) { return from < change.step && change.step < to; });
+    if (one_training) all.emplace_back(saved[i - 1], saved[i]);
+  }
+  if (all.empty()) {
+    throw usage_error("has no two checkpoints between which it could be trained again", run.path().string(),
+                      "train it from its start: " + own_command("reproduce " + path_word(run.path())));
+  }
+  if (!most || static_cast<std::size_t>(*most) >= all.size()) return all;
+  std::vector<std::pair<fs::path, fs::path>> some;
+  for (int i = 0; i < *most; ++i) some.push_back(all[all.size() * (i + 1) / *most - 1]);
+  return some;
+}
+
+int audit_run(const AuditOptions& o) {
+  const auto run = record::RunDirectory::find(o.results, o.run);
+  run.require_run();
+  const FileDescriptor lock = run.lock();
+  Audit audit = begin_audit(run);
+  const launch::BlockedStopSignals signals;  // one between two stretches stops the next one
+  Scratch scratch(run);
+  for (const auto& [from, to] : stretches_of(run, o.stretches)) {
+    record::require_whole(from);
+    record::require_whole(to);
+    const auto copy = scratch.next();
+    stand_at(run, from, record::settings_file(run, to), copy);
+    if (const int stopped = train_again(copy, o, {}, record::step_of(to), record::position_of(to).world_size);
+        stopped != 0)
+      return stopped;
+    audit.stretches.push_back(compared(record::step_of(from), to, copy));
+    audit.same = audit.same && audit.stretches.back().same;
+    tell(audit.stretches.back(), o.json);
+    fs::remove_all(copy.path());
+  }
+  return conclude(audit, run, o);
+}
+
+// Returns the checkpoint of another run from which this run was forked; empty: it was not. Throws ddp::Error (usage) if
+// it is gone.
+fs::path start_of(const record::RunDirectory& run, const fs::path& results) {
+  const auto origin = record::origin_of(run);
+  if (!origin) return "";
+  const auto of = record::RunDirectory::find(results, origin->run);
+  for (const fs::path& saved : record::complete_checkpoints(of.checkpoints())) {
+    if (record::step_of(saved) == origin->step) return saved;
+  }
+  throw usage_error("is a fork, and its origin has lost the checkpoint of step " + std::to_string(origin->step),
+                    run.path().string());
+}
+
+// Trains a whole run again, with the settings that it had at each step.
+int reproduce_run(const AuditOptions& o) {
+  const auto run = record::RunDirectory::find(o.results, o.run);
+  run.require_run();
+  Audit audit = begin_audit(run);
+  const fs::path last = record::newest_whole(run.checkpoints());
+  if (last.empty()) throw usage_error("has no checkpoint to compare with", run.path().string());
+  const int ranks = record::position_of(last).world_size;
+  const fs::path start = start_of(run, o.results);
+  const auto changes = changes_of_run(run);
+  settings_before(changes, 0);
+  const auto name = launch::load_experiment(run.config(), {}).experiment.name;
+  record::RunDirectory again(fs::path(o.results) / name / o.run_id);
+  const bool begun = !o.run_id.empty() && again.begun();
+  if (!begun) again = record::RunDirectory::create(o.results, name, o.run_id);
+  audit.again = again.path().string();
+  if (!o.json) print_folder(again.path());
+  if (!begun) stand_at(run, start, run.config(), again);
+  for (std::size_t i = 0; i <= changes.size(); ++i) {
+    const std::int64_t to = i < changes.size() ? changes[i].step : record::step_of(last);
+    const fs::path done = record::latest_checkpoint(again.checkpoints());
+    if (!done.empty() && record::step_of(done) >= to) continue;
+    stand_at(run, "", run.config(), again);
+    if (const int stopped = train_again(again, o, settings_before(changes, i), to, ranks); stopped != 0) return stopped;
+  }
+  audit.stretches.push_back(compared(start.empty() ? 0 : record::step_of(start), last, again));
+  audit.same = audit.stretches.back().same;
+  tell(audit.stretches.back(), o.json);
+  return conclude(audit, again, o);
+}
+
+void add(CLI::App& app, const char* name, const char* doc, int& exit_code, int (*action)(const AuditOptions&)) {
+  auto o = std::make_shared<AuditOptions>();
+  CLI::App* verb = app.add_subcommand(name, doc);
+  verb->add_option("RUN", o->run, kRunInWords)->required();
+  if (action == audit_run) {
+    verb->add_option("--stretches", o->stretches, "number of parts to train again; default: all")
+        ->check(CLI::Range(1, 1'000'000));
+  } else {
+    add_run_id(*verb, o->run_id, "id of the new run; an existing one is continued");
+  }
+  verb->add_option("--device-pool", o->device_pool, "other devices: 1, 4, [0, 1] or [\"cpu\", \"cpu\"]");
+  add_results(*verb, o->results);
+  verb->add_flag("--json", o->json, "print JSON");
+  verb->callback([o, action, &exit_code] { exit_code = action(*o); });
+}
+
+const bool audit_registered =
+    register_verb(94,
+                  [](CLI::App& app, int& code) {
+                    add(app, "audit", "train parts of a run again, and compare all bits", code, audit_run);
+                  }) &&
+    register_verb(96,
+                  [](CLI::App& app, int& code) {
+                    add(app, "reproduce", "train a whole run again from its folder, and compare all bits", code,
+                        reproduce_run);
+                  }) &&
+    register_schema<Audit>("audit", "audit RUN --json, audit.json");
+
+}  // namespace
+}  // namespace ddp::commands
