@@ -91,6 +91,8 @@ const std::vector<std::string>& examples_of(const std::string& verb) {
       {"show", {"show latest", "show digits_sweep/latest/007"}},
       {"compare", {"compare basic faster digits"}},
       {"diff", {"diff basic faster"}},
+      {"audit", {"audit basic", "audit basic --stretches 3 --json"}},
+      {"reproduce", {"reproduce basic", "reproduce basic --device-pool 1"}},
       {"report", {"report digits", "report basic faster --output both.html"}},
       {"eval", {"eval people", "eval people --from best --set dataset.path=other.csv"}},
       {"predict", {"predict people strangers.csv -o answers.csv"}},

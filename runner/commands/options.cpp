@@ -138,6 +138,8 @@ void add_max_restarts(CLI::App& verb, launch::LaunchFlags& f) {
                   "start all ranks again from the newest checkpoint when a rank fails, at most so many times")
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str();
+  verb.add_flag("--elastic", f.elastic,
+                "go on without ranks and nodes that are lost, from the newest checkpoint; needs logical_ranks");
 }
 
 void add_output(CLI::App& verb) {

@@ -49,7 +49,7 @@ void tell_problems(const std::vector<std::string>& problems);
 // Adds torchrun's launch flags to a command, each with dashes and with underscores as in torchrun.
 void add_launch_flags(CLI::App& verb, launch::LaunchFlags& flags);
 
-// Adds --max-restarts to a command that trains.
+// Adds --max-restarts and --elastic to a command that trains.
 void add_max_restarts(CLI::App& verb, launch::LaunchFlags& flags);
 
 // Adds -v/--verbose and -q/--quiet to a command that trains. They apply as soon as the command line is read. The

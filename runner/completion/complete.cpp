@@ -29,8 +29,8 @@ namespace {
 using config::Option;
 using Texts = std::vector<std::string>;
 
-const std::set<std::string> kOfRuns = {"resume", "fork", "show",    "compare",  "diff",  "report",
-                                       "list",   "eval", "predict", "generate", "export"};
+const std::set<std::string> kOfRuns = {"resume", "fork",    "show",     "compare", "diff",  "report",   "list",
+                                       "eval",   "predict", "generate", "export",  "audit", "reproduce"};
 const std::vector<std::string_view> kOfTables = {".csv", ".tsv", ".gz", ".parquet", ".feather", ".jsonl"};
 const std::set<std::string> kOfFiles = {"run", "plan", "validate", "sweep", "slurm"};
 

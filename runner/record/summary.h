@@ -17,6 +17,7 @@ struct Failure {
   int rank = -1;  // -1: no single rank
   std::string what;
   std::string log;
+  bool lost = false;  // the rank was killed from outside; not in summary.json
 
   void members(config::Members& m) const {
     m({.name = "rank", .doc = "-1: no single rank", .minimum = -1}, rank);

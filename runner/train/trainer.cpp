@@ -224,7 +224,8 @@ std::string Trainer::broken_parameter() const {
 
 void Trainer::end_by_time() {
   const std::optional<double> most = p_.experiment.stop.seconds();
-  if (!most || state_.step >= p_.length.steps) return;
+  // A repetition up to a step takes another time.
+  if (!most || p_.until_step > 0 || state_.step >= p_.length.steps) return;
   if (exchange_->end_agreed(p_.recorder != nullptr && p_.recorder->seconds() >= *most)) stopped_by_ = record::kMaxTime;
 }
 

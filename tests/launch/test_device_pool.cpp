@@ -185,4 +185,18 @@ TEST_CASE("steps of an epoch follow from samples, ranks, batch and accumulation"
   CHECK(contains(said, "drops everything"));
 }
 
+TEST_CASE("the largest world divides the logical ranks, with as many ranks on each of its nodes") {
+  const auto ranks = [](std::int64_t logical, const std::vector<int>& available) {
+    const World world = largest_world(logical, available);
+    return std::pair(world.nodes, world.ranks_here);
+  };
+  CHECK(ranks(8, {2, 2, 2, 2}) == std::pair(4, 2));
+  CHECK(ranks(8, {2, 2, 2}) == std::pair(2, 2));
+  CHECK(ranks(8, {2, 1, 2, 2}) == std::pair(2, 2));
+  CHECK(ranks(8, {1, 4, 4}) == std::pair(2, 1));
+  CHECK(ranks(4, {3}) == std::pair(1, 2));
+  CHECK(ranks(1, {5, 5}) == std::pair(1, 1));
+  CHECK(not_lost(4, {0, 2}, 2) == std::vector{1, 3});
+}
+
 }  // namespace ddp::launch

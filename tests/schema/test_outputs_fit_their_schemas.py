@@ -124,6 +124,8 @@ with tempfile.TemporaryDirectory(prefix="ddp-outputs-") as name:
         "diff": [["small/done", "small/forked"]],
         "eval": [["small/done"], ["small/done", "--from", "latest", "--set", "dataset.size=50"]],
         "generate": [["text/run", "--prompt", "e", "--tokens", "3"]],
+        "audit": [["small/done", "--stretches", "1"]],
+        "reproduce": [["small/done"]],
         "report": [["small/done"], ["small/done", "small/failed", "small/forked"], ["swept/run"]],
     }  # fmt: skip
     verbs = re.findall(r"^  ([a-z]+) ", program("--help").split("Commands:")[1], re.M)

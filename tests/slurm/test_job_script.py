@@ -5,6 +5,7 @@ import re
 import signal
 
 from slurm import PROGRAM
+from programs import events_in
 from training import check_all, check_same_bits, steps_in, summary_of
 
 JOB = ["--nodes", "2", "--partition", "gpu", "--account", "physics", "--time", "10:00", "--gpus-per-node", "2"]
@@ -58,9 +59,28 @@ def a_launch_that_cannot_begin_fails_the_job(slurm):
     assert not (slurm.folder / f"results/half/slurm-{number}/metrics.jsonl").exists()
 
 
+def an_elastic_job_goes_on_without_a_killed_node(slurm):
+    asked = ["--set", "steps=3000", "--set", "logical_ranks=4", "--set", "log.every=1"]
+    job = [PROGRAM, "slurm", "small.toml", *JOB, *asked, "--elastic", "--name", "elastic", "--output", "elastic.sbatch"]
+    number = slurm.run([*job, "--submit"]).split()[-1]
+    run = slurm.folder / f"results/elastic/slurm-{number}"
+    slurm.wait_for(lambda: len(steps_in(run)) > 10, "a few steps")
+    (launch,) = {parent_of(rank) for rank in slurm.ranks_on("host2")}
+    os.kill(launch, signal.SIGKILL)
+    assert slurm.wait_for_end(number) == "COMPLETED", slurm.output(number)
+    assert f"job {number} goes on without host2" in slurm.output(number), slurm.output(number)
+    assert [event["ranks"] for event in events_in(run / "metrics.jsonl", "world")] == [2]
+    check_same_bits(slurm, run, "elastic", *asked, ranks=2)
+
+
+def parent_of(process):
+    return int(open(f"/proc/{process}/stat").read().rpartition(")")[2].split()[1])
+
+
 check_all(
     a_job_trains_over_two_nodes,
     submit_hands_the_job_to_sbatch,
     a_rank_that_dies_fails_the_job,
     a_launch_that_cannot_begin_fails_the_job,
+    an_elastic_job_goes_on_without_a_killed_node,
 )

@@ -74,6 +74,27 @@ TEST_CASE("reproduce trains a run with all its changes and its fork again, on an
   w.done({"audit", "a/f", "--device-pool", R"(["cpu","cpu","cpu","cpu"])"});
 }
 
+TEST_CASE("a run that was killed, went on with other ranks twice, and was moved has the bits of its reproduction") {
+  const Workspace w("a.toml", kAudited);
+  const auto pool = [](int ranks) { return Words{"--set", "device_pool=" + std::to_string(ranks)}; };
+  const auto first = w.start(joined({"run", "a.toml", "--set", "logical_ranks=8", "--set", "epochs=100"}, pool(2)));
+  const fs::path run = w.running(*first, "a", 20).path();
+  first->kill();
+  const auto second = w.start(joined({"resume", "a"}, pool(1)));
+  REQUIRE(wait_until([&] { return !RunFolder(run).events("world").empty() && RunFolder(run).last_step() > 60; },
+                     second->pid()));
+  w.stop(*second);
+  w.done(joined({"resume", "a", "--set", "epochs=120"}, pool(4)));
+  CHECK(RunFolder(run).events("world").back().at("ranks") == 4);
+  const fs::path moved = w.folder() / "moved here";
+  fs::rename(run, moved);
+  w.done({"audit", moved.string(), "--stretches", "5", "--device-pool", "2"});
+  CHECK(audit_of(moved).at("same") == true);
+  const Json again = Json::parse(w.done({"reproduce", moved.string(), "--device-pool", "1", "--json"}).out);
+  CHECK(again.at("same") == true);
+  CHECK(again.at("stretches").at(0).at("to") == RunFolder(moved).last_step());
+}
+
 TEST_CASE("audit names the first tensor that differs, and what differs of the machine") {
   const Workspace w("a.toml", kAudited);
   const fs::path run = w.done({"run", "a.toml", "--run-id", "r"}).run.path();

@@ -63,6 +63,41 @@ TEST_CASE(
   CHECK(run.folder().summary().at("restarts") == 2);
 }
 
+TEST_CASE("an elastic run goes on without killed ranks while one is left, with the same bits") {
+  LongRun run({"--elastic", "--set", "logical_ranks=4", "--set", "batch_size=4", "--set",
+               R"(device_pool=["cpu","cpu","cpu","cpu"])"});
+  const auto kill_one = [&](int of) {
+    REQUIRE(run.process().wait_for_ranks(of));
+    kill(run.process().ranks().back(), SIGKILL);
+  };
+  std::size_t kills = 0;
+  int ranks = 4;
+  for (const int left : {2, 2, 1}) {
+    kill_one(ranks);
+    ranks = left;
+    const auto killed = Clock::now();
+    ++kills;
+    const auto goes_on = [&] {
+      const auto worlds = run.folder().events("world");
+      return worlds.size() == kills && fs::exists(run.folder().checkpoint(worlds.back().at("step").get<int>() + 5));
+    };
+    REQUIRE(wait_until(goes_on, run.process().pid()));
+    WARN("five new steps were done and saved " << seconds_since(killed) << " s after the kill");
+    const Json event = run.folder().events("world").back();
+    CHECK(event.at("ranks") == left);
+    CHECK(contains(event.at("reason"), "killed by SIGKILL"));
+  }
+  run.stop();
+  CHECK(run.folder().summary().at("world_size") == 1);
+  run.check_resumes_to_the_same_bits();
+
+  const LongRun short_run({"--elastic", "--set", "logical_ranks=2", "--set", "device_pool=1"});
+  REQUIRE(short_run.process().wait_for_ranks(1));
+  kill(short_run.process().ranks().at(0), SIGKILL);
+  short_run.ends(1, {"killed by SIGKILL", "no other rank is left"});
+  short_run.workspace().refused({"run", "small.toml", "--elastic"}, {"--elastic: needs logical_ranks"});
+}
+
 TEST_CASE("a failure after the last restart is final and reports the number of restarts") {
   const LongRun run({"--max_restarts", "1"});
   kill_and_wait(run, 0, 1);

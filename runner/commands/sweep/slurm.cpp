@@ -181,6 +181,7 @@ void add_slurm(CLI::App& app, int& exit_code) {
   verb->add_option("--port", job.port,
                    "port of the first node; default: 8888, on shared nodes one that depends on the job")
       ->check(CLI::Range(1, 65535));
+  verb->add_flag("--elastic", job.elastic, "go on without a node that fails, except the first; needs logical_ranks");
   add_slurm_requests(*verb, *o);
   add_sets(*verb, job.sets);
   add_name(*verb, job.name);

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/own_command.h"
+#include "base/paths.h"
 #include "commands/commands.h"
 #include "commands/options.h"
 #include "commands/train/resume.h"
@@ -23,12 +24,15 @@
 #include "record/saves/checkpoint_index.h"
 #include "record/saves/checkpoint_settings.h"
 #include "record/saves/data_files.h"
+#include "record/saves/graphs.h"
 #include "record/saves/same_bits.h"
 #include "record/summary.h"
 
 namespace ddp::commands {
 namespace fs = std::filesystem;
 namespace {
+
+constexpr const char* kAudit = "audit.json";
 
 struct AuditOptions {
   std::string run;
@@ -76,10 +80,11 @@ struct Audit {
   }
 };
 
-// A change of a run's settings when it resumed.
+// What a run changed when it resumed.
 struct Change {
   std::int64_t step = 0;
-  config::Value settings;  // {"optimizer.lr": [0.1, 0.01]}
+  int ranks = 0;                // from here on
+  config::Value settings = {};  // {"optimizer.lr": [0.1, 0.01]}
 };
 
 std::vector<Change> changes_of_run(const record::RunDirectory& run) {
@@ -88,10 +93,13 @@ std::vector<Change> changes_of_run(const record::RunDirectory& run) {
   while (const record::Event* event = events.next()) {
     config::Value settings = event->members.value("changes", config::Value::object());
     settings.erase("device_pool");
-    if (!settings.empty()) changes.push_back({.step = event->step, .settings = std::move(settings)});
+    changes.push_back(
+        {.step = event->step, .ranks = event->members.value("world_size", 0), .settings = std::move(settings)});
   }
   return changes;
 }
+
+bool changes_sources(const Change& change) { return change.settings.contains("sources"); }
 
 // Returns the --set that undo these changes, the first one last: the settings before it. Throws ddp::Error (usage) if a
 // key had no value before.
@@ -114,7 +122,7 @@ std::vector<std::string> settings_before(const std::vector<Change>& changes, std
 // data, sources or graphs have changed: then no bits can be the same.
 Audit begin_audit(const record::RunDirectory& run) {
   const auto loaded = launch::load_experiment(run.config(), {});
-  Audit audit{.run = run.path().string(),
+  Audit audit{.run = paths::absolute(run.path()).string(),
               .then = record::environment_in(record::last_summary(run)),
               .now = launch::environment_of(loaded.experiment, run)};
   if (!audit.then) return audit;
@@ -172,7 +180,11 @@ int train_again(const record::RunDirectory& copy, const AuditOptions& o, std::ve
   const int code =
       lead(launch, launch::terms_of(launch, "audit", config::Value::object()), patience_of(config::Experiment{}),
            [&](launch::Nodes* nodes) { return resume_run(resumption, launch, nodes); });
-  if (code == 1) throw training_error("the steps up to " + std::to_string(until) + " failed", copy.path().string());
+  const fs::path reached = record::latest_checkpoint(copy.checkpoints());
+  const bool ended_early = code == 0 && (reached.empty() || record::step_of(reached) != until);
+  if (code == 1 || ended_early) {
+    throw training_error("did not reach step " + std::to_string(until) + " again", copy.path().string());
+  }
   return code;
 }
 
@@ -192,7 +204,7 @@ void tell(const Stretch& stretch, bool json) {
 // Writes audit.json into that folder and returns the exit code.
 int conclude(const Audit& audit, const record::RunDirectory& where, const AuditOptions& o) {
   const std::string text = config::Members::json(audit).dump(2) + "\n";
-  record::write_atomically(where.path() / "audit.json", text);
+  record::write_atomically(where.path() / kAudit, text);
   if (o.json) std::cout << text;
   return audit.same ? 0 : 1;
 }
@@ -215,8 +227,8 @@ class Scratch {
   int count_ = 0;
 };
 
-// Returns the neighbours to compare, oldest first: all, or so many of them, spread evenly. Leaves out those between
-// which the settings changed at a checkpoint that is gone.
+// Returns the neighbours to compare, oldest first: all, or so many of them, spread evenly. Leaves out those that cannot
+// have the same bits: the settings changed between them, or data or sources after them.
 std::vector<std::pair<fs::path, fs::path>> stretches_of(const record::RunDirectory& run, std::optional<int> most) {
   auto saved = record::complete_checkpoints(run.checkpoints());
   std::reverse(saved.begin(), saved.end());
@@ -225,9 +237,17 @@ std::vector<std::pair<fs::path, fs::path>> stretches_of(const record::RunDirecto
   for (std::size_t i = 1; i < saved.size(); ++i) {
     const std::int64_t from = record::step_of(saved[i - 1]);
     const std::int64_t to = record::step_of(saved[i]);
-    const bool one_training = std::none_of(
-        changes.begin(), changes.end(), [&](const Change& change) { return from < change.step && change.step < to; });
-    if (one_training) all.emplace_back(saved[i - 1], saved[i]);
+    const bool changed = std::any_of(changes.begin(), changes.end(), [&](const Change& change) {
+      return (from < change.step && change.step < to && !change.settings.empty()) ||
+             (to <= change.step && changes_sources(change));
+    });
+    const auto other_data =
+        record::data_difference(record::files_of_checkpoint(saved[i]), record::files_of_checkpoint(saved.back()));
+    if (!changed && other_data.path.empty()) all.emplace_back(saved[i - 1], saved[i]);
+  }
+  if (all.size() + 1 < saved.size()) {
+    log::warn(std::to_string(saved.size() - 1 - all.size()) +
+              " stretches are left out: settings changed inside them, or data or sources after them");
   }
   if (all.empty()) {
     throw usage_error("has no two checkpoints between which it could be trained again", run.path().string(),
@@ -262,17 +282,60 @@ int audit_run(const AuditOptions& o) {
   return conclude(audit, run, o);
 }
 
-// Returns the checkpoint of another run from which this run was forked; empty: it was not. Throws ddp::Error (usage) if
-// it is gone.
+// Returns the checkpoint of a fork's start: its own, or its origin's; empty: it is no fork. Throws ddp::Error (usage)
+// if it is gone.
 fs::path start_of(const record::RunDirectory& run, const fs::path& results) {
   const auto origin = record::origin_of(run);
   if (!origin) return "";
-  const auto of = record::RunDirectory::find(results, origin->run);
-  for (const fs::path& saved : record::complete_checkpoints(of.checkpoints())) {
-    if (record::step_of(saved) == origin->step) return saved;
-  }
+  const auto of_step = [&](const record::RunDirectory& directory) {
+    const auto all = record::complete_checkpoints(directory.checkpoints());
+    const auto found = std::find_if(all.begin(), all.end(),
+                                    [&](const fs::path& saved) { return record::step_of(saved) == origin->step; });
+    return found == all.end() ? fs::path() : *found;
+  };
+  if (fs::path own = of_step(run); !own.empty()) return own;
+  fs::path of_origin = of_step(record::RunDirectory::find(results, origin->run));
+  if (!of_origin.empty()) return of_origin;
   throw usage_error("is a fork, and its origin has lost the checkpoint of step " + std::to_string(origin->step),
                     run.path().string());
+}
+
+// Throws ddp::Error (usage) if the run cannot be repeated from its start as that many ranks.
+void require_repeatable(const record::RunDirectory& run, const config::Experiment& experiment,
+                        const std::vector<Change>& changes, int ranks, bool forked) {
+  if (!forked) record::require_same_graphs(run, experiment);
+  for (const Change& change : changes) {
+    const std::string resumed = "when the run resumed after step " + std::to_string(change.step);
+    if (changes_sources(change)) throw usage_error("changed " + resumed, "sources", "audit compares the later steps");
+    if (!experiment.logical_ranks && change.ranks != ranks) {
+      throw usage_error("changed its number of ranks " + resumed + ", and has no logical_ranks", run.path().string(),
+                        "audit compares the stretches: " + own_command("audit " + path_word(run.path())));
+    }
+  }
+  settings_before(changes, 0);
+}
+
+// Opens the folder of the reproduction. `o.run_id` may name one that was stopped.
+record::RunDirectory open_reproduction(const record::RunDirectory& run, const fs::path& start, const std::string& name,
+                                       const AuditOptions& o, Audit& audit) {
+  record::RunDirectory again(fs::path(o.results) / name / o.run_id);
+  if (!o.run_id.empty() && again.begun()) {
+    std::error_code none;
+    const bool is_one = fs::exists(again.path() / kAudit, none) &&
+                        config::Value::parse(record::read_text(again.path() / kAudit)).value("run", "") == audit.run;
+    if (!is_one)
+      throw usage_error("exists, and is no reproduction of " + audit.run, again.path().string(),
+                        "give another --run-id");
+    audit.again = again.path().string();
+    return again;
+  }
+  again = record::RunDirectory::create(o.results, name, o.run_id);
+  audit.again = again.path().string();
+  const FileDescriptor lock = again.lock();
+  stand_at(run, start, run.config(), again);
+  audit.same = false;  // not yet
+  record::write_atomically(again.path() / kAudit, config::Members::json(audit).dump(2) + "\n");
+  return again;
 }
 
 // Trains a whole run again, with the settings that it had at each step.
@@ -284,15 +347,15 @@ int reproduce_run(const AuditOptions& o) {
   if (last.empty()) throw usage_error("has no checkpoint to compare with", run.path().string());
   const int ranks = record::position_of(last).world_size;
   const fs::path start = start_of(run, o.results);
-  const auto changes = changes_of_run(run);
-  settings_before(changes, 0);
-  const auto name = launch::load_experiment(run.config(), {}).experiment.name;
-  record::RunDirectory again(fs::path(o.results) / name / o.run_id);
-  const bool begun = !o.run_id.empty() && again.begun();
-  if (!begun) again = record::RunDirectory::create(o.results, name, o.run_id);
-  audit.again = again.path().string();
+  const std::int64_t first = start.empty() ? 0 : record::step_of(start);
+  auto changes = changes_of_run(run);
+  // A fork's first line tells its changes to its origin.
+  std::erase_if(changes, [&](const Change& change) { return !start.empty() && change.step <= first; });
+  const config::Experiment experiment = launch::load_experiment(run.config(), {}).experiment;
+  require_repeatable(run, experiment, changes, ranks, !start.empty());
+  std::erase_if(changes, [](const Change& change) { return change.settings.empty(); });
+  const auto again = open_reproduction(run, start, experiment.name, o, audit);
   if (!o.json) print_folder(again.path());
-  if (!begun) stand_at(run, start, run.config(), again);
   for (std::size_t i = 0; i <= changes.size(); ++i) {
     const std::int64_t to = i < changes.size() ? changes[i].step : record::step_of(last);
     const fs::path done = record::latest_checkpoint(again.checkpoints());
@@ -300,7 +363,7 @@ int reproduce_run(const AuditOptions& o) {
     stand_at(run, "", run.config(), again);
     if (const int stopped = train_again(again, o, settings_before(changes, i), to, ranks); stopped != 0) return stopped;
   }
-  audit.stretches.push_back(compared(start.empty() ? 0 : record::step_of(start), last, again));
+  audit.stretches.push_back(compared(first, last, again));
   audit.same = audit.stretches.back().same;
   tell(audit.stretches.back(), o.json);
   return conclude(audit, again, o);
@@ -323,16 +386,17 @@ void add(CLI::App& app, const char* name, const char* doc, int& exit_code, int (
 }
 
 const bool audit_registered =
-    register_verb(94,
+    register_verb(102,
                   [](CLI::App& app, int& code) {
                     add(app, "audit", "train parts of a run again, and compare all bits", code, audit_run);
                   }) &&
-    register_verb(96,
+    register_verb(104,
                   [](CLI::App& app, int& code) {
                     add(app, "reproduce", "train a whole run again from its folder, and compare all bits", code,
                         reproduce_run);
                   }) &&
-    register_schema<Audit>("audit", "audit RUN --json, audit.json");
+    register_schema<Audit>("audit", "audit RUN --json, audit.json") &&
+    register_schema<Audit>("reproduce", "reproduce RUN --json, audit.json of the new run");
 
 }  // namespace
 }  // namespace ddp::commands

@@ -1,6 +1,9 @@
 #include "dist/parallel/bucket_sums.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/mul.h>
+#include <ATen/ops/scalar_tensor.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 
@@ -28,22 +31,33 @@ void AveragesOfShares::take(const at::Tensor& buffer) {
 }
 
 SumsOfLogicalRanks::SumsOfLogicalRanks(Group group, int here)
-    : group_(std::move(group)), factor_(1.0 / (here * group_->getSize())) {}
+    : group_(std::move(group)), factor_(at::scalar_tensor(1.0 / (here * group_->getSize()), at::kDouble)) {}
 
 void SumsOfLogicalRanks::keep(const std::vector<at::Tensor>& parameters) {
   const at::NoGradGuard no_grad;
-  if (std::exchange(summed_, false)) sums_.clear();
+  if (std::exchange(summed_, false)) {
+    for (Sum& sum : sums_) put_by(sum);
+  }
   Sum sum;
   for (const at::Tensor& parameter : parameters) {
-    if (parameter.grad().defined()) sum[parameter.unsafeGetTensorImpl()] = parameter.grad() * factor_;
+    if (!parameter.grad().defined()) continue;
+    std::vector<at::Tensor>& memory = memory_[parameter.unsafeGetTensorImpl()];
+    at::Tensor kept = memory.empty() ? at::empty_like(parameter.grad()) : std::move(memory.back());
+    if (!memory.empty()) memory.pop_back();
+    sum[parameter.unsafeGetTensorImpl()] = at::mul_out(kept, parameter.grad(), factor_);
   }
   std::size_t level = 0;
   for (; level < sums_.size() && !sums_[level].empty(); ++level) {
     for (auto& [parameter, gradient] : sum) add(sums_[level], parameter, gradient);
-    sums_[level].clear();
+    put_by(sums_[level]);
   }
   if (level == sums_.size()) sums_.emplace_back();
   sums_[level] = std::move(sum);
+}
+
+void SumsOfLogicalRanks::put_by(Sum& sum) {
+  for (auto& [parameter, gradient] : sum) memory_[parameter].push_back(std::move(gradient));
+  sum.clear();
 }
 
 c10::intrusive_ptr<c10::ivalue::Future> SumsOfLogicalRanks::runHook(c10d::GradBucket& bucket) {

@@ -51,11 +51,13 @@ class SumsOfLogicalRanks : public c10d::CommHookInterface {
  private:
   using Sum = std::unordered_map<const void*, at::Tensor>;  // by parameter
   static void add(const Sum& sum, const void* parameter, const at::Tensor& gradient);
+  void put_by(Sum& sum);
 
   const Group group_;
-  const double factor_;
-  std::vector<Sum> sums_;  // of 1, 2, 4, … logical ranks; empty: none
-  bool summed_ = false;    // the step's gradients are in the buckets
+  const at::Tensor factor_;
+  std::vector<Sum> sums_;                                            // of 1, 2, 4, … logical ranks; empty: none
+  std::unordered_map<const void*, std::vector<at::Tensor>> memory_;  // of each parameter, for later sums
+  bool summed_ = false;                                              // the step's gradients are in the buckets
   std::unordered_map<const void*, std::vector<std::pair<const void*, at::Tensor>>> gradients_;  // of each bucket
 };
 

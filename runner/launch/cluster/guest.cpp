@@ -19,6 +19,18 @@ using std::chrono::milliseconds;
 
 // Node 0 ends its ranks and writes the summary, perhaps to a slow disk, before it reports how the run ended.
 constexpr milliseconds kVerdictPatience{15000};
+// Interval for looking at signals.
+constexpr milliseconds kSignalLook{200};
+
+// Returns a stop signal that waits for this process; 0: none.
+int pending_stop() {
+  sigset_t pending;
+  sigpending(&pending);
+  for (const int signal : kStopSignals) {
+    if (sigismember(&pending, signal) == 1 && is_heard(signal)) return signal;
+  }
+  return 0;
+}
 
 // Returns node 0's address; nothing while the meeting file does not exist.
 std::optional<Address> place_of_node_0(const Launch& launch) {
@@ -72,10 +84,14 @@ void Guest::find_node_0(milliseconds patience) {
                        place_in_words(launch_));
 }
 
-// Returns node 0's next message. An `end` message ends this node.
+// Returns node 0's next message.
 Value Guest::next_message(milliseconds patience) {
   // Node 0 waits for the other nodes equally long, and sends a message after that.
-  const Value message = link_->wait(patience + kVerdictPatience);
+  return accepted(link_->wait(patience + kVerdictPatience));
+}
+
+// Returns the message. An `end` message ends this node; null: none came.
+Value Guest::accepted(const Value& message) {
   if (!message.is_object()) {
     throw training_error(link_->closed() ? "ended before the run began" : "does not answer",
                          "node 0 (" + link_->peer() + ")");
@@ -147,15 +163,40 @@ void Guest::tick(const Plan& plan, Supervisor& supervisor, record::SharedProgres
   supervisor.fail({.rank = -1, .what = silent("node 0 (" + link_->peer() + ")", *link_), .log = ""});
 }
 
+// Returns node 0's `start`. An elastic run may do without this node for a while: then heartbeats come. If this process
+// is asked to stop meanwhile, returns {"signal": number}.
+Value Guest::wait_for_start(const Plan& plan) {
+  const auto patience =
+      milliseconds(static_cast<std::int64_t>(plan.experiment.distributed.timeout * 1000)) + kVerdictPatience;
+  bool idle = false;
+  for (auto deadline = Clock::now() + patience;;) {
+    // Otherwise ranks start in a moment, and save.
+    if (const int signal = idle ? pending_stop() : 0) return {{"signal", signal}};
+    const Value message = link_->wait(kSignalLook);
+    if (!message.is_object() && !link_->closed() && Clock::now() < deadline) continue;
+    const std::string type = message.is_object() ? message.value("type", "") : "";
+    if (type == "end" && message.value("code", 1) > 128) return end_ = message;
+    accepted(message);
+    if (type == "again") link_->send({{"type", "ended"}});
+    if (type == "alive") link_->send({{"type", "waiting"}});
+    if (type != "again" && type != "alive") return message;
+    idle = type == "alive";
+    deadline = Clock::now() + patience;
+  }
+}
+
 int Guest::run(const Job& job) {
   // A signal between two groups of ranks must reach the second group.
   const BlockedStopSignals signals;
   link_->send({{"type", "ready"}, {"devices", job.plan.device_names()}, {"data", job.data}});
   for (;;) {
-    const Value start =
-        next_message(milliseconds(static_cast<std::int64_t>(job.plan.experiment.distributed.timeout * 1000)));
-    if (over()) return 0;
-    const Outcome outcome = run_group(job, start);
+    const Value start = wait_for_start(job.plan);
+    if (over()) return end_.value("code", 0);
+    if (const int signal = start.value("signal", 0)) return 128 + signal;
+    const Plan plan = job.plan.in({.nodes = start.at("nodes"), .ranks_here = start.at("ranks_here")}, start.at("place"),
+                                  start.at("lost"));
+    const Outcome outcome = run_group(
+        {.plan = plan, .as_rank = job.as_rank, .saves = job.saves, .task = job.task, .kept = job.kept}, start);
     receive_verdict(outcome);
     if (!std::exchange(again_, false)) return conclude(outcome, job);
     log::warn("node 0 starts all ranks again");
@@ -190,9 +231,13 @@ Outcome Guest::run_group(const Job& job, const Value& start) {
 
 void Guest::send_outcome(const Outcome& outcome, record::SharedProgress& shared) {
   if (!outcome.failure) return link_->send({{"type", "done"}});
-  const auto& [rank, what, log] = *outcome.failure;
-  if (rank < 0) return;
-  link_->send({{"type", "failure"}, {"rank", rank}, {"what", what}, {"hopeless", shared.rank(rank).no_restart.load()}});
+  const record::Failure& failure = *outcome.failure;
+  if (failure.rank < 0) return;
+  link_->send({{"type", "failure"},
+               {"rank", failure.rank},
+               {"what", failure.what},
+               {"lost", failure.lost},
+               {"hopeless", shared.rank(failure.rank).no_restart.load()}});
 }
 
 // Node 0 sees all ranks, so it reports the cause and decides what follows.

@@ -34,6 +34,8 @@ class Guest {
   };
   void find_node_0(std::chrono::milliseconds patience);
   config::Value next_message(std::chrono::milliseconds patience);
+  config::Value accepted(const config::Value& message);
+  config::Value wait_for_start(const Plan& plan);
   void start_ranks(const config::Value& start, const Job& job, Supervisor& supervisor, record::SharedProgress& shared);
   bool send_output(const Output& output);
   void receive(const Plan& plan, Supervisor& supervisor, record::SharedProgress& shared);

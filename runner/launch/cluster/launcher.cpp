@@ -242,7 +242,7 @@ Launch by_flags(const LaunchFlags& f) {
   require_one_launcher(f);
   require_one_meaning(f);
   warn_of_place_of_one_node(f);
-  Launch l{.max_restarts = f.max_restarts};
+  Launch l{.max_restarts = f.max_restarts, .elastic = f.elastic};
   l.nodes = f.nnodes.value_or(1);
   l.node_rank = f.node_rank.value_or(0);
   l.ranks_here = f.nproc_per_node;
@@ -292,11 +292,12 @@ Launch choose_launch(const LaunchFlags& flags) {
   const bool torchrun = environment("RANK") && environment("WORLD_SIZE");
   if (!torchrun && !step) {
     warn_of_lone_process();
-    return {.max_restarts = flags.max_restarts};
+    return {.max_restarts = flags.max_restarts, .elastic = flags.elastic};
   }
   const Launch launch = torchrun ? by_torchrun() : by_srun(*step);
-  if (flags.max_restarts > 0 && launch.leads()) {
-    log::warn("--max-restarts has no effect on ranks that a launcher started");  // only a parent restarts ranks
+  if ((flags.max_restarts > 0 || flags.elastic) && launch.leads()) {  // only a parent restarts ranks
+    log::warn(std::string(flags.elastic ? "--elastic" : "--max-restarts") +
+              " has no effect on ranks that a launcher started");
   }
   return launch;
 }

@@ -19,7 +19,8 @@ struct LaunchFlags {
   std::optional<std::uint16_t> master_port;
   std::string rdzv_endpoint;  // "host:port": the two above in one
   bool standalone = false;    // one machine, even if a launcher started this process
-  int max_restarts = 0;       // does not say who launches
+  int max_restarts = 0;       // these do not say who launches
+  bool elastic = false;
 
   // Returns the given flags that say who launches.
   std::vector<std::string> given() const;

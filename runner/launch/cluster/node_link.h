@@ -69,6 +69,8 @@ class NodeLink {
   int descriptor() const { return socket_.get(); }
   const std::string& peer() const { return peer_; }
   Clock::duration silence() const { return Clock::now() - last_heard_; }
+  // Counts the silence from now on: the other end had nothing to say before.
+  void expect_words() { last_heard_ = Clock::now(); }
 
  private:
   void read_all();

@@ -63,7 +63,7 @@ NodeWatch::NodeWatch(Nodes& nodes, Supervisor& supervisor, record::SharedProgres
       shared_(shared),
       job_(job),
       heartbeat_(job.plan.experiment.distributed.timeout) {
-  if (nodes.all().empty()) return;
+  if (nodes.listener() < 0) return;
   for (Node& node : nodes.all()) {
     supervisor.watch_also(node.link.descriptor(), [this, &node] {
       receive(node);
@@ -71,7 +71,7 @@ NodeWatch::NodeWatch(Nodes& nodes, Supervisor& supervisor, record::SharedProgres
     });
   }
   supervisor.watch_also(nodes.listener(), [&nodes] {
-    nodes.turn_away();
+    nodes.answer_late();
     return true;
   });
   supervisor.watch_over([this] { tick(); });
@@ -80,7 +80,7 @@ NodeWatch::NodeWatch(Nodes& nodes, Supervisor& supervisor, record::SharedProgres
   });
   supervisor.suspect([this]() -> std::optional<std::string> {
     for (const Node& node : nodes_.all()) {
-      if (node.link.silence() > heartbeat_.worrying()) return silent(node.name(), node.link);
+      if (!node.done && node.link.silence() > heartbeat_.worrying()) return silent(node.name(), node.link);
     }
     return {};
   });
@@ -123,7 +123,8 @@ void NodeWatch::act_on(Node& node, const Value& message) {
     if (known) shared_.rank(rank).no_restart = message.at("hopeless").get<bool>();
     supervisor_.fail({.rank = known ? rank : -1,
                       .what = message.at("what").get<std::string>(),
-                      .log = known ? job_.output(rank).name : ""});
+                      .log = known ? job_.output(rank).name : "",
+                      .lost = message.at("lost").get<bool>()});
   } else if (type == "done") {
     node.done = true;
   }
@@ -133,11 +134,13 @@ bool NodeWatch::regroup(Outcome& outcome) {
   for (Node& node : nodes_.all()) node.link.send({{"type", "again"}});
   for (Node& node : nodes_.all()) {
     if (!wait_for_ended(node)) {
+      if (job_.plan.launch.elastic) continue;
       outcome.failure->what += "; " + node.name() + " is gone or does not answer";
       return false;
     }
     node.done = false;
   }
+  nodes_.forget_gone(heartbeat_.limit);  // of an elastic run
   outcome.stop_signal = supervisor_.outcome().stop_signal;
   return outcome.stop_signal == 0;
 }

@@ -33,7 +33,8 @@ class NodeWatch {
   NodeWatch(Nodes& nodes, Supervisor& supervisor, record::SharedProgress& shared, const Job& job);
 
   // When the ranks of this node have ended: makes the other nodes end theirs, for a restart. Returns false if that is
-  // impossible, or if a node was asked to stop meanwhile; if a node is gone, the failure names it.
+  // impossible, or if a node was asked to stop meanwhile; if a node is gone, the failure names it. An elastic run goes
+  // on without it.
   bool regroup(Outcome& outcome);
 
  private:

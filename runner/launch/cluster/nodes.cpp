@@ -85,7 +85,8 @@ Value terms_of(const Launch& launch, const std::string& verb, const Value& asked
   return terms;
 }
 
-Nodes::Nodes(const Launch& launch, const Value& terms, milliseconds patience) : launch_(launch), patience_(patience) {
+Nodes::Nodes(const Launch& launch, const Value& terms, milliseconds patience)
+    : launch_(launch), terms_(terms), patience_(patience) {
   if (launch.nodes == 1) return;
   address_ = address_of(launch);
   listener_ = listen_on(address_);
@@ -93,7 +94,7 @@ Nodes::Nodes(const Launch& launch, const Value& terms, milliseconds patience) : 
   if (!file.path().empty()) write_meeting_file(file.path(), address_.text() + "\n");
   log::info("node 0 of " + std::to_string(launch.nodes) + " at " + address_.text() + ", waiting for the others");
   try {
-    gather(terms);
+    gather();
   } catch (const Error& error) {
     end(error.exit_code(), error.what());
     throw;
@@ -102,7 +103,7 @@ Nodes::Nodes(const Launch& launch, const Value& terms, milliseconds patience) : 
 
 Nodes::~Nodes() { end(1, "node 0 has ended"); }
 
-void Nodes::gather(const Value& terms) {
+void Nodes::gather() {
   const auto deadline = Clock::now() + patience_;
   std::vector<Caller> callers;
   while (static_cast<int>(nodes_.size()) + 1 < launch_.nodes) {
@@ -121,7 +122,7 @@ void Nodes::gather(const Value& terms) {
     });
     std::erase_if(callers, [&](Caller& caller) {
       const Value hello = caller.link.wait(milliseconds(0));
-      if (hello.is_object()) admit(std::move(caller.link), hello, terms);
+      if (hello.is_object()) admit(std::move(caller.link), hello);
       return hello.is_object() || caller.link.closed() || Clock::now() >= caller.until;
     });
   }
@@ -134,8 +135,11 @@ FileDescriptor Nodes::answer_call() { return FileDescriptor(accept4(listener_.ge
 // Returns why no other node can have this number; "": it is free.
 std::string Nodes::taken(const Value& number) const {
   if (number == 0) return "there is a node 0 already, at " + address_.text() + ": give --node-rank 1 or more";
-  for (const Node& node : nodes_) {
-    if (number == node.rank) return node.name() + " is there already: each node needs a --node-rank of its own";
+  for (const auto* nodes : {&nodes_, &returned_}) {
+    for (const Node& node : *nodes) {
+      if (number == node.rank && !node.link.closed())
+        return node.name() + " is there already: each node needs a --node-rank of its own";
+    }
   }
   return "";
 }
@@ -147,11 +151,67 @@ void Nodes::refuse_late(NodeLink& link, const Value& hello) {
   refuse(link, why.empty() ? full : why);
 }
 
-void Nodes::turn_away() {
+void Nodes::answer_late() {
   FileDescriptor socket = answer_call();
   if (!socket) return;
   NodeLink link(std::move(socket));
-  refuse_late(link, link.wait(kRefusal));
+  const Value hello = link.wait(kRefusal);
+  const Value number = hello.is_object() ? hello.value("node", Value()) : Value();
+  const bool was_here = number.is_number_unsigned() && number < launch_.nodes && taken(number).empty() &&
+                        hello.value("terms", Value()) == terms_;
+  if (!launch_.elastic || !was_here) return refuse_late(link, hello);
+  returned_.push_back({.rank = number.get<int>(), .link = std::move(link)});
+  send_welcome(returned_.back());
+  log::info(returned_.back().name() + " is back: it takes part after the next checkpoint, if it is ready by then");
+}
+
+void Nodes::talk_to_returned() {
+  std::erase_if(returned_, [this](Node& node) {
+    for (const Value& message : node.link.receive()) {
+      if (message.value("type", "") == "waiting") continue;
+      const std::string why = reason_against(node, message, data_);
+      node.ready = why.empty();
+      if (node.ready) continue;
+      log::warn(node.name() + " cannot take part: " + why);
+      node.link.send({{"type", "end"}, {"code", 2}, {"why", why}});
+      return true;
+    }
+    if (node.ready) node.link.send({{"type", "alive"}});
+    node.link.flush();
+    return node.link.closed();
+  });
+}
+
+std::string Nodes::take_in() {
+  std::string names;
+  for (Node& node : returned_) {
+    if (!node.ready) continue;
+    names += (names.empty() ? "" : ", ") + node.name();
+    nodes_.push_back(std::move(node));
+  }
+  // A moved node's link has no socket.
+  std::erase_if(returned_, [](const Node& node) { return node.ready; });
+  std::sort(nodes_.begin(), nodes_.end(), [](const Node& a, const Node& b) { return a.rank < b.rank; });
+  return names;
+}
+
+std::string Nodes::forget_gone(NodeLink::Clock::duration limit) {
+  std::string names;
+  std::erase_if(nodes_, [&](const Node& node) {
+    const bool gone = node.link.closed() || (node.place > 0 && node.link.silence() >= limit);
+    if (gone && node.place > 0) names += (names.empty() ? "" : ", ") + node.name();
+    return gone;
+  });
+  return names;
+}
+
+std::vector<int> Nodes::available(int here, bool with_returned) const {
+  std::vector<int> ranks{here};
+  for (const Node& node : nodes_) ranks.push_back(node.link.closed() ? 0 : node.available());
+  for (const Node& node : returned_) {
+    if (with_returned && node.ready) ranks.push_back(node.available());
+  }
+  return ranks;
 }
 
 bool Nodes::wait_for_words(const std::vector<Caller>& callers, milliseconds longest) {
@@ -171,7 +231,7 @@ std::string Nodes::missing() const {
   return names;
 }
 
-void Nodes::admit(NodeLink link, const Value& hello, const Value& terms) {
+void Nodes::admit(NodeLink link, const Value& hello) {
   const auto rank = hello.find("node");
   if (hello.at("type") != "hello" || !hello.contains("terms") || rank == hello.end() || !rank->is_number_unsigned() ||
       *rank > INT_MAX) {
@@ -179,7 +239,7 @@ void Nodes::admit(NodeLink link, const Value& hello, const Value& terms) {
   }
   if (const std::string why = taken(*rank); !why.empty()) return refuse(link, why);
   Node newcomer{.rank = rank->get<int>(), .link = std::move(link)};
-  const auto differ = config::first_differences(terms, hello.at("terms"), kShownDifferences);
+  const auto differ = config::first_differences(terms_, hello.at("terms"), kShownDifferences);
   if (!differ.empty()) {
     const bool of_paths = std::all_of(differ.begin(), differ.end(), config::is_of_paths);
     const std::string remedy =
@@ -206,38 +266,71 @@ void Nodes::dismiss(NodeLink& link, const std::string& why) {
   link.wait_for_end(Clock::now() + kRefusal);
 }
 
+void Nodes::send_welcome(Node& node) {
+  node.link.send({{"type", "welcome"}, {"work", work_}, {"ip", address_.ip}, {"restarts", launch_.max_restarts}});
+}
+
 void Nodes::welcome(const Value& work, const Value& data) {
-  for (Node& node : nodes_)
-    node.link.send({{"type", "welcome"}, {"work", work}, {"ip", address_.ip}, {"restarts", launch_.max_restarts}});
+  work_ = work;
+  data_ = data;
+  for (Node& node : nodes_) send_welcome(node);
   for (Node& node : nodes_) {
     const std::string why = reason_against(node, node.link.wait(patience_), data);
+    node.place = node.rank;
+    ranks_here_ = static_cast<int>(node.devices.size());
     if (why.empty()) continue;
     end(2, node.name() + ": " + why);
     throw usage_error("cannot take part:\n" + why, node.name());
   }
 }
 
-void Nodes::start(const Address& store) {
-  for (Node& node : nodes_) node.link.send({{"type", "start"}, {"store_port", store.port}});
+void Nodes::start(const Address& store, const World& world) {
+  ranks_here_ = world.ranks_here;
+  int place = 0;
+  for (Node& node : nodes_) {
+    const bool computes = place + 1 < world.nodes && node.available() >= world.ranks_here;
+    node.place = computes ? ++place : 0;
+    node.done = !computes;
+    if (!computes) continue;
+    node.link.expect_words();
+    node.link.send({{"type", "start"},
+                    {"store_port", store.port},
+                    {"nodes", world.nodes},
+                    {"ranks_here", world.ranks_here},
+                    {"place", place},
+                    {"lost", node.lost}});
+  }
 }
 
 void Nodes::end(int exit_code, const std::string& why) {
   if (std::exchange(ended_, true)) return;
+  for (Node& node : returned_) nodes_.push_back(std::move(node));
+  returned_.clear();
   for (Node& node : nodes_) node.link.send({{"type", "end"}, {"code", exit_code}, {"why", why}});
   for (Node& node : nodes_) node.link.end_sending();
   const auto deadline = Clock::now() + kFarewell;
   for (Node& node : nodes_) node.link.wait_for_end(deadline);
 }
 
-std::string Nodes::name_of(int node) const {
-  if (node == 0) return "node 0 (" + address_.ip + ")";
-  const auto found = std::find_if(nodes_.begin(), nodes_.end(), [node](const Node& n) { return n.rank == node; });
-  return found == nodes_.end() ? "node " + std::to_string(node) : found->name();
+Node* Nodes::at(int place) {
+  const auto found = std::find_if(nodes_.begin(), nodes_.end(), [place](const Node& n) { return n.place == place; });
+  return place == 0 || found == nodes_.end() ? nullptr : &*found;
+}
+
+std::string Nodes::name_of(int place) const {
+  if (place == 0) return "node 0 (" + address_.ip + ")";
+  const auto found = std::find_if(nodes_.begin(), nodes_.end(), [place](const Node& n) { return n.place == place; });
+  return found == nodes_.end() ? "node " + std::to_string(place) : found->name();
 }
 
 std::vector<std::string> Nodes::devices() const {
   std::vector<std::string> all;
-  for (const Node& node : nodes_) all.insert(all.end(), node.devices.begin(), node.devices.end());
+  for (const Node& node : nodes_) {
+    if (node.place == 0) continue;
+    for (const int rank : not_lost(static_cast<int>(node.devices.size()), node.lost, ranks_here_)) {
+      all.push_back(node.devices[rank]);
+    }
+  }
   return all;
 }
 

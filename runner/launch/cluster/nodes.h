@@ -18,7 +18,12 @@ struct Node {
   int rank = 0;  // among the nodes
   NodeLink link;
   std::vector<std::string> devices = {};  // of its ranks
-  bool done = false;                      // its ranks have ended successfully
+  bool done = false;                      // its ranks have ended successfully, or it has none now
+  bool ready = false;                     // it can start its ranks
+  int place = 0;                          // among the nodes that compute; 0: it has no ranks now
+  std::vector<int> lost = {};             // those of its ranks that are lost for good
+
+  int available() const { return static_cast<int>(devices.size() - lost.size()); }
 
   std::string name() const { return "node " + std::to_string(rank) + " (" + link.peer() + ")"; }
 };
@@ -30,7 +35,8 @@ struct Node {
 // nodes have joined, `welcome` with the work as it resolved it (for a run: its experiment). The node tries the work and
 // sends `ready`, with its devices and the state of its data, or `failed`. When all are ready, node 0 sends `start`.
 // While ranks run, both sides send `alive` and `stop`; a node sends `log`, `done` or `failure`; node 0 sends `end` or
-// `again`. After `again` a node ends its ranks, sends `ended`, and waits for another `start`.
+// `again`. After `again` a node ends its ranks, sends `ended`, and waits for another `start`. A node that an elastic
+// run can do without for a while answers each `alive` with `waiting`.
 class Nodes {
  public:
   // Listens at the launch's address until all nodes have sent a matching hello, up to `patience`. Throws ddp::Error:
@@ -44,22 +50,36 @@ class Nodes {
   // (record::content_samples). Throws ddp::Error (usage) if a node cannot do it, or has other data.
   void welcome(const config::Value& work, const config::Value& data = config::Value::array());
 
-  // Makes all nodes fork their ranks, which meet at `store`.
-  void start(const Address& store);
+  // Makes the nodes of this world fork their ranks, which meet at `store`. The others wait.
+  void start(const Address& store, const World& world);
+
+  // For a run that goes on without lost nodes (--elastic): such a node may come back.
+
+  // The ranks that each node can start, if the nodes that are back take part again; without them, the present ones.
+  // `here`: on this node.
+  std::vector<int> available(int here, bool with_returned) const;
+  // Answers those that are coming back. Call it regularly.
+  void talk_to_returned();
+  // Lets those that are back and ready take part. Returns their names; "": none.
+  std::string take_in();
+  // Forgets the nodes whose connection has ended, or that are silent for so long. Returns the names of those that
+  // computed; "": none.
+  std::string forget_gone(NodeLink::Clock::duration limit);
 
   // Ends the run: sends all nodes the exit code and the reason.
   void end(int exit_code, const std::string& why);
 
-  // The socket for nodes that come too late, and the answer to one of them.
+  // The socket for nodes that come too late, and the answer to one of them: an elastic run takes back a lost node.
   int listener() const { return listener_.get(); }
-  void turn_away();
+  void answer_late();
 
   std::vector<Node>& all() { return nodes_; }
   // This node's address, as the other nodes reach it.
   const std::string& own_ip() const { return address_.ip; }
-  // "node 1 (10.0.0.2)"
-  std::string name_of(int node) const;
-  // The devices of all ranks of the other nodes, in rank order.
+  // The node at this place among those that compute: "node 1 (10.0.0.2)".
+  std::string name_of(int place) const;
+  Node* at(int place);
+  // The devices of all ranks of the other nodes that compute, in rank order.
   std::vector<std::string> devices() const;
 
  private:
@@ -68,23 +88,29 @@ class Nodes {
     NodeLink link;
     NodeLink::Clock::time_point until;
   };
-  void gather(const config::Value& terms);
+  void gather();
+  void send_welcome(Node& node);
   // Returns whether somebody connects. Returns sooner when a message comes.
   bool wait_for_words(const std::vector<Caller>& callers, std::chrono::milliseconds longest);
   FileDescriptor answer_call();
   void refuse_late(NodeLink& link, const config::Value& hello);
   std::string taken(const config::Value& number) const;
   std::string missing() const;
-  void admit(NodeLink link, const config::Value& hello, const config::Value& terms);
+  void admit(NodeLink link, const config::Value& hello);
   void refuse(NodeLink& link, const std::string& why);
   // The same, without a word on this node.
   static void dismiss(NodeLink& link, const std::string& why);
 
   const Launch& launch_;
+  const config::Value terms_;
   const std::chrono::milliseconds patience_;
   Address address_{.ip = "127.0.0.1"};
   FileDescriptor listener_;
-  std::vector<Node> nodes_;  // sorted by rank once all have joined
+  std::vector<Node> nodes_;     // sorted by rank once all have joined
+  std::vector<Node> returned_;  // lost ones that are back, and do not take part yet
+  config::Value work_;          // of welcome()
+  config::Value data_;
+  int ranks_here_ = 0;  // of each node that computes
   bool ended_ = false;
 };
 

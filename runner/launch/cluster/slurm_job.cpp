@@ -50,7 +50,7 @@ std::string requests(const SlurmJob& job) {
          request("gpus-per-node", job.gpus_per_node) + request("cpus-per-task", job.cpus_per_task) +
          request("time", job.time) + (job.exclusive ? "#SBATCH --exclusive\n" : "") +
          "# This many seconds before its time limit the job saves and returns to the queue; also on preemption.\n" +
-         request("signal", "B:USR2@" + std::to_string(job.signal_before)) +
+         request("signal", "B:USR2@" + std::to_string(job.signal_before)) + (job.elastic ? "#SBATCH --no-kill\n" : "") +
          "#SBATCH --requeue\n"
          "#SBATCH --open-mode=append  # also continues slurm-<job>.out\n";
 }
@@ -106,7 +106,7 @@ for i in "${!nodes[@]}"; do
          option(" --cpus-per-task=", job.cpus_per_task) + R"( \
     "$program" run "$experiment" \
     --nnodes "${#nodes[@]}" --node-rank "$i" --master-addr "$master" --master-port "$port")" +
-         option(" --nproc-per-node ", job.nproc_per_node) + R"( \
+         option(" --nproc-per-node ", job.nproc_per_node) + (job.elastic ? " --elastic" : "") + R"( \
     --results "$results" --run-id "slurm-$SLURM_JOB_ID")" +
          settings(job) + R"( &
   launches+=($!)
@@ -130,7 +130,9 @@ trap stop USR2 TERM
 
 )";
 
-constexpr const char* kWatch = R"(# If a launch fails, the others are ended, and the job exits with its exit code.
+// `go_on`: what is done first about a launch that failed.
+std::string watch(const std::string& go_on) {
+  return R"(# If a launch fails, the others are ended, and the job exits with its exit code.
 code=0
 while ((${#launches[@]} > 0)); do
   wait -n # until one ends, or a signal comes
@@ -140,7 +142,8 @@ while ((${#launches[@]} > 0)); do
     status=$?
     unset "launches[i]"
     if ((status == 0 || code != 0)); then continue; fi
-    code=$status
+)" + go_on +
+         R"(    code=$status
     echo "job $SLURM_JOB_ID: the launch on ${nodes[i]} ended with exit code $code"
     # A signal stopped it: all launches stop together, and the others are still saving.
     if ((!stopping && code != 129 && code != 130 && code != 138 && code != 143 && ${#launches[@]} > 0)); then
@@ -156,6 +159,13 @@ if ((code == 143 || code == 140)) && [[ $(squeue --noheader --jobs="$SLURM_JOB_I
   scontrol requeue "$SLURM_JOB_ID"
 fi
 exit "$code"
+)";
+}
+
+constexpr const char* kGoOn = R"(    if ((i > 0 && !stopping)); then
+      echo "job $SLURM_JOB_ID goes on without ${nodes[i]}"
+      continue
+    fi
 )";
 
 std::string count_of(int number, const std::string& what) {
@@ -183,7 +193,8 @@ std::vector<std::string> check_devices(const config::Loaded& loaded, const Slurm
   // Without --gpus-per-node a pool decides only on the node: one of GPUs, or one of CPU ranks.
   if (!named && !job.gpus_per_node && !job.nproc_per_node && needed == 0) return {};
   const auto gpus = static_cast<std::size_t>(job.gpus_per_node.value_or(needed));
-  const Plan plan = make_plan(loaded, std::vector<Gpu>(gpus), {.nodes = job.nodes, .ranks_here = job.nproc_per_node});
+  const Plan plan = make_plan(loaded, std::vector<Gpu>(gpus),
+                              {.nodes = job.nodes, .ranks_here = job.nproc_per_node, .elastic = job.elastic});
   int used = 0;
   for (const auto& group : plan.groups)
     used += static_cast<int>(group.size() - std::count(group.begin(), group.end(), "cpu"));
@@ -223,7 +234,7 @@ std::string slurm_script(const SlurmJob& job) {
                                : "Trains an experiment with ddp-exp, with one launch per node. Written by "
                                  "\"ddp-exp slurm\"";
   return "#!/bin/bash\n# " + what + ", yours to change.\n" + requests(job) + "\n" + modules(job) + places(job) +
-         kTraps + (job.trials ? trial(job) : launches(job)) + kWatch;
+         kTraps + (job.trials ? trial(job) : launches(job)) + watch(job.elastic ? kGoOn : "");
 }
 
 }  // namespace ddp::launch

@@ -32,6 +32,7 @@ struct SlurmJob {
   std::string name;               // of the experiment, instead of the file's
   std::vector<std::string> sets;  // key=value
   std::optional<int> nproc_per_node;
+  bool elastic = false;               // the job goes on without a node that fails, except the first
   std::optional<std::uint16_t> port;  // of the meeting on the first node; not given: one from the job's id
 
   // A sweep: an array of jobs, one trial each.

@@ -93,7 +93,11 @@ void require_model_fits(const config::Loaded& loaded, const Plan& plan) {
 // Throws if the ranks cannot compute the experiment's logical ranks.
 void refuse_logical_ranks(const config::Loaded& loaded, const Plan& plan) {
   const auto& e = loaded.experiment;
-  if (!e.logical_ranks) return;
+  if (!e.logical_ranks) {
+    if (!plan.launch.elastic) return;
+    throw usage_error("needs logical_ranks in the experiment: other numbers of ranks train other numbers", "--elastic",
+                      "set it to the number of ranks, if that is a power of two: --set logical_ranks=…");
+  }
   const std::int64_t logical = *e.logical_ranks, ranks = plan.world_size();
   if (!std::has_single_bit(static_cast<std::uint64_t>(logical))) {
     throw loaded.error("logical_ranks", std::to_string(logical) + " is not a power of two");
@@ -257,6 +261,37 @@ std::vector<std::string> Plan::device_names() const {
   std::vector<std::string> names;
   for (int r = 0; r < ranks_here(); ++r) names.push_back(device_name(r));
   return names;
+}
+
+World largest_world(std::int64_t logical_ranks, const std::vector<int>& available) {
+  World largest{.nodes = 0, .ranks_here = 0};
+  for (int ranks = available.front(); ranks > 0; --ranks) {
+    const auto able =
+        std::count_if(available.begin(), available.end(), [ranks](int of_node) { return of_node >= ranks; });
+    for (int nodes = static_cast<int>(able); nodes > 0; --nodes) {
+      const World world{.nodes = nodes, .ranks_here = ranks};
+      if (logical_ranks % world.ranks() == 0 && world.ranks() > largest.ranks()) largest = world;
+    }
+  }
+  return largest;
+}
+
+std::vector<int> not_lost(int all, const std::vector<int>& lost, int count) {
+  std::vector<int> left;
+  for (int i = 0; i < all && static_cast<int>(left.size()) < count; ++i) {
+    if (std::find(lost.begin(), lost.end(), i) == lost.end()) left.push_back(i);
+  }
+  return left;
+}
+
+Plan Plan::in(const World& world, int place, const std::vector<int>& lost) const {
+  Plan smaller = *this;
+  smaller.groups.clear();
+  for (const int group : not_lost(ranks_here(), lost, world.ranks_here)) smaller.groups.push_back(groups[group]);
+  smaller.first_rank = place * world.ranks_here;
+  smaller.all_ranks = world.ranks();
+  smaller.experiment.device_pool = pool_of(smaller);
+  return smaller;
 }
 
 std::string Plan::config_hash() const {

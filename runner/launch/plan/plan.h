@@ -24,6 +24,7 @@ struct Launch {
   std::uint16_t master_port = 0;       // 0: the kernel chooses (one machine only)
   std::string meeting_file = {};       // a file that all nodes see, in place of an address
   int max_restarts = 0;                // maximum number of restarts of ranks that this process forks
+  bool elastic = false;                // the run goes on without ranks and nodes that are lost
 
   // For a rank that a launcher started:
   int rank = 0;
@@ -38,6 +39,18 @@ struct Launch {
   // Returns whether this process runs rank 0, which reads weights and writes results.
   bool leads() const { return node_rank == 0 && rank == 0; }
 };
+
+// The nodes and ranks that compute a run.
+struct World {
+  int nodes = 1;
+  int ranks_here = 1;  // of each node
+
+  int ranks() const { return nodes * ranks_here; }
+};
+
+// Returns the world with most ranks that divide the logical ranks, if node i can start available[i] ranks. Node 0 is in
+// it, and can start at least one.
+World largest_world(std::int64_t logical_ranks, const std::vector<int>& available);
 
 // The source of a run's weights; both paths empty: random weights from the seed.
 struct Start {
@@ -69,7 +82,13 @@ struct Plan {
   std::string device_name(int local_rank) const;
   std::vector<std::string> device_names() const;
   std::string config_hash() const;
+  // Returns the plan of a smaller world, in which this machine is node `place`, without those of its ranks that are
+  // lost: numbers of groups.
+  Plan in(const World& world, int place, const std::vector<int>& lost) const;
 };
+
+// Returns the first `count` numbers below `all` that are not lost.
+std::vector<int> not_lost(int all, const std::vector<int>& lost, int count);
 
 // Resolves everything that the file leaves open. Throws ddp::Error (usage) with the file's place if this machine cannot
 // do what it requires. `global_batch_size`: the samples of a step of a resumed run, which stay constant for any number

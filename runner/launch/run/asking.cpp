@@ -85,7 +85,7 @@ using Serve = std::function<int(const rank::Task&, const rank::TakeReply&)>;  //
 Outcome run_replying(Job job, const Serve& serve, Nodes& nodes, record::SharedProgress& shared,
                      const rank::TakeReply& take) {
   const MeetingPoint meeting = make_meeting_point(job.plan, nodes.own_ip());
-  nodes.start(meeting.address);
+  nodes.start(meeting.address, {.nodes = job.plan.launch.nodes, .ranks_here = job.plan.ranks_here()});
   ReplyPipe pipe;
   job.as_rank = [&](const rank::Task& task) {
     rank::TakeReply reply;

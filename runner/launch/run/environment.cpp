@@ -1,12 +1,15 @@
 #include "launch/run/environment.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <system_error>
+#include <vector>
 
 #include "launch/library/libtorch.h"
 #include "record/file/input_file.h"
 #include "record/saves/checkpoint_settings.h"
 #include "record/saves/data_files.h"
+#include "record/saves/graphs.h"
 
 namespace ddp::launch {
 namespace fs = std::filesystem;
@@ -48,11 +51,16 @@ std::string cpu_capability() {
 }
 
 record::Environment environment_of(const config::Experiment& e, const record::RunDirectory& run) {
+  std::vector<record::DataFile> files = record::data_files(e);
+  const auto graphs = record::graphs_of(e);
+  std::erase_if(files, [&](const record::DataFile& file) {
+    return std::any_of(graphs.begin(), graphs.end(), [&](const auto& graph) { return graph.key == file.key; });
+  });
   return {.program = build_id(),
           .libtorch = kLibTorchVersion,
           .cpu_capability = cpu_capability(),
           .threads = e.threads.value_or(0),
-          .data = record::content_samples(record::data_files(e)),
+          .data = record::content_samples(files),
           .sources = record::hashes_of_texts(e),
           .graphs = hashes_of_graphs(run)};
 }

@@ -38,6 +38,15 @@ class ForkedRun {
   void show_start(record::RunProgress& progress) const;
   void name_node(Outcome& outcome) const;
 
+  // An elastic run goes on without ranks and nodes that are lost, and takes nodes back.
+  bool is_elastic() const { return run_.plan.launch.elastic; }
+  // Ends the group if nodes that are back make a larger world, and their checkpoint is there. Call it regularly.
+  void take_back(Supervisor& supervisor, const record::RunProgress& progress);
+  // Notes what is lost. Returns whether another world shall go on.
+  bool note_loss(const record::Failure& failure);
+  // Chooses the ranks of the next group. Returns false if none are left.
+  bool resize(Outcome& outcome);
+
   // Returns whether to restart a group that ended with this outcome. If all restarts are used up, the failure says so.
   bool wants_restart(Outcome& outcome, record::SharedProgress& shared) const;
   // Goes back to the newest complete checkpoint, in the same run directory, and makes a new meeting point. `progress`:
@@ -46,6 +55,8 @@ class ForkedRun {
   bool prepare_restart(Outcome& outcome, const record::RunProgress& progress);
   void require_same_data() const;
   void note_restart(const record::Failure& failure);
+  void note_world(const record::Failure& failure);
+  std::string start_in_words() const;
   // Writes the number of the run's steps for other terminals, once the ranks know it.
   void note_length(const record::RunProgress& progress);
 
@@ -59,6 +70,13 @@ class ForkedRun {
   int restarts_ = 0;
   record::ReturnPoint point_;  // from which the next ranks start after a restart
   std::optional<GitState> git_;
+
+  const Plan whole_;                              // with all ranks
+  World world_;                                   // of the group
+  std::vector<int> lost_here_ = {};               // those of this machine's ranks that are lost
+  bool other_world_ = false;                      // the next group has other ranks
+  bool takes_back_ = false;                       // the group ended for nodes that are back
+  std::optional<std::int64_t> returned_at_ = {};  // the newest checkpoint's step when nodes were back
 };
 
 // Returns the folder of the run whose copies of graphs the experiment reads; "": none.
@@ -70,7 +88,11 @@ std::string run_of_graphs(const config::Experiment& e) {
 }
 
 ForkedRun::ForkedRun(Run& run, Nodes& nodes)
-    : run_(run), nodes_(nodes), open_{.directory = record::RunDirectory(""), .lock = {}, .start = {}} {
+    : run_(run),
+      nodes_(nodes),
+      open_{.directory = record::RunDirectory(""), .lock = {}, .start = {}},
+      whole_(run.plan),
+      world_{.nodes = run.plan.launch.nodes, .ranks_here = run.plan.ranks_here()} {
   const config::Experiment& e = run.plan.experiment;
   nodes.welcome(
       {{"experiment", config::to_toml(e)}, {"sources", record::hashes_of_texts(e)}, {"graphs_of", run_of_graphs(e)}},
@@ -112,7 +134,10 @@ Ending ForkedRun::to_its_end() {
 }
 
 bool ForkedRun::run_group(record::SharedProgress& shared, Outcome& outcome) {
-  nodes_.start(meeting_.address);
+  nodes_.start(meeting_.address, world_);
+  summary_.world_size = run_.plan.world_size();
+  summary_.devices = run_.plan.device_names();
+  for (const std::string& device : nodes_.devices()) summary_.devices.push_back(device);
   const Job work = job();
   Supervisor supervisor(shared, run_.plan.experiment, work.saves);
   start_ranks(work, meeting_, nodes_.all().empty(), supervisor, shared);
@@ -121,9 +146,59 @@ bool ForkedRun::run_group(record::SharedProgress& shared, Outcome& outcome) {
   if (run_.watch) supervisor.watch_over([&] { run_.watch(shared.run()); });
   if (!git_ && !run_.git) git_.emplace(run_.experiment_folder);
   if (git_) supervisor.watch_also(git_->output(), [this] { return git_->read(); });
+  if (is_elastic()) supervisor.watch_over([&] { take_back(supervisor, shared.run()); });
   outcome = supervisor.watch();
+  other_world_ = is_elastic() && outcome.failure && outcome.stop_signal == 0 && note_loss(*outcome.failure);
   name_node(outcome);
-  return wants_restart(outcome, shared) && others.regroup(outcome);
+  return (other_world_ || wants_restart(outcome, shared)) && others.regroup(outcome) &&
+         (!other_world_ || resize(outcome));
+}
+
+void ForkedRun::take_back(Supervisor& supervisor, const record::RunProgress& progress) {
+  nodes_.talk_to_returned();
+  const bool ends = progress.steps_in_all > 0 && progress.step >= progress.steps_in_all;
+  if (ends || supervisor.outcome().stop_signal != 0 || supervisor.outcome().failure) return;
+  const int here = whole_.ranks_here() - static_cast<int>(lost_here_.size());
+  const World larger = largest_world(*whole_.experiment.logical_ranks, nodes_.available(here, /*with_returned=*/true));
+  if (larger.ranks() <= world_.ranks()) return returned_at_.reset();
+  const std::int64_t saved = record::step_of(record::latest_checkpoint(open_.directory.checkpoints()));
+  if (!returned_at_) returned_at_ = saved;
+  if (saved == *returned_at_) return;
+  takes_back_ = true;
+  supervisor.fail({.rank = -1, .what = "a larger group begins", .log = ""});
+}
+
+bool ForkedRun::note_loss(const record::Failure& failure) {
+  if (takes_back_) return true;
+  // If a rank failed and was not killed, a node that is silent already may be why.
+  const Heartbeat heartbeat(whole_.experiment.distributed.timeout);
+  const std::string gone = nodes_.forget_gone(failure.lost ? heartbeat.limit : heartbeat.worrying());
+  if (failure.rank < 0) return !gone.empty();
+  const int place = failure.rank / world_.ranks_here;
+  Node* const node = nodes_.at(place);
+  if (place > 0 && node == nullptr) return true;  // its node is gone
+  if (!failure.lost) return false;
+  std::vector<int>& lost = node != nullptr ? node->lost : lost_here_;
+  const int all = node != nullptr ? static_cast<int>(node->devices.size()) : whole_.ranks_here();
+  lost.push_back(not_lost(all, lost, world_.ranks_here).at(failure.rank % world_.ranks_here));
+  return true;
+}
+
+bool ForkedRun::resize(Outcome& outcome) {
+  if (const std::string back = nodes_.take_in(); !back.empty()) {
+    if (takes_back_) outcome.failure->what.clear();
+    outcome.failure->what += (outcome.failure->what.empty() ? "" : "; ") + back + " is back";
+  }
+  takes_back_ = false;
+  returned_at_.reset();
+  const int here = whole_.ranks_here() - static_cast<int>(lost_here_.size());
+  if (here == 0) {
+    outcome.failure->what += " (no other rank is left on this machine)";
+    return false;
+  }
+  world_ = largest_world(*whole_.experiment.logical_ranks, nodes_.available(here, /*with_returned=*/false));
+  run_.plan = whole_.in(world_, 0, lost_here_);
+  return true;
 }
 
 void ForkedRun::note_length(const record::RunProgress& progress) try {
@@ -140,7 +215,9 @@ Job ForkedRun::job() const {
   kept.push_back(open_.lock.get());
   for (const FileDescriptor& lock : device_locks_) kept.push_back(lock.get());
   rank::Task task{.held_data = run_.data.file()};
-  rank::TrainRequest request{.data_files = record::to_value(run_.data.files()), .until_epoch = run_.until_epoch, .until_step = run_.until_step};
+  rank::TrainRequest request{.data_files = record::to_value(run_.data.files()),
+                             .until_epoch = run_.until_epoch,
+                             .until_step = run_.until_step};
   open_.tell(task, request);
   return {.plan = run_.plan,
           .as_rank = [this, request](const rank::Task& rank) { return run_.library.serve(rank, request); },
@@ -201,7 +278,11 @@ bool ForkedRun::prepare_restart(Outcome& outcome, const record::RunProgress& pro
   // The old meeting point is released first: the new one may have the same address.
   meeting_ = {};
   meeting_ = make_meeting_point(run_.plan, nodes_.own_ip());
-  note_restart(*outcome.failure);
+  if (other_world_) {
+    note_world(*outcome.failure);
+  } else {
+    note_restart(*outcome.failure);
+  }
   return true;
 } catch (const Error& error) {
   outcome.failure->what += "\n  and the ranks cannot be started again: " + std::string(error.what());
@@ -220,6 +301,23 @@ void ForkedRun::require_same_data() const {
                            own_command("resume " + path_word(open_.directory.path()) + " --data-changed"));
 }
 
+// "after step 96, from checkpoints/step-00000096"
+std::string ForkedRun::start_in_words() const {
+  if (point_.checkpoint.empty()) return "from the start: nothing is saved yet";
+  return "after step " + std::to_string(point_.position.step) + ", from " + record::name_in_run(point_.checkpoint);
+}
+
+void ForkedRun::note_world(const record::Failure& failure) {
+  const record::WorldRecord world{
+      .epoch = point_.position.epoch,
+      .step = point_.position.step,
+      .ranks = run_.plan.world_size(),
+      .reason = (failure.rank < 0 ? "" : "rank " + std::to_string(failure.rank) + ": ") + failure.what};
+  record::append_line(open_.directory.metrics(), record::to_line(world, point_.position.seconds));
+  log::warn(in_words(failure, open_.directory, summary_) + "\n  the run goes on with " + std::to_string(world.ranks) +
+            (world.ranks == 1 ? " rank, " : " ranks, ") + start_in_words());
+}
+
 void ForkedRun::note_restart(const record::Failure& failure) {
   const auto& at = point_.position;
   ++restarts_;
@@ -233,11 +331,8 @@ void ForkedRun::note_restart(const record::Failure& failure) {
                                       .checkpoint = point_.checkpoint};
   // The ranks that wrote metrics.jsonl have ended.
   record::append_line(open_.directory.metrics(), record::to_line(restart, at.seconds));
-  const std::string from = point_.checkpoint.empty() ? "the start: nothing is saved yet"
-                                                     : "after step " + std::to_string(at.step) + ", from " +
-                                                           record::name_in_run(point_.checkpoint);
   log::warn(in_words(failure, open_.directory, summary_) + "\n  restart " + std::to_string(restarts_) + " of " +
-            std::to_string(run_.plan.launch.max_restarts) + ": all ranks start again " + from);
+            std::to_string(run_.plan.launch.max_restarts) + ": all ranks start again " + start_in_words());
 }
 
 }  // namespace

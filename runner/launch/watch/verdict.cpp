@@ -205,7 +205,10 @@ std::optional<Blame> Verdict::blame_ended(const std::vector<EndedRank>& ended, c
     if (others_may_know && now - *first_lost_ < kCausePatience + (has_nodes ? kStackPatience : 0s)) return {};
   }
   const EndedRank& culprit = cause == ended.end() ? ended.front() : *cause;
-  return Blame{.failure = {.rank = culprit.rank, .what = describe(culprit), .log = culprit.log}};
+  // A crash of the program ends with another signal, or with RLIMIT_CPU's.
+  const bool lost = WIFSIGNALED(culprit.status) && WTERMSIG(culprit.status) == SIGKILL &&
+                    cpu_time_limit(SIGKILL, culprit.used).empty();
+  return Blame{.failure = {.rank = culprit.rank, .what = describe(culprit), .log = culprit.log, .lost = lost}};
 }
 
 std::optional<Blame> Verdict::blame_silent(const RunningRanks& running) {

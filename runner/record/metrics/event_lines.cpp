@@ -153,7 +153,7 @@ template <class Line>
 void list(Line& m, const WorldRecord& r, const Pace& pace) {
   list_place(m, r);
   m({"ranks", "from here on"}, r.ranks);
-  m({.name = "reason", .choices = "resume"}, r.reason);
+  m({"reason", "resume; or what was lost, or is back"}, r.reason);
   m(kSeconds, pace.seconds);
 }
 

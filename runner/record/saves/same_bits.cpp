@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "config/value.h"
 #include "record/file/atomic_file.h"
+#include "record/saves/checkpoint_settings.h"
 
 namespace ddp::record {
 namespace fs = std::filesystem;
@@ -82,8 +83,11 @@ std::string first_other_bits(const fs::path& checkpoint, const fs::path& other) 
   if (std::string file = first_other_file(checkpoint, other, mine.at("files"), its.at("files")); !file.empty()) {
     return file;
   }
+  // Only the end of a run by its time measures at such a step.
+  const bool at_any_step = mine.value("ended_by", "") == kMaxTime;
   for (const Value* members : {&mine, &its}) {
     for (const auto& [name, value] : members->items()) {
+      if (at_any_step && name == "metric") continue;
       const bool counts = name != "files" && std::find(kOfTheSave.begin(), kOfTheSave.end(), name) == kOfTheSave.end();
       if (counts && mine.value(name, Value()) != its.value(name, Value())) return "state.json: " + name;
     }
