@@ -88,17 +88,14 @@ void add_of_batches(const config::Loaded& loaded, const Plan& plan, std::int64_t
                    " micro-batches a rank, and a step ends with its epoch");
 }
 
-// Settings that have not been tried on a GPU yet get a warning.
+// A setting that has not been tried on a GPU yet gets a warning, too.
 void add_of_devices(const config::Loaded& loaded, const Plan& plan, const rank::Probe& probe, Ineffective& found) {
   const Experiment& e = loaded.experiment;
   found.add_if(e.channels_last && !probe.has_convolutions, "channels_last",
                "has no effect: it applies to convolutions, and the model has none");
   found.add_if(!plan.uses_gpus() && e.tf32.value_or(false), "tf32", "has no effect: no GPU computes");
-  if (!plan.uses_gpus()) return;
-  constexpr const char* kUntried = "is not tried on a GPU yet; compare with a run without it";
-  found.add_if(e.precision != "fp32", "precision", kUntried);
-  found.add_if(e.channels_last, "channels_last", kUntried);
-  found.add_if(e.tf32.has_value(), "tf32", kUntried);
+  found.add_if(plan.uses_gpus() && e.tf32.has_value(), "tf32",
+               "is not tried on a GPU yet; compare with a run without it");
 }
 
 // Returns whether lr changes after the warm-up. Samples about 1000 steps.
