@@ -12,7 +12,7 @@ namespace {
 
 // 2.4 MiB of optimizer state.
 constexpr const char* kLarge = R"(
-model = { name = "mlp", in_features = 100, hidden = [512, 512], out_features = 4 }
+model = { name = "mlp", in_features = 100, hidden = [1024, 1024], out_features = 4 }
 dataset = { name = "random_pairs", size = 64, features = 100, targets = 4 }
 loss = "mse"
 epochs = 2

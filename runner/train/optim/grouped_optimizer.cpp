@@ -94,7 +94,7 @@ std::pair<std::string, std::string> parts_of(const std::string& key) {
 
 // Ranks that divide an update wait for each other, and read what others wrote. With fewer bytes of state, and of
 // parameters, that takes longer than the whole update.
-constexpr std::int64_t kLeastState = 2 << 20;
+constexpr std::int64_t kLeastState = 8 << 20;
 constexpr std::int64_t kLeastParameters = 8 << 20;
 
 }  // namespace
