@@ -89,7 +89,7 @@ RequestFailure failure_of(const std::exception_ptr& thrown) {
   }
 }
 
-// What end_for_thrown() needs; global because a terminate handler takes no arguments.
+// State for end_for_thrown(); global because a terminate handler takes no arguments.
 const Request* served = nullptr;
 bool is_loading = false;
 

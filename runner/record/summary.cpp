@@ -163,7 +163,7 @@ void Summary::members(config::Members& m) const {
   m({"devices", "devices of each rank"}, devices);
   m({"backend", "none: a single process"}, backend);
   m.as<std::map<std::string, std::string>>({"versions"}, versions);
-  m({"environment", "what decides about the bits beside the settings"}, environment);
+  m({"environment", "all that decides about the bits beside the settings"}, environment);
   m.as<std::optional<Git>>({"git", "git state of the experiment file's folder; null outside a git checkout"}, git);
   m({"config_hash"}, config_hash);
   m({"restarts", "number of restarts by --max-restarts"}, restarts);

@@ -96,7 +96,7 @@ struct Git {
   }
 };
 
-// What decides about the bits of a run beside its settings.
+// Everything beside the settings that decides about the bits of a run.
 struct Environment {
   std::string program;  // launch::build_id
   std::string libtorch;

@@ -4,10 +4,9 @@ import os
 import random
 import resource
 import signal
-import struct
 import time
 
-from machine import LONG, Run, children, gone, on_gpus, same, until
+from machine import LONG, Run, children, gone, on_gpus, same, until, write_npy
 
 TOKENS = """
 dataset    = { name = "npy", inputs = "tokens.npy", targets = "next.npy" }
@@ -142,12 +141,7 @@ def too_little_memory(machine, folder):
 
 
 def write_tokens(path, rows):
-    """NumPy's .npy, version 1: rows of int64."""
-    header = repr({"descr": "<i8", "fortran_order": False, "shape": (len(rows), len(rows[0]))})
-    header += " " * (-(len(header) + 11) % 64) + "\n"
-    values = [value for row in rows for value in row]
-    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode()
-                     + struct.pack(f"<{len(values)}q", *values))  # fmt: skip
+    write_npy(path, "i8", (len(rows), len(rows[0])), [value for row in rows for value in row])
 
 
 def assertion_in_a_kernel(machine, folder):

@@ -11,7 +11,7 @@ sys.path.insert(0, str(ROOT / "tests/faults"))
 
 from processes import Command, children, ranks  # noqa: E402, F401
 from programs import until  # noqa: E402, F401
-from training import EXPERIMENT, PROGRAM, Training, same, sets  # noqa: E402, F401
+from training import EXPERIMENT, PROGRAM, Training, same, sets, write_npy  # noqa: E402, F401
 
 LONG = 300  # seconds in which any run of the checks ends; a GPU's first kernels load for many seconds
 

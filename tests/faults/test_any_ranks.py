@@ -2,12 +2,11 @@
 
 import os
 import random
-import struct
 import subprocess
 import sys
 
 import isolation
-from training import Training, pool, same, write_images
+from training import AUGMENTED_IMAGES, IMAGES, NET, Training, pool, same, write_images, write_npy
 
 isolation.enter()
 parser = isolation.arguments(__doc__)
@@ -28,29 +27,6 @@ GPT = """
 dataset = { name = "text", path = ["text.txt"], block_size = 16, sampling = "random" }
 model   = { name = "gpt", n_layer = 1, n_head = 2, n_embd = 16, dropout = 0.1 }
 """
-IMAGES = """
-loss    = "cross_entropy"
-[dataset]
-name = "idx"
-images = "images.idx3"
-labels = "labels.idx1"
-"""
-AUGMENTED = IMAGES + """
-transforms = [{ type = "RandomCrop", size = 8, padding = 1 }, { type = "RandomHorizontalFlip" }]
-mix = [{ type = "MixUp", alpha = 0.2 }, { type = "CutMix", alpha = 1 }]
-"""
-NET = """
-[model]
-name = "sequential"
-layers = [
-  { type = "Conv2d", in_channels = 1, out_channels = 4, kernel_size = 3, padding = 1 },
-  { type = "BatchNorm2d", num_features = 4 },
-  { type = "ReLU" },
-  { type = "Flatten" },
-  { type = "Dropout", p = 0.25 },
-  { type = "Linear", in_features = 256, out_features = 3 },
-]
-"""
 # With PyTorch's Python: a ResNet-18 that it exports. Its batch norms need more than one sample.
 RESNET = """
 loader  = { drop_last_batch = true }
@@ -58,7 +34,8 @@ dataset = { name = "npy", inputs = "pictures.npy", targets = "classes.npy" }
 model   = { name = "exported", path = "ResNet18.pt2" }
 loss    = "cross_entropy"
 """
-MODELS = {"mlp": MLP, "gpt": GPT, "images": IMAGES + NET, "augmented images": AUGMENTED + NET}
+CLASSES = 'loss = "cross_entropy"\n'
+MODELS = {"mlp": MLP, "gpt": GPT, "images": CLASSES + IMAGES + NET, "augmented images": CLASSES + AUGMENTED_IMAGES + NET}
 PARTS = [
     {"precision": "fp16", "steps": 16},  # the loss scale starts too high
     {"precision": "bf16"},
@@ -71,13 +48,6 @@ PARTS = [
     {"on_nan": "skip"},
     {"optimizer": '{ name = "sgd", lr = 0.01, momentum = 0.9 }'},
 ]
-
-
-def write_npy(path, kind, shape, values):
-    header = repr({"descr": f"<{kind}", "fortran_order": False, "shape": shape})
-    header += " " * (-(len(header) + 11) % 64) + "\n"
-    packed = struct.pack(f"<{len(values)}{'f' if kind == 'f4' else 'q'}", *values)
-    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + packed)
 
 
 def write_data(folder):

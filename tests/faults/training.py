@@ -22,6 +22,33 @@ out_features = 2
 dropout = 0.25
 """
 
+# Small images, the same with augmentation and mixing, and a net for them.
+IMAGES = """
+[dataset]
+name = "idx"
+images = "images.idx3"
+labels = "labels.idx1"
+"""
+AUGMENTED_IMAGES = IMAGES + """\
+transforms = [
+  { type = "RandomCrop", size = 8, padding = 1 },
+  { type = "RandomHorizontalFlip" },
+]
+mix = [{ type = "MixUp", alpha = 0.2 }, { type = "CutMix", alpha = 1 }]
+"""
+NET = """
+[model]
+name = "sequential"
+layers = [
+  { type = "Conv2d", in_channels = 1, out_channels = 4, kernel_size = 3, padding = 1 },
+  { type = "BatchNorm2d", num_features = 4 },
+  { type = "ReLU" },
+  { type = "Flatten" },
+  { type = "Dropout", p = 0.25 },
+  { type = "Linear", in_features = 256, out_features = 3 },
+]
+"""
+
 # A recipe as in published papers, on small images: augmentation and MixUp, label smoothing, groups of parameters,
 # clipping, fp16 with its loss scale, averaged weights, a plateau schedule with warm-up, patience.
 RECIPE = """
@@ -40,30 +67,19 @@ validation  = { split = 0.2, every = "10 steps" }
 match = "ndim<2"
 weight_decay = 0
 lr_scale = 2
-[dataset]
-name = "idx"
-images = "images.idx3"
-labels = "labels.idx1"
-transforms = [
-  { type = "RandomCrop", size = 8, padding = 1 },
-  { type = "RandomHorizontalFlip" },
-]
-mix = [{ type = "MixUp", alpha = 0.2 }, { type = "CutMix", alpha = 1 }]
-[model]
-name = "sequential"
-layers = [
-  { type = "Conv2d", in_channels = 1, out_channels = 4, kernel_size = 3, padding = 1 },
-  { type = "BatchNorm2d", num_features = 4 },
-  { type = "ReLU" },
-  { type = "Flatten" },
-  { type = "Dropout", p = 0.25 },
-  { type = "Linear", in_features = 256, out_features = 3 },
-]
-"""
+""" + AUGMENTED_IMAGES + NET
+
+
+def write_npy(path, kind, shape, values):
+    """NumPy's .npy, version 1: float32 ("f4") or int64 ("i8")."""
+    header = repr({"descr": f"<{kind}", "fortran_order": False, "shape": shape})
+    header += " " * (-(len(header) + 11) % 64) + "\n"
+    packed = struct.pack(f"<{len(values)}{'f' if kind == 'f4' else 'q'}", *values)
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + packed)
 
 
 def write_images(folder):
-    """The images of RECIPE as MNIST's files: 130 of 8x8 pixels in three classes, each darker than the next."""
+    """The images of IMAGES as MNIST's files: 130 of 8x8 pixels in three classes, each darker than the next."""
     draw = random.Random(1)
     labels = [draw.randrange(3) for _ in range(130)]
     pixels = bytes(draw.randrange(40 * label, 40 * label + 120) for label in labels for _ in range(64))

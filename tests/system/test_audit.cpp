@@ -61,8 +61,10 @@ TEST_CASE("audit trains the stretches between checkpoints again, and all bits ar
 
 TEST_CASE("reproduce trains a run with all its changes and its fork again, on another number of ranks") {
   const Workspace w("a.toml", kAudited);
-  w.done({"run", "a.toml", "--run-id", "r", "--set", "logical_ranks=4"});
-  w.done({"resume", "a/r", "--set", "optimizer.lr=0.02", "--set", "epochs=3"});
+  w.done({"run", "a.toml", "--run-id", "r", "--set", "logical_ranks=4", "--set",
+          R"(groups=[{match="*.bias",lr_scale=0.5}])"});
+  w.done({"resume", "a/r", "--set", "optimizer.lr=0.02", "--set", "epochs=3", "--set",
+          R"(groups=[{match="*.bias",lr_scale=0.1}])"});
   w.done({"fork", "a/r", "--from", "6", "--run-id", "f", "--set", "optimizer.lr=0.005", "--set", "epochs=3"});
   for (const char* run : {"a/r", "a/f"}) {
     const Json again = Json::parse(w.done({"reproduce", run, "--device-pool", "1", "--json"}).out);
@@ -71,6 +73,9 @@ TEST_CASE("reproduce trains a run with all its changes and its fork again, on an
     CHECK(audit_of(folder.path()) == again);
     CHECK((folder.model() == RunFolder(w.results() / run).model()));
   }
+  w.refused({"reproduce", "a/r", "--device-pool", "3"}, {"3 ranks cannot divide 4 logical ranks"});
+  w.refused({"reproduce", "a/r", "--run-id", "f"}, {"is no reproduction of"});
+  CHECK(std::distance(fs::directory_iterator(w.results() / "a"), {}) == 5);  // r, f, two reproductions, `latest`
   w.done({"audit", "a/f", "--device-pool", R"(["cpu","cpu","cpu","cpu"])"});
 }
 

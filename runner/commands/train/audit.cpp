@@ -16,6 +16,7 @@
 #include "commands/commands.h"
 #include "commands/options.h"
 #include "commands/train/resume.h"
+#include "config/text/toml.h"
 #include "launch/library/plugin.h"
 #include "launch/process/stop_signals.h"
 #include "launch/run/environment.h"
@@ -80,7 +81,7 @@ struct Audit {
   }
 };
 
-// What a run changed when it resumed.
+// The changes of a run when it resumed.
 struct Change {
   std::int64_t step = 0;
   int ranks = 0;                // from here on
@@ -112,7 +113,9 @@ std::vector<std::string> settings_before(const std::vector<Change>& changes, std
             "was set for the first time when the run resumed after step " + std::to_string(changes[i].step), key,
             "audit compares the steps before and after it: " + own_command("audit RUN"));
       }
-      sets.push_back(key + "=" + values.at(0).dump());
+      std::string value = config::to_toml_value(values.at(0));
+      std::replace(value.begin(), value.end(), '\n', ' ');  // a --set is one line
+      sets.push_back(key + "=" + value);
     }
   }
   return sets;
@@ -129,14 +132,8 @@ Audit begin_audit(const record::RunDirectory& run) {
   if (const std::string other = launch::difference_of_content(*audit.then, audit.now); !other.empty()) {
     throw usage_error(other, run.path().string(), "put back what the run was trained with");
   }
-  // The number of threads is a setting, which the run brings along.
-  const std::string places = launch::difference_of_places(*audit.then, audit.now);
-  for (std::size_t begin = 0; begin < places.size();) {
-    const std::size_t end = std::min(places.find('\n', begin), places.size());
-    audit.places.push_back(places.substr(begin, end - begin));
-    log::warn("differs from the training: " + audit.places.back());
-    begin = end + 1;
-  }
+  audit.places = launch::differences_of_place(*audit.then, audit.now);
+  for (const std::string& place : audit.places) log::warn("differs from the training: " + place);
   return audit;
 }
 
@@ -165,25 +162,19 @@ void stand_at(const record::RunDirectory& run, const fs::path& checkpoint, const
   throw training_error("cannot be copied: " + error.code().message(), run.path().string());
 }
 
-// Trains from where `copy` stands to that step, as that many ranks. Returns the signal's exit code if it was stopped,
-// else 0.
-int train_again(const record::RunDirectory& copy, const AuditOptions& o, std::vector<std::string> sets,
-                std::int64_t until, int ranks) {
-  if (!o.device_pool.empty()) sets.push_back("device_pool=" + o.device_pool);
+// Trains from where the directory stands to that step. Returns the signal's exit code if it was stopped, else 0.
+int train_again(Resumption again, const AuditOptions& o) {
+  if (!o.device_pool.empty()) again.sets.push_back("device_pool=" + o.device_pool);
+  again.data_changed = true;
   launch::Launch launch = launch::choose_launch({});
-  const Resumption resumption{.directory = copy,
-                              .results = o.results,
-                              .sets = std::move(sets),
-                              .data_changed = true,
-                              .compared_ranks = ranks,
-                              .until_step = until};
   const int code =
       lead(launch, launch::terms_of(launch, "audit", config::Value::object()), patience_of(config::Experiment{}),
-           [&](launch::Nodes* nodes) { return resume_run(resumption, launch, nodes); });
-  const fs::path reached = record::latest_checkpoint(copy.checkpoints());
-  const bool ended_early = code == 0 && (reached.empty() || record::step_of(reached) != until);
+           [&](launch::Nodes* nodes) { return resume_run(again, launch, nodes); });
+  const fs::path reached = record::latest_checkpoint(again.directory.checkpoints());
+  const bool ended_early = code == 0 && (reached.empty() || record::step_of(reached) != again.until_step);
   if (code == 1 || ended_early) {
-    throw training_error("did not reach step " + std::to_string(until) + " again", copy.path().string());
+    throw training_error("did not reach step " + std::to_string(again.until_step) + " again",
+                         again.directory.path().string());
   }
   return code;
 }
@@ -271,9 +262,12 @@ int audit_run(const AuditOptions& o) {
     record::require_whole(to);
     const auto copy = scratch.next();
     stand_at(run, from, record::settings_file(run, to), copy);
-    if (const int stopped = train_again(copy, o, {}, record::step_of(to), record::position_of(to).world_size);
-        stopped != 0)
-      return stopped;
+    const Resumption again{.directory = copy,
+                           .results = o.results,
+                           .compared_ranks = record::position_of(to).world_size,
+                           .until_step = record::step_of(to),
+                           .prints_folder = false};
+    if (const int stopped = train_again(again, o); stopped != 0) return stopped;
     audit.stretches.push_back(compared(record::step_of(from), to, copy));
     audit.same = audit.same && audit.stretches.back().same;
     tell(audit.stretches.back(), o.json);
@@ -312,7 +306,7 @@ void require_repeatable(const record::RunDirectory& run, const config::Experimen
                         "audit compares the stretches: " + own_command("audit " + path_word(run.path())));
     }
   }
-  settings_before(changes, 0);
+  launch::load_experiment(run.config(), settings_before(changes, 0));
 }
 
 // Opens the folder of the reproduction. `o.run_id` may name one that was stopped.
@@ -355,13 +349,26 @@ int reproduce_run(const AuditOptions& o) {
   require_repeatable(run, experiment, changes, ranks, !start.empty());
   std::erase_if(changes, [](const Change& change) { return change.settings.empty(); });
   const auto again = open_reproduction(run, start, experiment.name, o, audit);
-  if (!o.json) print_folder(again.path());
+  bool is_new = !fs::exists(again.metrics());
   for (std::size_t i = 0; i <= changes.size(); ++i) {
     const std::int64_t to = i < changes.size() ? changes[i].step : record::step_of(last);
     const fs::path done = record::latest_checkpoint(again.checkpoints());
     if (!done.empty() && record::step_of(done) >= to) continue;
     stand_at(run, "", run.config(), again);
-    if (const int stopped = train_again(again, o, settings_before(changes, i), to, ranks); stopped != 0) return stopped;
+    try {
+      const int stopped = train_again({.directory = again,
+                                       .results = o.results,
+                                       .sets = settings_before(changes, i),
+                                       .compared_ranks = ranks,
+                                       .until_step = to,
+                                       .prints_folder = is_new && !o.json},
+                                      o);
+      if (stopped != 0) return stopped;
+    } catch (const Error&) {
+      if (is_new && !fs::exists(again.metrics())) fs::remove_all(again.path());  // nothing has begun
+      throw;
+    }
+    is_new = false;
   }
   audit.stretches.push_back(compared(first, last, again));
   audit.same = audit.stretches.back().same;

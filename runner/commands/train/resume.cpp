@@ -142,7 +142,7 @@ int resume_run(const Resumption& r, const launch::Launch& launch, launch::Nodes*
   require_same_ranks(r, point.prepared.plan);
   // After a restart by the launcher the folder is not printed again.
   const auto print_once = [&](const record::RunDirectory& directory) {
-    if (launch.attempt == 0 && r.until_step == 0) print_folder(directory.path());
+    if (launch.attempt == 0 && r.prints_folder) print_folder(directory.path());
   };
   if (point.nothing_to_do() && is_measured(point, r.directory)) {
     if (!launch.leads()) return 0;

@@ -22,7 +22,8 @@ struct Resumption {
   bool data_changed = false;    // accept changed data
   bool forks = false;           // begins with the settings of the checkpoint, and not of the run
   int compared_ranks = 0;       // only with this number of (logical) ranks, if given
-  std::int64_t until_step = 0;  // trains again for a comparison, quietly, and stops after this step; 0: to the end
+  std::int64_t until_step = 0;  // stops after this step; 0: to the end
+  bool prints_folder = true;
 };
 
 // The checkpoint from which the run resumes, and the prepared experiment.

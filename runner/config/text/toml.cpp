@@ -132,12 +132,10 @@ std::string quoted(const std::string& plain) {
 
 std::string written_key(const std::string& name) { return is_bare_key(name) ? name : quoted(name); }
 
-std::string written_value(const Value& from);
-
 std::string written_table(const Value& from) {
   std::string entries;
   for (const auto& [name, entry] : from.items()) {
-    entries += (entries.empty() ? " " : ", ") + written_key(name) + " = " + written_value(entry);
+    entries += (entries.empty() ? " " : ", ") + written_key(name) + " = " + to_toml_value(entry);
   }
   return entries.empty() ? "{}" : "{" + entries + " }";
 }
@@ -148,20 +146,12 @@ std::string written_list(const Value& from) {
   std::string items;
   for (const Value& item : from) {
     if (of_tables) {
-      items += "\n  " + written_value(item) + ",";
+      items += "\n  " + to_toml_value(item) + ",";
     } else {
-      items += (items.empty() ? "" : ", ") + written_value(item);
+      items += (items.empty() ? "" : ", ") + to_toml_value(item);
     }
   }
   return "[" + items + (of_tables ? "\n]" : "]");
-}
-
-// Numbers as nlohmann prints them: the shortest digits that read back to the same value.
-std::string written_value(const Value& from) {
-  if (from.is_string()) return quoted(from.get<std::string>());
-  if (from.is_array()) return written_list(from);
-  if (from.is_object()) return written_table(from);
-  return from.dump();
 }
 
 }  // namespace
@@ -181,18 +171,26 @@ std::optional<Node> parse_toml(const std::shared_ptr<const Source>& source, std:
   }
 }
 
+// Numbers as nlohmann prints them: the shortest digits that read back to the same value.
+std::string to_toml_value(const Value& from) {
+  if (from.is_string()) return quoted(from.get<std::string>());
+  if (from.is_array()) return written_list(from);
+  if (from.is_object()) return written_table(from);
+  return from.dump();
+}
+
 std::string to_toml(const Value& written) {
   std::string top;
   std::string sections;
   for (const auto& [name, entry] : written.items()) {
     if (!entry.is_object()) {
-      top += written_key(name) + " = " + written_value(entry) + "\n";
+      top += written_key(name) + " = " + to_toml_value(entry) + "\n";
     } else if (entry.size() == 1 && entry.contains("name")) {
-      top += written_key(name) + " = " + written_value(entry["name"]) + "\n";
+      top += written_key(name) + " = " + to_toml_value(entry["name"]) + "\n";
     } else {
       sections += "\n[" + written_key(name) + "]\n";
       for (const auto& [inner, of_inner] : entry.items())
-        sections += written_key(inner) + " = " + written_value(of_inner) + "\n";
+        sections += written_key(inner) + " = " + to_toml_value(of_inner) + "\n";
     }
   }
   return top + sections;

@@ -50,5 +50,7 @@ std::optional<Node> parse_toml(const std::shared_ptr<const Source>& source, std:
 
 // Writes a table as TOML: its tables become sections, with one key per line.
 std::string to_toml(const Value& table);
+// The same for the value of a key: "{ name = "adam" }".
+std::string to_toml_value(const Value& value);
 
 }  // namespace ddp::config

@@ -317,10 +317,10 @@ Node* Nodes::at(int place) {
   return place == 0 || found == nodes_.end() ? nullptr : &*found;
 }
 
-std::string Nodes::name_of(int place) const {
+std::string Nodes::name_of(int place) {
   if (place == 0) return "node 0 (" + address_.ip + ")";
-  const auto found = std::find_if(nodes_.begin(), nodes_.end(), [place](const Node& n) { return n.place == place; });
-  return found == nodes_.end() ? "node " + std::to_string(place) : found->name();
+  const Node* const node = at(place);
+  return node == nullptr ? "node " + std::to_string(place) : node->name();
 }
 
 std::vector<std::string> Nodes::devices() const {

@@ -76,9 +76,9 @@ class Nodes {
   std::vector<Node>& all() { return nodes_; }
   // This node's address, as the other nodes reach it.
   const std::string& own_ip() const { return address_.ip; }
-  // The node at this place among those that compute: "node 1 (10.0.0.2)".
-  std::string name_of(int place) const;
+  // The node at this place among those that compute, and its name: "node 1 (10.0.0.2)". Null: node 0, or it is gone.
   Node* at(int place);
+  std::string name_of(int place);
   // The devices of all ranks of the other nodes that compute, in rank order.
   std::vector<std::string> devices() const;
 

@@ -5,6 +5,7 @@
 #include <system_error>
 #include <vector>
 
+#include "config/difference.h"
 #include "launch/library/libtorch.h"
 #include "record/file/input_file.h"
 #include "record/saves/checkpoint_settings.h"
@@ -22,16 +23,6 @@ config::Value hashes_of_graphs(const record::RunDirectory& run) {
     if (entry.path().extension() == ".pt2") hashes[entry.path().filename()] = record::hash_hex_of(entry.path());
   }
   return hashes;
-}
-
-// "model.cpp": the first name whose hashes differ; "": none does.
-std::string first_other(const config::Value& then, const config::Value& now) {
-  for (const config::Value* names : {&then, &now}) {
-    for (const auto& [name, hash] : names->items()) {
-      if (then.value(name, config::Value()) != now.value(name, config::Value())) return name;
-    }
-  }
-  return "";
 }
 
 }  // namespace
@@ -65,27 +56,25 @@ record::Environment environment_of(const config::Experiment& e, const record::Ru
           .graphs = hashes_of_graphs(run)};
 }
 
-std::string difference_of_places(const record::Environment& then, const record::Environment& now) {
-  std::string lines;
-  const auto compare = [&lines](const char* name, const std::string& before, const std::string& after) {
-    if (before != after)
-      lines += (lines.empty() ? "" : "\n") + std::string(name) + ": " + before + " then, " + after + " now";
+std::vector<std::string> differences_of_place(const record::Environment& then, const record::Environment& now) {
+  const auto place = [](const record::Environment& e) {
+    return config::Value{
+        {"program", e.program}, {"libtorch", e.libtorch}, {"cpu_capability", e.cpu_capability}, {"threads", e.threads}};
   };
-  compare("program", then.program, now.program);
-  compare("libtorch", then.libtorch, now.libtorch);
-  compare("cpu_capability", then.cpu_capability, now.cpu_capability);
-  compare("threads", std::to_string(then.threads), std::to_string(now.threads));
+  std::vector<std::string> lines;
+  for (const auto& [key, before, after] : config::first_differences(place(then), place(now), place(now).size())) {
+    lines.push_back(key + ": " + before + " then, " + after + " now");
+  }
   return lines;
 }
 
 std::string difference_of_content(const record::Environment& then, const record::Environment& now) {
   if (std::string data = record::sample_difference(now.data, then.data); !data.empty()) return data;
-  if (const std::string source = first_other(then.sources, now.sources); !source.empty()) {
-    return "sources: " + source + " has another text than the run was trained with";
+  if (const auto source = config::first_difference(then.sources, now.sources)) {
+    return "sources: " + source->key + " has another text than the run was trained with";
   }
-  const std::string graph = first_other(then.graphs, now.graphs);
-  return graph.empty() ? ""
-                       : "the run's copy of the graph, model/" + graph + ", is not the one that it was trained with";
+  const auto graph = config::first_difference(then.graphs, now.graphs);
+  return graph ? "the run's copy of the graph, model/" + graph->key + ", is not the one that it was trained with" : "";
 }
 
 }  // namespace ddp::launch

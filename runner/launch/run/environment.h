@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "config/experiment.h"
 #include "record/run_directory.h"
@@ -16,9 +17,8 @@ std::string cpu_capability();
 // has any.
 record::Environment environment_of(const config::Experiment& experiment, const record::RunDirectory& run);
 
-// Names the members program, libtorch, cpu_capability and threads that differ, with both values, one per line; "": none
-// differs.
-std::string difference_of_places(const record::Environment& then, const record::Environment& now);
+// Describes each difference of program, LibTorch, CPU and threads: cpu_capability: "avx512" then, "avx2" now.
+std::vector<std::string> differences_of_place(const record::Environment& then, const record::Environment& now);
 
 // Describes the first difference of data, sources or graphs; "": none differs.
 std::string difference_of_content(const record::Environment& then, const record::Environment& now);

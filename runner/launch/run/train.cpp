@@ -135,9 +135,11 @@ Ending ForkedRun::to_its_end() {
 
 bool ForkedRun::run_group(record::SharedProgress& shared, Outcome& outcome) {
   nodes_.start(meeting_.address, world_);
-  summary_.world_size = run_.plan.world_size();
-  summary_.devices = run_.plan.device_names();
-  for (const std::string& device : nodes_.devices()) summary_.devices.push_back(device);
+  if (other_world_) {
+    const record::Summary now = summary_of(run_.plan, nodes_.devices());
+    summary_.world_size = now.world_size;
+    summary_.devices = now.devices;
+  }
   const Job work = job();
   Supervisor supervisor(shared, run_.plan.experiment, work.saves);
   start_ranks(work, meeting_, nodes_.all().empty(), supervisor, shared);
