@@ -47,7 +47,8 @@ TEST_CASE("every number type that numpy writes is known, in both byte orders") {
 TEST_CASE("the first dimension of an array in Fortran order is contiguous") {
   const Array c = read_npy(npy_of("<f4", "(3, 2)", kSix));
   CHECK(c.strides == std::vector<std::int64_t>{8, 4});
-  const Array fortran = read_npy(npy_of("<f4", "(3, 2)", kSix, /*fortran=*/true));
+  const std::string file = npy_of("<f4", "(3, 2)", kSix, /*fortran=*/true);
+  const Array fortran = read_npy(file);
   CHECK(fortran.strides == std::vector<std::int64_t>{4, 12});
   CHECK(bytes_at(fortran, {1, 1}) == bytes_of_numbers<float>({4}));
 }
