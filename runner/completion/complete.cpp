@@ -29,8 +29,9 @@ namespace {
 using config::Option;
 using Texts = std::vector<std::string>;
 
-const std::set<std::string> kOfRuns = {"resume", "fork",    "show",     "compare", "diff",  "report",   "list",
-                                       "eval",   "predict", "generate", "export",  "audit", "reproduce"};
+const std::set<std::string> kOfRuns = {"resume",    "fork", "show",    "compare",  "diff",   "report",
+                                       "list",      "eval", "predict", "generate", "export", "audit",
+                                       "reproduce", "rm",   "watch",   "logs",     "stop"};
 const std::vector<std::string_view> kOfTables = {".csv", ".tsv", ".gz", ".parquet", ".feather", ".jsonl"};
 const std::set<std::string> kOfFiles = {"run", "plan", "validate", "sweep", "slurm"};
 

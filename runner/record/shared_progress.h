@@ -132,7 +132,9 @@ struct alignas(64) RunProgress {
   std::atomic<double> loss{0};
   std::atomic<std::int64_t> samples{0};  // of this process's steps, on all ranks
   std::atomic<double> seconds{0};
+  std::atomic<double> seconds_before{0};              // of these, of earlier processes
   std::atomic<double> paused{0};                      // of these, seconds of this process's validations and saves
+  std::atomic<double> waiting_for_data{0};            // seconds of rank 0 in this process
   std::atomic<double> validation_seconds{0};          // of the last validation; 0: none yet
   std::atomic<std::int64_t> steps_per_validation{0};  // 0: the run has no validation
   std::atomic<std::int64_t> batches_measured{0};      // of the validation or test that runs, on all ranks

@@ -162,6 +162,7 @@ void Summary::members(config::Members& m) const {
   m({"world_size"}, world_size);
   m({"devices", "devices of each rank"}, devices);
   m({"backend", "none: a single process"}, backend);
+  m({"host", "machine of the process that writes the run"}, config::unless_empty(host));
   m.as<std::map<std::string, std::string>>({"versions"}, versions);
   m({"environment", "all that decides about the bits beside the settings"}, environment);
   m.as<std::optional<Git>>({"git", "git state of the experiment file's folder; null outside a git checkout"}, git);

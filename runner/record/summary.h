@@ -136,6 +136,7 @@ struct Summary {
   int world_size = 0;
   std::vector<std::string> devices;
   std::string backend;  // "none": a single process
+  std::string host;     // the machine of the process that writes the run
   config::Value versions = config::Value::object();
   std::optional<Environment> environment;
   config::Value git = nullptr;  // commit, dirty; null outside a git checkout

@@ -17,6 +17,7 @@
 #include "base/paths.h"
 #include "launch/run/run_summary.h"
 #include "record/file/atomic_file.h"
+#include "record/liveness.h"
 #include "record/summary.h"
 #include "report/text/words.h"
 
@@ -70,7 +71,7 @@ report::TrialView row_of(const Trial& t, const Trials& trials, int place) {
 // Maximum age of summary.json while the sweep runs.
 constexpr std::chrono::seconds kSummaryAge{2};
 constexpr int kRefreshMilliseconds = 200;
-// Another command releases its GPUs without notice: look this often.
+// Another command releases its GPUs without notice, and asks to stop through a file: look this often.
 constexpr int kLookMilliseconds = 250;
 
 // summary.json.
@@ -87,6 +88,7 @@ struct WrittenSummary {
     m({.name = "ended", .pattern = record::kTimestampPattern},
       view.ended ? std::optional(record::timestamp(*view.ended)) : std::nullopt);
     m({"seconds"}, view.seconds);
+    m({"host", "machine of the process that writes the sweep"}, record::host_name());
     view.list_facts(m);
     m({"best", "the number of the best trial"}, view.best() ? std::optional(view.best()->trial) : std::nullopt);
     view.list_ranking(m);
@@ -144,6 +146,7 @@ TrialLoop::TrialLoop(const SweepPlan& plan, Trials& trials)
       memory_(sizeof(TrialProgress) * static_cast<std::size_t>(plan.at_once)),
       progress_(static_cast<TrialProgress*>(memory_.data())),
       places_(static_cast<std::size_t>(plan.at_once), false),
+      requests_(plan.directory),
       screen_(plan.loaded->sweep, trials, progress_) {
   const sigset_t set = launch::stop_signal_set();
   signals_ = FileDescriptor(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
@@ -233,8 +236,7 @@ bool TrialLoop::is_ours(int trial) const { return !plan_.only || trial == *plan_
 void TrialLoop::wait() {
   std::vector<pollfd> watched{{signals_.get(), POLLIN, 0}};
   for (const Running& running : running_) watched.push_back({running.process.pidfd.get(), POLLIN, 0});
-  const bool looks = !plan_.gpus.empty() && static_cast<int>(running_.size()) < plan_.at_once;
-  poll(watched.data(), watched.size(), screen_.shown() ? kRefreshMilliseconds : looks ? kLookMilliseconds : 2000);
+  poll(watched.data(), watched.size(), screen_.shown() ? kRefreshMilliseconds : kLookMilliseconds);
 }
 
 void TrialLoop::reap() {
@@ -309,13 +311,24 @@ void TrialLoop::handle_signals() {
   signalfd_siginfo info{};
   while (read(signals_.get(), &info, sizeof info) == sizeof info) {
     const int signal = static_cast<int>(info.ssi_signo);
-    const bool at_once = stop_signals_.at_once(signal);
-    if (stop_signal_ != 0 && !at_once) continue;
-    screen_.print(at_once ? "stopping at once" : "stopping: running trials save (again: at once, without saving)");
-    // A trial that receives a second signal stops at once if it is SIGINT.
-    signal_all(at_once ? SIGINT : SIGTERM);
-    stop_signal_ = signal;
+    stop(signal, stop_signals_.at_once(signal));
   }
+  if (const auto request = requests_.hear()) {
+    const bool at_once = *request == record::StopRequest::at_once;
+    // To a trial the signal alone would be the first, after which it saves.
+    for (const Running& running : running_) {
+      if (at_once) record::request_stop(record::RunDirectory::trial(plan_.directory.path(), running.trial), *request);
+    }
+    stop(SIGINT, at_once);
+  }
+}
+
+void TrialLoop::stop(int signal, bool at_once) {
+  if (stop_signal_ != 0 && !at_once) return;
+  screen_.print(at_once ? "stopping at once" : "stopping: running trials save (again: at once, without saving)");
+  // A trial that receives a second signal stops at once if it is SIGINT.
+  signal_all(at_once ? SIGINT : SIGTERM);
+  stop_signal_ = signal;
 }
 
 void TrialLoop::signal_all(int signal) {

@@ -9,6 +9,7 @@
 #include "base/shared_memory.h"
 #include "launch/process/child.h"
 #include "launch/process/stop_signals.h"
+#include "record/liveness.h"
 #include "record/run_directory.h"
 #include "report/read/summary_view.h"
 #include "sweep/journal.h"
@@ -54,6 +55,7 @@ class TrialLoop {
   void record_event(const Event& event);
   bool fails_again(int trial) const;
   void handle_signals();
+  void stop(int signal, bool at_once);
   void signal_all(int signal);
   void save_summary(const std::string& status);
   int conclude();
@@ -77,6 +79,7 @@ class TrialLoop {
   const launch::BlockedStopSignals blocked_;
   FileDescriptor signals_;
   launch::StopSignals stop_signals_;
+  record::StopRequests requests_;
   int stop_signal_ = 0;
   Screen screen_;
 };

@@ -1,5 +1,8 @@
 #include "launch/run/train.h"
 
+#include <chrono>
+#include <csignal>
+
 #include "base/error.h"
 #include "base/log.h"
 #include "base/own_command.h"
@@ -8,6 +11,7 @@
 #include "launch/start/probe.h"
 #include "launch/watch/supervisor.h"
 #include "record/file/atomic_file.h"
+#include "record/liveness.h"
 #include "record/metrics/event_lines.h"
 #include "record/metrics/metrics_log.h"
 #include "record/saves/checkpoint_index.h"
@@ -59,6 +63,8 @@ class ForkedRun {
   std::string start_in_words() const;
   // Writes the number of the run's steps for other terminals, once the ranks know it.
   void note_length(const record::RunProgress& progress);
+  // Stops the ranks if another terminal asks for it, and shows that this process is alive.
+  void face_others(Supervisor& supervisor);
 
   Run& run_;
   Nodes& nodes_;
@@ -67,6 +73,8 @@ class ForkedRun {
   OpenRun open_;      // its start is another one after a restart
   fs::path weights_;  // if the run starts over
   record::Summary summary_;
+  std::optional<record::StopRequests> requests_;
+  std::chrono::steady_clock::time_point shown_alive_ = std::chrono::steady_clock::now();
   int restarts_ = 0;
   record::ReturnPoint point_;  // from which the next ranks start after a restart
   std::optional<GitState> git_;
@@ -100,6 +108,8 @@ ForkedRun::ForkedRun(Run& run, Nodes& nodes)
   meeting_ = make_meeting_point(run.plan, nodes.own_ip());
   device_locks_ = run.device_locks ? std::move(*run.device_locks) : lock_devices(run.plan);
   open_ = run.open();
+  record::forget_stop_request(open_.directory);
+  requests_.emplace(open_.directory);
   weights_ = open_.start.init_from;
 }
 
@@ -145,6 +155,7 @@ bool ForkedRun::run_group(record::SharedProgress& shared, Outcome& outcome) {
   start_ranks(work, meeting_, nodes_.all().empty(), supervisor, shared);
   NodeWatch others(nodes_, supervisor, shared, work);
   supervisor.watch_over([&] { note_length(shared.run()); });
+  supervisor.watch_over([&] { face_others(supervisor); });
   if (run_.watch) supervisor.watch_over([&] { run_.watch(shared.run()); });
   if (!git_ && !run_.git) git_.emplace(run_.experiment_folder);
   if (git_) supervisor.watch_also(git_->output(), [this] { return git_->read(); });
@@ -208,6 +219,15 @@ void ForkedRun::note_length(const record::RunProgress& progress) try {
   summary_.total_steps = progress.steps_in_all;
   record::write_summary(open_.directory, summary_);
 } catch (const Error&) {  // a full disk: the end of the run tells
+}
+
+void ForkedRun::face_others(Supervisor& supervisor) {
+  constexpr std::chrono::seconds kOften{record::kSilence / 5};
+  if (const auto request = requests_->hear()) supervisor.hear(SIGINT, *request == record::StopRequest::at_once);
+  if (const auto now = std::chrono::steady_clock::now(); now - shown_alive_ > kOften) {
+    record::note_alive(open_.directory);
+    shown_alive_ = now;
+  }
 }
 
 // A rank's output goes to its log.

@@ -13,16 +13,7 @@
 namespace ddp::launch {
 namespace {
 
-std::string duration(double seconds) {
-  const auto whole = static_cast<long long>(std::ceil(seconds));
-  char text[48];
-  if (whole >= 3600) {
-    std::snprintf(text, sizeof text, "%lld:%02lld:%02lld", whole / 3600, whole / 60 % 60, whole % 60);
-  } else {
-    std::snprintf(text, sizeof text, "%lld:%02lld", whole / 60, whole % 60);
-  }
-  return text;
-}
+constexpr std::size_t kCurveColumns = 6;
 
 double seconds_trained(const record::RunProgress& run) { return run.seconds - run.paused; }
 
@@ -40,33 +31,34 @@ std::size_t terminal_width() {
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
-LiveLine::LiveLine(record::SharedProgress& shared) : shared_(shared), terminal_(wants_live_line()) {}
+LiveLine::LiveLine(record::SharedProgress& shared, std::int64_t epochs)
+    : shared_(shared), epochs_(epochs), terminal_(wants_live_line()) {}
 
-std::string LiveLine::text() const {
+report::Moment LiveLine::moment() const {
   const auto& run = shared_.run();
-  const std::int64_t step = run.step;
-  const std::int64_t steps = run.steps_in_all;
-  char text[200];
-  std::snprintf(text, sizeof text, "epoch %lld | step %lld/%lld | loss %.5g | ", static_cast<long long>(run.epoch),
-                static_cast<long long>(step), static_cast<long long>(steps), run.loss.load());
-  std::string line = text;
-  if (const std::int64_t batches = run.batches_to_measure; batches > 0) {
-    line += "validating " + std::to_string(std::min<std::int64_t>(run.batches_measured, batches)) + " of " +
-            std::to_string(batches);
-  } else {
-    std::snprintf(text, sizeof text, "%.0f samples/s", rate_);
-    line += text;
+  report::Moment m{.epoch = run.epoch,
+                   .epochs = epochs_,
+                   .step = run.step,
+                   .steps = run.steps_in_all,
+                   .loss = run.loss,
+                   .losses = losses_,
+                   .samples_per_second = rate_,
+                   .seconds = run.seconds,
+                   .batches_measured = run.batches_measured,
+                   .batches_to_measure = run.batches_to_measure};
+  if (const double trained = seconds_trained(run) - first_seconds_; trained > 0 && m.step > first_step_) {
+    m.seconds_per_step = trained / static_cast<double>(m.step - first_step_);
+    m.waiting_for_data = std::min(1.0, run.waiting_for_data / trained);
+    m.seconds_left = seconds_left(m.seconds_per_step);
   }
-  if (const auto left = seconds_left()) line += " | " + duration(*left) + " left";
-  return line;
+  return m;
 }
 
-std::optional<double> LiveLine::seconds_left() const {
+std::optional<double> LiveLine::seconds_left(double seconds_per_step) const {
   const auto& run = shared_.run();
   const std::int64_t step = run.step, steps = run.steps_in_all;
-  if (first_seconds_ < 0 || step <= first_step_) return {};
-  const double per_step = (seconds_trained(run) - first_seconds_) / static_cast<double>(step - first_step_);
-  double left = per_step * static_cast<double>(steps - step);
+  if (steps == 0) return {};
+  double left = seconds_per_step * static_cast<double>(steps - step);
   if (const std::int64_t every = run.steps_per_validation; every > 0) {
     // The last step is always measured. The validation that runs counts as begun, and partly as done.
     double validations = step == steps ? 0 : static_cast<double>((steps + every - 1) / every - step / every);
@@ -87,6 +79,26 @@ void LiveLine::update_rate() {
   rate_samples_ = run.samples;
 }
 
+void LiveLine::note_loss() {
+  const auto& run = shared_.run();
+  const double step = static_cast<double>(run.step), loss = run.loss;
+  if (!std::isfinite(loss) || (!losses_.empty() && losses_.back().step == step)) return;
+  if (losses_.empty() || losses_seen_ == losses_per_point_) {
+    if (losses_.size() == 2 * kCurveColumns) {
+      for (std::size_t i = 0; i < kCurveColumns; ++i) {
+        losses_[i] = {losses_[2 * i + 1].step, (losses_[2 * i].loss + losses_[2 * i + 1].loss) / 2};
+      }
+      losses_.resize(kCurveColumns);
+      losses_per_point_ *= 2;
+    }
+    losses_.push_back({step, loss});
+    losses_seen_ = 1;
+    return;
+  }
+  ++losses_seen_;
+  losses_.back() = {step, losses_.back().loss + (loss - losses_.back().loss) / static_cast<double>(losses_seen_)};
+}
+
 void LiveLine::refresh() {
   if (!terminal_ || shared_.run().step == 0) return;
   if (first_seconds_ < 0) {
@@ -96,8 +108,9 @@ void LiveLine::refresh() {
     rate_samples_ = shared_.run().samples;
   }
   update_rate();
-  const std::string line = "\r\033[K" + text().substr(0, terminal_width() - 1);
-  log::draw(line);
+  note_loss();
+  // One write, and no line is cleared before it is drawn: no flicker.
+  log::draw("\r" + report::in_words(moment(), terminal_width() - 1) + "\033[K");
   drawn_ = true;
 }
 

@@ -1,11 +1,13 @@
 #pragma once
 
-#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "record/shared_progress.h"
+#include "report/text/moment.h"
 
 namespace ddp::launch {
 
@@ -15,12 +17,12 @@ bool wants_live_line();
 // The width of stderr's terminal in columns; 80 if unknown.
 std::size_t terminal_width();
 
-// The line at the bottom of a terminal: epoch, step, loss, samples/s, the progress of a validation, and the time left
-// with the validations to come. Without a terminal, or with
-// NO_COLOR set, it is not shown, and lines are plain.
+// The line at the bottom of a terminal (report/text/moment.h). Without a terminal, or with NO_COLOR set, it is not
+// shown, and lines are plain.
 class LiveLine {
  public:
-  explicit LiveLine(record::SharedProgress& shared);
+  // `epochs`: of the whole run; 0: unknown.
+  LiveLine(record::SharedProgress& shared, std::int64_t epochs);
   ~LiveLine() { clear(); }
 
   bool shown() const { return terminal_; }
@@ -30,12 +32,14 @@ class LiveLine {
   void clear();
 
  private:
-  std::string text() const;
+  report::Moment moment() const;
   // Seconds that the rest of the run takes; nothing before two steps were seen.
-  std::optional<double> seconds_left() const;
+  std::optional<double> seconds_left(double seconds_per_step) const;
   void update_rate();
+  void note_loss();
 
   record::SharedProgress& shared_;
+  const std::int64_t epochs_;
   const bool terminal_;
   bool drawn_ = false;
   // The run's position when first seen: the time left follows from the steps since then. Times are of training alone.
@@ -45,6 +49,10 @@ class LiveLine {
   double rate_ = 0;
   double rate_seconds_ = 0;
   std::int64_t rate_samples_ = 0;
+  // Of the steps seen, each the mean of losses_per_point_ of them.
+  std::vector<report::CurvePoint> losses_;
+  std::int64_t losses_per_point_ = 1;
+  std::int64_t losses_seen_ = 0;  // of the last point
 };
 
 }  // namespace ddp::launch

@@ -25,6 +25,7 @@ constexpr int kTickMilliseconds = 250;
 Supervisor::Supervisor(record::SharedProgress& shared, const config::Experiment& e, bool saves)
     : shared_(shared),
       grace_(e.grace),
+      epochs_(e.epochs.value_or(0)),
       saves_(saves),
       verdict_(shared, e.distributed.timeout),
       console_(make_pipe(/*reads_wait=*/false)) {
@@ -62,7 +63,7 @@ RunningRanks Supervisor::running() const {
 
 Outcome Supervisor::watch() {
   console_.to.close();
-  LiveLine live(shared_);
+  LiveLine live(shared_, epochs_);
   print_ = [&](const std::string& line) { live.print(line); };
   while (!running().empty() || undecided() || (!outcome_.failure && others_ && others_())) {
     wait_for_events(live.shown());
@@ -99,10 +100,13 @@ void Supervisor::handle_signal() {
   signalfd_siginfo info{};
   while (read(signals_.get(), &info, sizeof info) == sizeof info) {
     const int signal = static_cast<int>(info.ssi_signo);
-    const bool at_once = stop_signals_.at_once(signal) || !saves_;
-    stop(signal, at_once);
-    if (told_stop_) told_stop_(signal, at_once);
+    hear(signal, stop_signals_.at_once(signal));
   }
+}
+
+void Supervisor::hear(int signal, bool at_once) {
+  stop(signal, at_once || !saves_);
+  if (told_stop_) told_stop_(signal, at_once || !saves_);
 }
 
 void Supervisor::stop(int signal, bool at_once) {

@@ -60,6 +60,8 @@ class Supervisor {
   // Something outside these ranks failed: they are killed.
   void fail(const record::Failure& failure);
   // Acts as if this process had received the signal.
+  void hear(int signal, bool at_once);
+  // The same, without tell_stop().
   void stop(int signal, bool at_once);
 
   // Returns when every rank has ended; none is left, not even as a zombie.
@@ -92,6 +94,7 @@ class Supervisor {
 
   record::SharedProgress& shared_;
   const std::chrono::duration<double> grace_;
+  const std::int64_t epochs_;  // 0: the experiment counts steps
   const bool saves_;
   Verdict verdict_;
   HungStacks stacks_;

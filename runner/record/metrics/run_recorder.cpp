@@ -35,7 +35,9 @@ RunRecorder::RunRecorder(const std::filesystem::path& metrics, SharedProgress& s
       every_(every),
       seconds_before_(seconds),
       last_line_(seconds),
-      epoch_started_(seconds) {}
+      epoch_started_(seconds) {
+  shared_.run().seconds_before = seconds;
+}
 
 double RunRecorder::seconds() const {
   return seconds_before_ + std::chrono::duration<double>(Clock::now() - started_).count();
@@ -43,8 +45,12 @@ double RunRecorder::seconds() const {
 
 void RunRecorder::spent(Aside what, double seconds) {
   epoch_aside_[static_cast<int>(what)] += seconds;
-  if (what == Aside::waiting_for_data) return;
   auto& run = shared_.run();
+  if (what == Aside::waiting_for_data) {
+    run.waiting_for_data.store(run.waiting_for_data.load(std::memory_order_relaxed) + seconds,
+                               std::memory_order_relaxed);
+    return;
+  }
   paused_since_ += seconds;
   run.paused = run.paused + seconds;
   if (what == Aside::validating) run.validation_seconds = seconds;

@@ -17,6 +17,7 @@
 #include "config/text/toml.h"
 #include "record/file/atomic_file.h"
 #include "record/file/input_file.h"
+#include "record/liveness.h"
 #include "record/metrics/event_reader.h"
 #include "record/metrics/metric_values.h"
 #include "record/run_directory.h"
@@ -116,8 +117,8 @@ void read_view(View& view, const Value& json, const fs::path& folder) {
   view.name = text(json, "name");
   view.run_id = config::printable(folder.filename().string());
   view.status = text(json, "status");
-  // Most runs have ended: their locks are not checked.
-  if (!has_ended(json)) view.status = directory.is_locked() ? "running" : "interrupted";
+  // Most runs have ended: their processes are not looked for.
+  if (!has_ended(json)) view.status = record::is_alive(directory, text(json, "host")) ? "running" : "interrupted";
   const auto started = moment(json, "started");
   view.started = started ? *started : age_of(directory);
   view.ended = moment(json, "ended");
@@ -420,7 +421,11 @@ void take(RunView& run, const record::Event& event) {
   if (is_step) {
     run.seconds = event.seconds;
     run.loss = event.number("loss");
+    run.samples_per_second = event.number("samples_per_second");
     return;
+  }
+  if (const double training = number_of(event.members, "seconds_training"); training > 0) {
+    run.waiting_for_data = number_of(event.members, "seconds_waiting_for_data") / training;
   }
   for (const auto& [name, value] : event.numbers) {
     if (record::is_metric_name(name) && std::isfinite(value)) run.final_metrics[std::string(name)] = value;

@@ -39,6 +39,8 @@ struct RunView : View {
   // Of a run that trains: the loss of the newest step, and an estimate from the pace so far.
   std::optional<double> loss;
   std::optional<double> seconds_left;
+  double samples_per_second = 0;  // 0: unknown
+  double waiting_for_data = 0;    // part of the last epoch's training
   // The figures of the model that commands use: of the best checkpoint's validation and of the test. A loss of the
   // training is the last one.
   Metrics figures;
