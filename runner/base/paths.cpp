@@ -1,7 +1,9 @@
 #include "base/paths.h"
 
+#include <sys/stat.h>
 #include <algorithm>
 #include <new>
+#include <set>
 
 namespace ddp::paths {
 namespace fs = std::filesystem;
@@ -76,6 +78,22 @@ void rename(const fs::path& from, const fs::path& to) {
   std::error_code error;
   fs::rename(from, to, error);
   require_change(error, "rename it to " + to.string(), from);
+}
+
+std::uint64_t size_on_disk(const fs::path& folder) {
+  std::uint64_t bytes = 0;
+  std::set<ino_t> seen;
+  std::error_code error;
+  const auto skip = fs::directory_options::skip_permission_denied;
+  for (fs::recursive_directory_iterator entry(folder, skip, error), end; !error && entry != end;
+       entry.increment(error)) {
+    struct stat status {};
+    if (lstat(entry->path().c_str(), &status) != 0) continue;
+    if (status.st_nlink == 1 || S_ISDIR(status.st_mode) || seen.insert(status.st_ino).second) {
+      bytes += static_cast<std::uint64_t>(status.st_blocks) * 512;
+    }
+  }
+  return bytes;
 }
 
 std::vector<fs::path> entries(const fs::path& folder) {

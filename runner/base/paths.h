@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <filesystem>
 #include <string>
@@ -36,6 +37,9 @@ void rename(const std::filesystem::path& from, const std::filesystem::path& to);
 
 // Returns the entries of a folder, in no order.
 std::vector<std::filesystem::path> entries(const std::filesystem::path& folder);
+
+// Returns the bytes that a folder's files take on disk, each file once. What cannot be read counts as nothing.
+std::uint64_t size_on_disk(const std::filesystem::path& folder);
 
 // The executable file of this program.
 std::filesystem::path program();

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/paths.h"
 #include "base/text_number.h"
 #include "config/check/suggest.h"
 #include "config/experiment.h"
@@ -162,6 +163,11 @@ void require_order(const std::vector<Row>& rows, const Condition& condition) {
                     "--where", "compare them with = or !=");
 }
 
+bool asks_for(const Query& query, const std::string& key) {
+  return query.sort_by == key || query.sort_by == "-" + key ||
+         std::any_of(query.where.begin(), query.where.end(), [&](const Condition& one) { return one.key == key; });
+}
+
 std::set<std::string> keys_of_config(const Query& query, const std::string& sort_key,
                                      const std::vector<std::string>& of_rows) {
   std::set<std::string> keys;
@@ -220,6 +226,10 @@ std::vector<Row> select(std::vector<Row> rows, const Query& query, std::vector<s
       std::erase_if(rows, [&](const Row& row) { return !holds(condition, row); });
     }
   };
+  // Each folder is walked, so only if the query asks for it.
+  if (asks_for(query, "size")) {
+    for (Row& row : rows) row.size = paths::size_on_disk(row.view().folder);
+  }
   // Conditions on summaries come first: reading a configuration takes ten times longer.
   keep(/*of_config=*/false);
   if (const auto wanted = keys_of_config(query, sort_key, of_rows); !wanted.empty() && !rows.empty()) {

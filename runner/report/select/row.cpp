@@ -143,7 +143,7 @@ std::vector<std::string> row_keys(const std::vector<std::string>& metrics) {
   std::vector<std::string> keys{"run", "kind", "name", "run_id", "status", "started", "seconds", "epochs", "steps"};
   keys.insert(keys.end(), metrics.begin(), metrics.end());
   for (const std::string& name : metrics) keys.push_back(kLast + name);
-  keys.insert(keys.end(), {"best", "trials", "done", "world_size", "restarts"});
+  keys.insert(keys.end(), {"best", "trials", "done", "world_size", "restarts", "size"});
   return keys;
 }
 
@@ -158,6 +158,7 @@ config::Value value_of(const Row& row, const std::string& key) {
   if (key == "status") return view.status;
   if (key == "started") return record::timestamp(view.started);
   if (key == "seconds") return view.seconds;
+  if (key == "size") return row.size ? Value(*row.size) : Value();
   if (key == "trials") return sweep ? Value(sweep->trials) : Value();
   if (key == "done") return sweep ? Value(sweep->completed + sweep->stopped + sweep->failed) : Value();
   if (key == "epochs") return run ? Value(run->epochs) : Value();
