@@ -1,6 +1,7 @@
 #include "base/limits.h"
 
 #include <sched.h>
+#include <unistd.h>
 #include <algorithm>
 #include <cmath>
 #include <csignal>
@@ -47,12 +48,12 @@ void for_each_group(const fs::path& root, const std::string& controller,
   }
 }
 
-std::int64_t memory_of_machine(const fs::path& root) {
+std::int64_t memory_of_machine(const fs::path& root, const std::string& wanted) {
   std::ifstream in(root / "proc/meminfo");
   std::string name;
   std::int64_t kib = 0;
   for (std::string unit; in >> name >> kib && std::getline(in, unit);) {
-    if (name == "MemAvailable:") return kib * 1024;
+    if (name == wanted) return kib * 1024;
   }
   return kNoLimit;
 }
@@ -79,15 +80,22 @@ bool is_of_torchrun(const std::string& threads) {
 
 }  // namespace
 
-int usable_cores(const fs::path& root) {
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  const bool known = sched_getaffinity(0, sizeof cores, &cores) == 0 && CPU_COUNT(&cores) > 0;
-  double usable = known ? CPU_COUNT(&cores) : 1;
+Cores cores(const fs::path& root) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  const bool known = sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0;
+  Cores cores{.online = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)),
+              .allowed = known ? CPU_COUNT(&set) : 1,
+              .quota = std::numeric_limits<double>::infinity()};
   for_each_group(root, "cpu", [&](const fs::path& folder, Version version) {
-    usable = std::min(usable, std::floor(quota_of(folder, version)));
+    cores.quota = std::min(cores.quota, quota_of(folder, version));
   });
-  return std::max(1, static_cast<int>(usable));
+  return cores;
+}
+
+int usable_cores(const fs::path& root) {
+  const Cores found = cores(root);
+  return std::max(1, static_cast<int>(std::min<double>(found.allowed, std::floor(found.quota))));
 }
 
 int default_threads(int ranks) {
@@ -98,16 +106,32 @@ int default_threads(int ranks) {
   return most > 0 ? std::min(share, most) : share;
 }
 
-std::int64_t available_memory(const fs::path& root) {
-  std::int64_t left = memory_of_machine(root);
+Memory memory(const fs::path& root) {
+  Memory memory{.machine = memory_of_machine(root, "MemTotal:"),
+                .group = memory_of_machine(root, "MemTotal:"),
+                .available = memory_of_machine(root, "MemAvailable:")};
   for_each_group(root, "memory", [&](const fs::path& folder, Version version) {
     const bool two = version == Version::two;
     const std::int64_t most = number_in(folder / (two ? "memory.max" : "memory.limit_in_bytes"), kNoLimit);
     if (most == kNoLimit) return;
     const std::int64_t used = number_in(folder / (two ? "memory.current" : "memory.usage_in_bytes"), 0);
-    left = std::min(left, std::max<std::int64_t>(0, most - used));
+    memory.group = std::min(memory.group, most);
+    memory.available = std::min(memory.available, std::max<std::int64_t>(0, most - used));
   });
-  return left;
+  return memory;
+}
+
+std::int64_t available_memory(const fs::path& root) { return memory(root).available; }
+
+Tasks tasks(const fs::path& root) {
+  Tasks tasks;
+  for_each_group(root, "pids", [&](const fs::path& folder, Version) {
+    const std::int64_t most = number_in(folder / "pids.max", kNoLimit);
+    if (most == kNoLimit) return;
+    const std::int64_t left = std::max<std::int64_t>(0, most - number_in(folder / "pids.current", 0));
+    if (left < tasks.left) tasks = {.left = left, .limit = most};
+  });
+  return tasks;
 }
 
 std::string task_limit() {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <string>
 
 #include <sys/resource.h>
@@ -14,13 +15,36 @@ namespace ddp {
 // quota of its control groups limit it; of a quota of 1.5 cores one is usable.
 int usable_cores(const std::filesystem::path& root = "/");
 
+// The cores of this machine, and what keeps this process from them.
+struct Cores {
+  int online = 1;
+  int allowed = 1;   // by its affinity: taskset and cpusets
+  double quota = 0;  // the least CPU quota of its control groups, in cores; infinite without one
+};
+Cores cores(const std::filesystem::path& root = "/");
+
 // Returns the number of threads of a rank, if `ranks` share this machine and nobody gives the number: their share of
 // the cores, and at most OMP_NUM_THREADS.
 int default_threads(int ranks);
 
-// Returns the bytes of memory that this process can still use before the machine or its control group runs out of
-// memory.
+// Bytes of memory: of the machine, of the control group with the least limit (the machine's without one), and those
+// that this process can still use before one of the two runs out.
+struct Memory {
+  std::int64_t machine = 0;
+  std::int64_t group = 0;
+  std::int64_t available = 0;
+};
+Memory memory(const std::filesystem::path& root = "/");
+
 std::int64_t available_memory(const std::filesystem::path& root = "/");
+
+// The processes and threads that its control groups still allow this process to start, and the limit of the group that
+// allows the fewest; both the greatest number without a limit.
+struct Tasks {
+  std::int64_t left = std::numeric_limits<std::int64_t>::max();
+  std::int64_t limit = std::numeric_limits<std::int64_t>::max();
+};
+Tasks tasks(const std::filesystem::path& root = "/");
 
 // Describes the limits on processes and threads, for a fork or a thread that fails with EAGAIN. A thread whose stack
 // finds no address space fails with it, too.

@@ -23,6 +23,7 @@
 #include "launch/library/libtorch.h"
 #include "launch/library/plugin_cache.h"
 #include "launch/process/child.h"
+#include "launch/process/program.h"
 #include "launch/process/stop_signals.h"
 #include "record/file/atomic_file.h"
 #include "record/file/input_file.h"
@@ -214,18 +215,6 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
-// Returns the path of a program: the name itself if it contains a "/", else the first match in PATH; "" if none exists.
-std::string file_of(const std::string& program) {
-  if (program.find('/') != std::string::npos) return access(program.c_str(), X_OK) == 0 ? program : "";
-  const char* path = std::getenv("PATH");
-  std::istringstream folders(path != nullptr ? path : "/usr/bin:/bin");
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    const std::string file = (fs::path(folder) / program).string();
-    if (access(file.c_str(), X_OK) == 0) return file;
-  }
-  return "";
-}
-
 // A newer compiler of the same name gets another identity.
 std::string identity_of(const std::string& file) {
   struct stat s {};
@@ -316,13 +305,13 @@ Sdk read_sdk() {
   const bool is_chosen = chosen != nullptr && *chosen != '\0';
   Sdk sdk;
   sdk.compiler = is_chosen ? words_of(chosen) : std::vector{written.compiler};
-  std::string compiler = sdk.compiler.empty() ? "" : file_of(sdk.compiler.front());
+  std::string compiler = sdk.compiler.empty() ? "" : program_file(sdk.compiler.front());
   if (compiler.empty() && !is_chosen) {
     // The compiler may be in another folder than on the build machine.
     sdk.compiler = {fs::path(written.compiler).filename().string()};
-    compiler = file_of(sdk.compiler.front());
+    compiler = program_file(sdk.compiler.front());
     if (compiler.empty()) sdk.compiler = {"g++"};
-    if (compiler.empty()) compiler = file_of("g++");
+    if (compiler.empty()) compiler = program_file("g++");
   }
   if (compiler.empty()) {
     throw usage_error("this compiler, which the files of `sources` need, does not exist",

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -11,6 +12,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <utility>
 
 #include "base/error.h"
 #include "base/limits.h"
@@ -113,38 +115,61 @@ Child fork_child(const ChildSetup& setup, const std::function<int()>& body) {
   return child;
 }
 
-std::string ask_child(const std::string& what, std::vector<int> kept, const std::function<void(int pipe)>& body) {
+AskedChild::AskedChild(std::string what, std::vector<int> kept, const std::function<void(int pipe)>& body)
+    : what_(std::move(what)), said_(memfd_create("said", MFD_CLOEXEC)) {
   Pipe pipe = make_pipe();
-  // The child's output, which matters only if the child fails.
-  const FileDescriptor said(memfd_create("said", MFD_CLOEXEC));
   kept.push_back(pipe.to.get());
-  const Child child = fork_child({.descriptors = std::move(kept), .output = said.get()}, [&] {
+  child_ = fork_child({.descriptors = std::move(kept), .output = said_.get()}, [&] {
     body(pipe.to.get());
     return 0;
   });
-  pipe.to.close();
+  from_ = std::move(pipe.from);
+}
+
+AskedChild::~AskedChild() {
+  if (child_.pid < 0) return;
+  kill(child_.pid, SIGKILL);
+  // A child in a call that hangs ends only with the call: nobody waits for that.
+  waitpid(child_.pid, nullptr, WNOHANG);
+}
+
+bool AskedChild::has_more(std::chrono::steady_clock::time_point deadline) const {
+  for (;;) {
+    pollfd readable{from_.get(), POLLIN, 0};
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    const int ready = poll(&readable, 1, std::max(0, static_cast<int>(left.count())));
+    if (ready >= 0 || errno != EINTR) return ready > 0;
+  }
+}
+
+std::optional<std::string> AskedChild::answer(std::optional<std::chrono::steady_clock::time_point> deadline) {
   std::string answer;
   char piece[4096];
   for (;;) {
-    const ssize_t size = read(pipe.from.get(), piece, sizeof piece);
+    if (deadline && !has_more(*deadline)) return {};
+    const ssize_t size = read(from_.get(), piece, sizeof piece);
     if (size < 0 && errno == EINTR) continue;
     if (size <= 0) break;
     answer.append(piece, static_cast<std::size_t>(size));
   }
   int status = 0;
   rusage used{};
-  wait4(child.pid, &status, 0, &used);
+  wait4(std::exchange(child_.pid, -1), &status, 0, &used);
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
     const std::string limit = cpu_time_limit(signal, used);
-    throw training_error(what + " ended by signal " + std::to_string(signal) + " (" + strsignal(signal) + ")" +
+    throw training_error(what_ + " ended by signal " + std::to_string(signal) + " (" + strsignal(signal) + ")" +
                          (limit.empty() ? "" : ": " + limit));
   }
   if (WEXITSTATUS(status) != 0) {
-    const std::string words = last_words(said.get());
-    throw training_error(what + " failed: " + words + task_limit_behind(words));
+    const std::string words = last_words(said_.get());
+    throw training_error(what_ + " failed: " + words + task_limit_behind(words));
   }
   return answer;
+}
+
+std::string ask_child(const std::string& what, std::vector<int> kept, const std::function<void(int pipe)>& body) {
+  return *AskedChild(what, std::move(kept), body).answer();
 }
 
 }  // namespace ddp::launch

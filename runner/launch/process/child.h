@@ -1,6 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,8 +33,31 @@ struct ChildSetup {
 // them. Throws ddp::Error (training).
 Child fork_child(const ChildSetup& setup, const std::function<int()>& body);
 
-// Runs `body` in a throw-away child that keeps the descriptors `kept`, and returns what it wrote to the pipe. Throws
-// ddp::Error (training) if the child does not exit with 0; `what` names its purpose.
+// A throw-away child that answers while this process goes on. The destructor kills it.
+class AskedChild {
+ public:
+  // Runs `body` in the child, which keeps the descriptors `kept` and writes its answer to the pipe. `what` names its
+  // purpose. Throws ddp::Error (training).
+  AskedChild(std::string what, std::vector<int> kept, const std::function<void(int pipe)>& body);
+  ~AskedChild();
+  AskedChild(const AskedChild&) = delete;
+  AskedChild& operator=(const AskedChild&) = delete;
+
+  // Returns what the child wrote, when it has ended; nothing if it has not ended at the deadline. Throws ddp::Error
+  // (training) if it does not exit with 0.
+  std::optional<std::string> answer(std::optional<std::chrono::steady_clock::time_point> deadline = {});
+
+ private:
+  // Waits for more of the answer, or its end; returns false at the deadline.
+  bool has_more(std::chrono::steady_clock::time_point deadline) const;
+
+  const std::string what_;
+  FileDescriptor said_;  // the child's output, which matters only if the child fails
+  FileDescriptor from_;
+  Child child_;
+};
+
+// Asks a throw-away child as above, and waits for its answer.
 std::string ask_child(const std::string& what, std::vector<int> kept, const std::function<void(int pipe)>& body);
 
 }  // namespace ddp::launch

@@ -6,6 +6,9 @@
 #include <unistd.h>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
 #include <utility>
 
 #include "base/error.h"
@@ -19,6 +22,17 @@ Pipe make_pipe(bool reads_wait) {
   if (pipe2(ends, O_CLOEXEC) != 0) throw training_error("cannot make a pipe: " + errno_text(errno));
   if (!reads_wait) fcntl(ends[0], F_SETFL, O_NONBLOCK);
   return {.from = FileDescriptor(ends[0]), .to = FileDescriptor(ends[1])};
+}
+
+std::string program_file(const std::string& program) {
+  if (program.find('/') != std::string::npos) return access(program.c_str(), X_OK) == 0 ? program : "";
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path != nullptr ? path : "/usr/bin:/bin");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const std::string file = (std::filesystem::path(folder) / program).string();
+    if (access(file.c_str(), X_OK) == 0) return file;
+  }
+  return "";
 }
 
 pid_t spawn(const std::vector<std::string>& command, int out, int err) {

@@ -17,6 +17,9 @@ struct Pipe {
 // `reads_wait`: a read blocks until data come; otherwise it fails with EAGAIN. Throws ddp::Error (training).
 Pipe make_pipe(bool reads_wait = true);
 
+// Returns the path of a program: the name itself if it contains a "/", else the first match in PATH; "" if none exists.
+std::string program_file(const std::string& program);
+
 // Starts a program with an empty stdin, no blocked signals, and its output in these descriptors. `err` -1: its stderr
 // is discarded. Returns its process; -1 with errno if it cannot be started.
 pid_t spawn(const std::vector<std::string>& command, int out, int err);
