@@ -80,8 +80,8 @@ void rename(const fs::path& from, const fs::path& to) {
   require_change(error, "rename it to " + to.string(), from);
 }
 
-std::uint64_t size_on_disk(const fs::path& folder) {
-  std::uint64_t bytes = 0;
+std::int64_t size_on_disk(const fs::path& folder) {
+  std::int64_t bytes = 0;
   std::set<ino_t> seen;
   std::error_code error;
   const auto skip = fs::directory_options::skip_permission_denied;
@@ -90,7 +90,7 @@ std::uint64_t size_on_disk(const fs::path& folder) {
     struct stat status {};
     if (lstat(entry->path().c_str(), &status) != 0) continue;
     if (status.st_nlink == 1 || S_ISDIR(status.st_mode) || seen.insert(status.st_ino).second) {
-      bytes += static_cast<std::uint64_t>(status.st_blocks) * 512;
+      bytes += std::int64_t{status.st_blocks} * 512;
     }
   }
   return bytes;

@@ -39,7 +39,7 @@ void rename(const std::filesystem::path& from, const std::filesystem::path& to);
 std::vector<std::filesystem::path> entries(const std::filesystem::path& folder);
 
 // Returns the bytes that a folder's files take on disk, each file once. What cannot be read counts as nothing.
-std::uint64_t size_on_disk(const std::filesystem::path& folder);
+std::int64_t size_on_disk(const std::filesystem::path& folder);
 
 // The executable file of this program.
 std::filesystem::path program();

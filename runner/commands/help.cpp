@@ -104,6 +104,7 @@ const std::vector<std::string>& examples_of(const std::string& verb) {
       {"generate", {"generate shakespeare_char --prompt 'To be' --tokens 100"}},
       {"export", {"export digits weights.safetensors"}},
       {"comm", {"comm --sizes 1KiB..64MiB", "comm --op all_reduce --backend gloo"}},
+      {"doctor", {"doctor", "doctor --results /data/results"}},
       {"new", {"new model my_model"}},
       {"models", {"models", "models mlp"}},
       {"datasets", {"datasets", "datasets csv"}},
@@ -117,7 +118,6 @@ const std::vector<std::string>& examples_of(const std::string& verb) {
 
 namespace {
 
-constexpr std::size_t kColumns = 80;
 constexpr std::size_t kTextColumn = 26;
 
 // Returns "TEXT"; empty: the option takes no value.
@@ -141,28 +141,6 @@ std::string option_text(const CLI::Option& option) {
   return option.get_description() + (remarks.empty() ? "" : " (" + report::joined(remarks, "; ") + ")");
 }
 
-// Breaks the text into lines between words. The first line begins at the same column, and its indent is there.
-std::string wrapped(const std::string& text, std::size_t indent) {
-  std::string lines;
-  std::size_t column = indent;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find(' ', begin), text.size());
-    const std::string word = text.substr(begin, end - begin);
-    const std::size_t width = report::text_width(word);
-    if (column > indent && column + 1 + width > kColumns) {
-      lines += "\n" + std::string(indent, ' ');
-      column = indent;
-    } else if (begin > 0) {
-      lines += " ";
-      ++column;
-    }
-    lines += word;
-    column += width;
-    begin = end + 1;
-  }
-  return lines + "\n";
-}
-
 // Returns a name with its description beside it, or below it if the name is long.
 std::string entry(const std::string& name, const std::string& text) {
   std::string line = "  " + name;
@@ -170,13 +148,13 @@ std::string entry(const std::string& name, const std::string& text) {
     line += "\n" + std::string(kTextColumn, ' ');
   else
     line.resize(kTextColumn, ' ');
-  return line + wrapped(text, kTextColumn);
+  return line + report::wrapped(text, kTextColumn);
 }
 
 class Help : public CLI::Formatter {
  public:
   std::string make_help(const CLI::App* app, std::string, CLI::AppFormatMode mode) const override {
-    std::string text = wrapped(app->get_description(), 0) + "\nUsage: " + wrapped(usage_of(*app), 7) +
+    std::string text = report::wrapped(app->get_description(), 0) + "\nUsage: " + report::wrapped(usage_of(*app), 7) +
                        make_positionals(app) + make_groups(app, mode) + make_subcommands(app, mode) + make_footer(app);
     // The parser also writes an empty line after each group.
     for (std::size_t at = 0; (at = text.find("\n\n\n", at)) != std::string::npos;) text.erase(at, 1);
@@ -184,7 +162,7 @@ class Help : public CLI::Formatter {
   }
   std::string make_group(std::string group, bool is_positional,
                          std::vector<const CLI::Option*> options) const override {
-    std::string text = "\n" + wrapped(group + ":", 0);
+    std::string text = "\n" + report::wrapped(group + ":", 0);
     for (const CLI::Option* option : options) text += make_option(option, is_positional);
     return text;
   }
@@ -197,7 +175,7 @@ class Help : public CLI::Formatter {
     return entry(verb->get_name(), verb->get_description());
   }
   std::string make_footer(const CLI::App* app) const override {
-    if (app->get_parent() == nullptr) return "\n" + wrapped(app->get_footer(), 0);
+    if (app->get_parent() == nullptr) return "\n" + report::wrapped(app->get_footer(), 0);
     std::string text;
     for (const std::string& example : examples_of(app->get_name())) {
       text += (text.empty() ? "\nExamples:\n" : "") + std::string("  ") + own_command(example) + "\n";

@@ -1,7 +1,6 @@
 #include "commands/look/show_plan.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <iostream>
 #include <ostream>
 #include <sstream>
@@ -206,16 +205,6 @@ Value sizes_from_data(const config::Experiment& e) {
   return sizes;
 }
 
-std::string readable(std::int64_t bytes) {
-  static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  double value = static_cast<double>(bytes);
-  int unit = 0;
-  for (; value >= 1024 && unit < 4; ++unit) value /= 1024;
-  char text[32];
-  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.1f %s", value, kUnits[unit]);
-  return text;
-}
-
 // The replayed steps of a planned run.
 struct ReplayForecast {
   std::int64_t calls = 0;
@@ -334,7 +323,7 @@ void show_plan(const Prepared& prepared, const Value& data, const std::filesyste
   const Value found = sizes_from_data(e);
   for (const auto& [option, size] : found.items()) sizes += option + " " + size.dump() + ", ";
   row("model", e.model.name + ", " + sizes + text(probe.parameters) + " parameters (" +
-                   readable(probe.parameter_bytes) + ")" +
+                   report::bytes_in_words(probe.parameter_bytes) + ")" +
                    (probe.frozen_parameters > 0 ? ", " + text(probe.frozen_parameters) + " of them frozen" : ""));
   const char* label = "groups";
   for (const Value& group : probe.groups) row(std::exchange(label, ""), group_line(group));
@@ -348,9 +337,9 @@ void show_plan(const Prepared& prepared, const Value& data, const std::filesyste
                    text(*e.batch_size * plan.logical_ranks() * e.accumulate) + " samples per step");
   row("steps", text(length.steps) + " (" + text(length.steps_per_epoch) + " per epoch, " +
                    report::counted(length.epochs, "epoch") + ")");
-  row("memory", readable(bytes_per_rank(plan, probe)) + " per rank for parameters, gradients" +
+  row("memory", report::bytes_in_words(bytes_per_rank(plan, probe)) + " per rank for parameters, gradients" +
                     (e.ema.on() ? ", optimizer and average; " : " and optimizer; ") +
-                    readable(snapshot_bytes(plan, probe)) + " more on rank 0 for a checkpoint");
+                    report::bytes_in_words(snapshot_bytes(plan, probe)) + " more on rank 0 for a checkpoint");
   row("replay", !probe.not_replayed.empty() ? "no: " + probe.not_replayed
                 : probe.calls == 0          ? "not tried: a step takes too long"
                                    : text(probe.calls) + " calls of kernels per micro-batch, " + text(probe.own_calls) +

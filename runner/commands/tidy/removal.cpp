@@ -143,13 +143,13 @@ bool is_agreed(const RemovalOptions& options) {
 
 void remove(const std::vector<Doomed>& doomed, const std::string& noun, const RemovalOptions& options) {
   report::Table table({{}, {.right = true}, {}});
-  std::uint64_t bytes = 0;
+  std::int64_t bytes = 0;
   for (const Doomed& one : doomed) {
-    table.row({one.folder.string(), report::size_in_words(one.bytes), one.what});
+    table.row({one.folder.string(), report::bytes_in_words(one.bytes), one.what});
     bytes += one.bytes;
   }
   table.print(std::cout, report::terminal_of_stdout());
-  std::cout << report::counted(static_cast<std::int64_t>(doomed.size()), noun) << ", " << report::size_in_words(bytes)
+  std::cout << report::counted(static_cast<std::int64_t>(doomed.size()), noun) << ", " << report::bytes_in_words(bytes)
             << std::endl;
   if (options.dry_run || doomed.empty()) return;
   if (!is_agreed(options)) return log::info("nothing was removed");

@@ -40,7 +40,7 @@ class References {
 struct Doomed {
   std::filesystem::path folder;
   std::string what;  // name and status
-  std::uint64_t bytes = 0;
+  std::int64_t bytes = 0;
 };
 
 // Prints what goes and how much that is, asks on a terminal, and removes it: a run or sweep only while no process

@@ -34,7 +34,7 @@ struct Row {
   std::string run;  // the name for commands: "name/run-id" under the results folder, else the folder
   std::variant<RunView, SweepView> what;
   std::map<std::string, config::Value> config = {};  // the requested keys of its config.toml
-  std::optional<std::uint64_t> size = {};            // bytes on disk, if the query asks for it
+  std::optional<std::int64_t> size = {};             // bytes on disk, if the query asks for it
 
   const View& view() const {
     return std::visit([](const View& of) -> const View& { return of; }, what);

@@ -473,7 +473,7 @@ void print_list(const std::vector<Row>& rows, std::ostream& out, const Terminal&
   }
   const std::vector<Field<Row>> more = {
       {{.header = "time", .right = true, .spare = 4}, [](auto& row) { return duration(row.view().seconds); }},
-      {{.header = "size", .right = true}, [](auto& row) { return row.size ? size_in_words(*row.size) : ""; }},
+      {{.header = "size", .right = true}, [](auto& row) { return row.size ? bytes_in_words(*row.size) : ""; }},
       {{.header = "age", .right = true, .spare = 2}, [&](auto& row) { return age(row.view().started, now); }},
       {{.header = "loss", .spare = 5},
        [&](auto& row) { return with_curves && row.as_run() ? curve_of(row.view().folder, kNarrowCurve) : ""; }}};

@@ -119,6 +119,35 @@ std::string clipped(std::string_view text, std::size_t width, std::string_view m
   return keeps_end ? shown_mark + std::string(text.substr(cut)) : std::string(text.substr(0, cut)) + shown_mark;
 }
 
+std::string wrapped(const std::string& text, std::size_t indent, std::size_t width) {
+  const std::size_t room = std::max<std::size_t>(20, width - std::min(width, indent));
+  std::string lines;
+  std::size_t used = 0;
+  const auto begin_line = [&] {
+    lines += "\n" + std::string(indent, ' ');
+    used = 0;
+  };
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    std::string word = text.substr(begin, end - begin);
+    if (used > 0 && used + 1 + text_width(word) > room) {
+      begin_line();
+    } else if (begin > 0) {
+      lines += " ";
+      ++used;
+    }
+    for (std::string part; text_width(word) > room; word.erase(0, part.size())) {
+      part = clipped(word, room, "");
+      lines += part;
+      begin_line();
+    }
+    lines += word;
+    used += text_width(word);
+    begin = end + 1;
+  }
+  return lines + "\n";
+}
+
 namespace {
 
 constexpr std::size_t kGap = 2;

@@ -43,14 +43,12 @@ std::string duration(double seconds) {
   return format("%lldd %dh", static_cast<long long>(whole / 86400), static_cast<int>(whole / 3600 % 24));
 }
 
-std::string size_in_words(std::uint64_t bytes) {
-  static constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB", "PB"};
-  double size = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  for (; size >= 999.5 && unit + 1 < std::size(kUnits); ++unit) size /= 1000;
-  char text[32];
-  std::snprintf(text, sizeof text, "%.*f %s", unit > 0 && size < 99.95 ? 1 : 0, size, kUnits[unit]);
-  return text;
+std::string bytes_in_words(std::int64_t bytes) {
+  static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double value = static_cast<double>(bytes);
+  int unit = 0;
+  for (; value >= 1024 && unit < 4; ++unit) value /= 1024;
+  return format(unit == 0 ? "%.0f %s" : "%.1f %s", value, kUnits[unit]);
 }
 
 std::string age(std::time_t moment, std::time_t now) {

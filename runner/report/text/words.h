@@ -18,11 +18,10 @@ std::string in_words(const std::optional<double>& number);  // "" for no number
 // A value of an experiment file on one line; a text has no quotes.
 std::string in_words(const config::Value& value);
 
-// "12.5 MB": bytes in powers of 1000.
-std::string size_in_words(std::uint64_t bytes);
-
 // "4.5 ms", "0.31 s", "12.5 s", "2m 05s", "3h 12m", "4d 7h".
 std::string duration(double seconds);
+// "512 B", "1.5 GiB".
+std::string bytes_in_words(std::int64_t bytes);
 // The age of a moment: "12s", "5m", "3h", "9d".
 std::string age(std::time_t moment, std::time_t now);
 // A moment in local time: "2026-11-21 21:04:05".
