@@ -118,6 +118,7 @@ with tempfile.TemporaryDirectory(prefix="ddp-outputs-") as name:
         "validate": [["small.toml"], ["bad.toml", "small.toml"]],
         "comm": [["--sizes", "1KiB", "--iterations", "2", "--devices", "2"],
                  ["--sizes", "8", "--op", "reduce", "--iterations", "2", "--devices", "2", "--no-check"]],
+        "doctor": [[]],
         "list": [[], ["--status", "failed"], ["swept/run"]],
         "show": [["small/done"], ["small/forked"], ["small/failed"], ["swept/run"], ["swept/run/trials/001"]],
         "compare": [["small/done", "small/failed"], ["swept/run/trials/000", "swept/run"]],

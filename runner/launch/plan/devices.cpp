@@ -29,13 +29,16 @@ class Driver {
  public:
   Driver() : library_(dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL)) {}
 
+  // Returns the CUresult.
+  int start() const {
+    const auto init = function<int(unsigned)>("cuInit");
+    return init == nullptr ? kNoDriverLibrary : init(0);
+  }
+
   nlohmann::json devices() const {
     auto list = nlohmann::json::array();
-    const auto init = function<int(unsigned)>("cuInit");
-    const auto count_of = function<int(int*)>("cuDeviceGetCount");
-    int count = 0;
-    if (init == nullptr || count_of == nullptr || init(0) != 0 || count_of(&count) != 0) return list;
-    for (int device = 0; device < count; ++device) {
+    if (start() != 0) return list;
+    for (int device = 0; device < number(); ++device) {
       list.push_back({{"name", text("cuDeviceGetName", device)},
                       {"pci", text("cuDeviceGetPCIBusId", device)},
                       {"uuid", uuid(device)}});
@@ -43,7 +46,50 @@ class Driver {
     return list;
   }
 
+  DriverFacts facts() const {
+    DriverFacts facts{.exists = true, .error = start()};
+    int cuda = 0;
+    if (const auto get = function<int(int*)>("cuDriverGetVersion"); get != nullptr && get(&cuda) == 0) {
+      facts.cuda = cuda;
+    }
+    if (facts.error != 0) return facts;
+    const int count = number();
+    facts.atomics = count > 1;
+    for (int a = 0; a < count; ++a) {
+      char memory[32];
+      std::snprintf(memory, sizeof memory, ", %.1f GiB", static_cast<double>(bytes(a)) / (1 << 30));
+      facts.gpus.push_back(text("cuDeviceGetName", a) + memory);
+      for (int b = 0; b < a; ++b) {
+        if (!reaches(a, b, kAccess)) facts.apart.push_back(std::to_string(b) + " and " + std::to_string(a));
+        facts.atomics = facts.atomics && reaches(a, b, kNativeAtomics);
+      }
+    }
+    return facts;
+  }
+
  private:
+  // CUdevice_P2PAttribute
+  static constexpr int kAccess = 2;
+  static constexpr int kNativeAtomics = 3;
+
+  int number() const {
+    const auto get = function<int(int*)>("cuDeviceGetCount");
+    int count = 0;
+    return get != nullptr && get(&count) == 0 ? count : 0;
+  }
+
+  std::size_t bytes(int device) const {
+    const auto get = function<int(std::size_t*, int)>("cuDeviceTotalMem_v2");
+    std::size_t bytes = 0;
+    return get != nullptr && get(&bytes, device) == 0 ? bytes : 0;
+  }
+
+  bool reaches(int a, int b, int attribute) const {
+    const auto get = function<int(int*, int, int, int)>("cuDeviceGetP2PAttribute");
+    int value = 0;
+    return get != nullptr && get(&value, attribute, a, b) == 0 && value != 0;
+  }
+
   template <class Signature>
   Signature* function(const char* name) const {
     return library_ == nullptr ? nullptr : reinterpret_cast<Signature*>(dlsym(library_, name));
@@ -72,11 +118,6 @@ class Driver {
 
   void* library_;
 };
-
-bool has_nvidia_driver() {
-  std::error_code ignored;
-  return std::filesystem::exists("/dev/nvidiactl", ignored) || std::filesystem::exists("/dev/dxg", ignored);
-}
 
 using Groups = std::vector<std::vector<std::string>>;
 using config::Value;
@@ -199,6 +240,11 @@ Groups first_of(Groups groups, std::size_t ranks, const config::Loaded& loaded, 
 
 }  // namespace
 
+bool has_nvidia_driver() {
+  std::error_code ignored;
+  return std::filesystem::exists("/dev/nvidiactl", ignored) || std::filesystem::exists("/dev/dxg", ignored);
+}
+
 std::vector<Gpu> visible_gpus() {
   std::vector<Gpu> gpus;
   if (!has_nvidia_driver()) return gpus;
@@ -211,6 +257,8 @@ std::vector<Gpu> visible_gpus() {
   }
   return gpus;
 }
+
+DriverFacts ask_driver() { return has_nvidia_driver() ? Driver().facts() : DriverFacts{}; }
 
 Groups device_groups(const config::Loaded& loaded, const std::vector<Gpu>& gpus, std::optional<int> ranks) {
   Groups groups = groups_of_pool(loaded, gpus);

@@ -7,6 +7,7 @@
 
 #include "base/file_descriptor.h"
 #include "config/load.h"
+#include "config/option/option.h"
 
 namespace ddp::launch {
 
@@ -20,6 +21,34 @@ struct Gpu {
 // Returns the visible GPUs (CUDA_VISIBLE_DEVICES); none without an NVIDIA driver. A throw-away child asks the driver: a
 // process that has initialised CUDA can no longer fork ranks that use it.
 std::vector<Gpu> visible_gpus();
+
+// Returns whether this machine has an NVIDIA driver.
+bool has_nvidia_driver();
+
+// Stands for a CUresult if libcuda.so.1 cannot be loaded.
+inline constexpr int kNoDriverLibrary = -1;
+
+// What NVIDIA's driver says of this machine.
+struct DriverFacts {
+  bool exists = false;
+  std::int64_t error = 0;               // CUresult of its start, or kNoDriverLibrary; 0: none
+  std::int64_t cuda = 0;                // the newest CUDA that it runs: 12040 is 12.4
+  std::vector<std::string> gpus = {};   // "NVIDIA H100 80GB HBM3, 79.1 GiB"
+  std::vector<std::string> apart = {};  // pairs that do not reach each other's memory: "0 and 1"
+  bool atomics = false;                 // all pairs have atomic operations over their links, as NVLink has
+
+  void fields(config::Fields& f) {
+    f({.name = "exists"}, exists);
+    f({.name = "error"}, error);
+    f({.name = "cuda"}, cuda);
+    f({.name = "gpus"}, gpus);
+    f({.name = "apart"}, apart);
+    f({.name = "atomics"}, atomics);
+  }
+};
+
+// Asks the driver, which starts CUDA in this process: for a throw-away child.
+DriverFacts ask_driver();
 
 // Returns the devices of each rank of this machine, from `device_pool`, `devices_per_rank` and `parallel`. `ranks`: the
 // number that the launcher starts here (--nproc-per-node); of "auto" or a count, the first `ranks` groups. Throws

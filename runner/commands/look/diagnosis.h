@@ -1,0 +1,41 @@
+#pragma once
+
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/output.h"
+#include "launch/start/machine.h"
+#include "report/text/table.h"
+
+namespace ddp::commands {
+
+// One line of `doctor` about the machine.
+struct Finding {
+  std::string group = {}, name = {};
+  std::string state = {};  // fact, good, slow or broken
+  std::string text = {};
+  std::string advice = {};           // what to do about it; "" for facts and what is good
+  std::optional<double> value = {};  // in bytes, seconds, bytes per second, or a count
+
+  void members(config::Members& m) const {
+    m({"group"}, group);
+    m({"name"}, name);
+    m({.name = "state", .choices = "fact|good|slow|broken"}, state);
+    m({"text"}, text);
+    m({.name = "advice", .doc = "what to do about it", .optional = true}, advice);
+    m({.name = "value", .doc = "in bytes, seconds, bytes per second, or a count", .optional = true}, value);
+  }
+};
+
+// Judges the facts, in the order of the page. All texts are printable.
+std::vector<Finding> judge(const launch::Machine& machine);
+
+// Returns whether something is broken: training does not start, or fails.
+bool any_broken(const std::vector<Finding>& findings);
+
+// Prints the page. No line is longer than the terminal's width, if that is at least 40.
+void print_findings(const std::vector<Finding>& findings, std::ostream& out, const report::Terminal& terminal);
+
+}  // namespace ddp::commands

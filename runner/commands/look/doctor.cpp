@@ -1,0 +1,55 @@
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "commands/commands.h"
+#include "commands/look/diagnosis.h"
+#include "commands/options.h"
+#include "launch/start/machine.h"
+#include "report/text/words.h"
+
+namespace ddp::commands {
+namespace {
+
+// The printed JSON object.
+struct DoctorOutput {
+  bool broken = false;
+  std::vector<Finding> findings = {};
+
+  void members(config::Members& m) const {
+    m.version();
+    m({"broken", "a finding is broken"}, broken);
+    m({"findings"}, findings);
+  }
+};
+
+void add_doctor(CLI::App& app, int& exit_code) {
+  struct Options {
+    std::string results = "results";
+    bool json = false;
+  };
+  auto o = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand("doctor", "show what this machine can do, and what makes training slow or fail");
+  add_results(*verb, o->results, "results folder, whose disk is measured");
+  verb->add_flag("--json", o->json, "print JSON");
+  verb->callback([o, &exit_code] {
+    const std::vector<Finding> findings = judge(launch::measure_machine(o->results));
+    const bool broken = any_broken(findings);
+    if (o->json) {
+      report::print_json(config::written(DoctorOutput{.broken = broken, .findings = findings}), std::cout);
+    } else {
+      print_findings(findings, std::cout, report::terminal_of_stdout());
+    }
+    exit_code = broken ? 1 : 0;
+  });
+}
+
+const bool doctor_registered =
+    register_verb(165, add_doctor) && register_schema<DoctorOutput>("doctor", "doctor --json");
+
+}  // namespace
+
+}  // namespace ddp::commands

@@ -1,0 +1,325 @@
+#include "launch/start/machine.h"
+
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <gnu/libc-version.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <climits>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <random>
+#include <sstream>
+#include <utility>
+
+#include "base/error.h"
+#include "base/file_descriptor.h"
+#include "base/paths.h"
+#include "base/shared_memory.h"
+#include "launch/library/compile.h"
+#include "launch/library/libtorch.h"
+#include "launch/library/rank_library.h"
+#include "launch/process/child.h"
+#include "launch/process/program.h"
+#include "launch/run/environment.h"
+
+namespace ddp::launch {
+namespace fs = std::filesystem;
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+double passed_since(SteadyClock::time_point then) {
+  return std::chrono::duration<double>(SteadyClock::now() - then).count();
+}
+
+// A throw-away child that finds out these facts. It writes its error, the remedy, and the facts.
+template <class Facts>
+class FactFinder {
+ public:
+  FactFinder(const char* what, const std::function<Facts()>& find)
+      : child_(what, {}, [&](int pipe) {
+          config::Value said = config::Value::array({"", "", config::Value::object()});
+          try {
+            said[2] = config::write(find());
+          } catch (const Error& error) {
+            said[0] = (error.where().empty() ? "" : error.where() + " ") + error.summary();
+            said[1] = error.remedy();
+          }
+          const std::string json = rank::json_line(said);
+          write_all(pipe, json.data(), json.size(), "pipe");
+        }) {}
+
+  Answered<Facts> answer(SteadyClock::time_point deadline) try {
+    const auto json = child_.answer(deadline);
+    if (!json) return {.late = true};
+    const config::Value said = config::Value::parse(*json);
+    return {.facts = config::read<Facts>(said[2]), .error = said[0], .remedy = said[1]};
+  } catch (const Error& error) {
+    return {.error = error.what()};
+  }
+
+ private:
+  AskedChild child_;
+};
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::string first_line(const fs::path& file) {
+  std::ifstream in(file);
+  std::string line;
+  std::getline(in, line);
+  return line;
+}
+
+std::string cpu_model() {
+  std::ifstream in("/proc/cpuinfo");
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("model name")) return line.substr(std::min(line.size(), line.find(':') + 2));
+  }
+  return "";
+}
+
+// Returns the version that a function of a loaded library tells; 0 without it.
+std::int64_t version_told_by(const char* name) {
+  const auto tell = reinterpret_cast<int (*)(int*)>(dlsym(RTLD_DEFAULT, name));
+  int version = 0;
+  return tell != nullptr && tell(&version) == 0 ? version : 0;
+}
+
+LibraryFacts load_library(bool gpus) {
+  LibraryFacts facts;
+  const auto begun = SteadyClock::now();
+  const RankLibrary library(/*gpus=*/false);
+  facts.seconds = passed_since(begun);
+  if (!gpus) return facts;
+  try {
+    const RankLibrary with_gpus(/*gpus=*/true);
+    facts.nccl = version_told_by("ncclGetVersion");
+    facts.cuda = version_told_by("cudaRuntimeGetVersion");
+  } catch (const Error& error) {
+    facts.gpu_error = error.what();
+  }
+  return facts;
+}
+
+CompilerFacts compiler_facts() {
+  std::vector<std::string> command = read_sdk().compiler;
+  command.push_back("--version");
+  Program program(command);
+  while (program.read()) {
+  }
+  return {.version = program.text().substr(0, program.text().find('\n'))};
+}
+
+std::string ip_of(const sockaddr* address, socklen_t size) {
+  char text[NI_MAXHOST] = "";
+  getnameinfo(address, size, text, sizeof text, nullptr, 0, NI_NUMERICHOST);
+  return text;
+}
+
+HostFacts look_up_host(const std::string& name) {
+  HostFacts facts;
+  const auto begun = SteadyClock::now();
+  addrinfo wanted{};
+  wanted.ai_socktype = SOCK_STREAM;
+  addrinfo* list = nullptr;
+  if (getaddrinfo(name.c_str(), nullptr, &wanted, &list) == 0) {
+    const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(list, &freeaddrinfo);
+    for (const addrinfo* i = list; i != nullptr; i = i->ai_next) {
+      facts.addresses.push_back(ip_of(i->ai_addr, i->ai_addrlen));
+      // A socket cannot be bound to another machine's address.
+      const FileDescriptor probe(socket(i->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+      facts.is_own = facts.is_own || (probe && bind(probe.get(), i->ai_addr, i->ai_addrlen) == 0);
+    }
+  }
+  facts.seconds = passed_since(begun);
+  return facts;
+}
+
+std::vector<Interface> interfaces_up() {
+  std::vector<Interface> all;
+  ifaddrs* list = nullptr;
+  if (getifaddrs(&list) != 0) return all;
+  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(list, &freeifaddrs);
+  for (const ifaddrs* i = list; i != nullptr; i = i->ifa_next) {
+    const bool taken = i->ifa_addr != nullptr && i->ifa_addr->sa_family == AF_INET && (i->ifa_flags & IFF_UP) != 0 &&
+                       (i->ifa_flags & IFF_LOOPBACK) == 0;
+    if (!taken) continue;
+    const std::string megabits = first_line(fs::path("/sys/class/net") / i->ifa_name / "speed");
+    all.push_back({.name = i->ifa_name,
+                   .address = ip_of(i->ifa_addr, sizeof(sockaddr_in)),
+                   .megabits = std::max(0L, std::strtol(megabits.c_str(), nullptr, 10))});
+  }
+  return all;
+}
+
+// Returns the path, or the nearest folder above it that exists.
+fs::path existing_folder(const fs::path& path) {
+  fs::path folder = paths::absolute(path);
+  std::error_code none;
+  while (!fs::exists(folder, none) && folder.has_relative_path()) folder = folder.parent_path();
+  return folder;
+}
+
+// The type of a file system as /proc/self/mountinfo names it, by the id of its mount.
+std::string type_of_mount(const fs::path& folder) {
+  struct statx found {};
+  if (statx(AT_FDCWD, folder.c_str(), 0, STATX_MNT_ID, &found) != 0) return "";
+  std::ifstream in("/proc/self/mountinfo");
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream words(line.substr(std::min(line.size(), line.find(" - ") + 3)));
+    std::string type;
+    if (std::strtoull(line.c_str(), nullptr, 10) == found.stx_mnt_id && words >> type) return type;
+  }
+  return "";
+}
+
+// Opens a new file without a name: it is gone when this process ends, however it ends. Network file systems have no
+// O_TMPFILE. If it fails, the descriptor is invalid, and errno says why.
+FileDescriptor nameless_file(const fs::path& folder) {
+  FileDescriptor file(open(folder.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600));
+  if (file) return file;
+  std::string name = (folder / ".ddp-exp-doctor-XXXXXX").string();
+  file = FileDescriptor(mkostemp(name.data(), O_CLOEXEC));
+  if (file) unlink(name.c_str());
+  return file;
+}
+
+FolderFacts look_at_folder(const fs::path& results) {
+  const fs::path folder = existing_folder(results);
+  FolderFacts facts{.folder = folder.string(), .type = type_of_mount(folder)};
+  struct statvfs space {};
+  if (statvfs(folder.c_str(), &space) == 0) {
+    facts.free = static_cast<std::int64_t>(space.f_bavail) * static_cast<std::int64_t>(space.f_frsize);
+  }
+  std::error_code none;
+  if (!fs::is_directory(folder, none)) {
+    facts.not_written = "is no folder";
+  } else if (!nameless_file(folder)) {
+    facts.not_written = "cannot be written: " + errno_text(errno);
+  }
+  return facts;
+}
+
+// The median time of an fsync of one more page, of a few that fit into a short time.
+double time_fsync(int file) {
+  constexpr int kMost = 9;
+  constexpr double kSeconds = 0.2;
+  const std::string page(kPage, 'x');
+  std::vector<double> times;
+  for (const auto begun = SteadyClock::now(); times.size() < kMost && passed_since(begun) < kSeconds;) {
+    const auto before = SteadyClock::now();
+    write_all(file, page.data(), page.size(), "file");
+    if (fsync(file) != 0) throw training_error("fsync failed: " + errno_text(errno));
+    times.push_back(passed_since(before));
+  }
+  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
+  return times[times.size() / 2];
+}
+
+// Writes as much as fits into a short time; random bytes, which no file system compresses.
+double time_writing(int file) {
+  constexpr int kMostPieces = 16;
+  constexpr double kSeconds = 0.3;
+  std::string piece(1 << 20, '\0');
+  std::mt19937_64 random(1);
+  std::generate(piece.begin(), piece.end(), [&] { return static_cast<char>(random()); });
+  const auto begun = SteadyClock::now();
+  double bytes = 0;
+  for (int i = 0; i < kMostPieces && passed_since(begun) < kSeconds; ++i) {
+    write_all(file, piece.data(), piece.size(), "file");
+    bytes += static_cast<double>(piece.size());
+  }
+  if (fsync(file) != 0) throw training_error("fsync failed: " + errno_text(errno));
+  return bytes / passed_since(begun);
+}
+
+DiskSpeed time_disk(const fs::path& results) {
+  const FileDescriptor file = nameless_file(existing_folder(results));
+  if (!file) return {};
+  DiskSpeed speed{.fsync_seconds = time_fsync(file.get())};
+  speed.bytes_per_second = time_writing(file.get());
+  return speed;
+}
+
+std::int64_t soft_limit(__rlimit_resource resource) {
+  rlimit limit{};
+  const bool known = getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  return known ? static_cast<std::int64_t>(limit.rlim_cur) : std::numeric_limits<std::int64_t>::max();
+}
+
+std::optional<std::int64_t> free_shm() {
+  struct statvfs space {};
+  if (statvfs("/dev/shm", &space) != 0) return {};
+  return static_cast<std::int64_t>(space.f_bavail) * static_cast<std::int64_t>(space.f_frsize);
+}
+
+Machine without_children() {
+  utsname system{};
+  uname(&system);
+  Machine m{.build = build_id(),
+            .kernel = std::string(system.sysname) + " " + system.release,
+            .glibc = gnu_get_libc_version(),
+            .cpu = cpu_model(),
+            .cpu_capability = cpu_capability(),
+            .cores = cores(),
+            .usable_cores = usable_cores(),
+            .threads = default_threads(1),
+            .memory = memory(),
+            .shm_free = free_shm(),
+            .files = soft_limit(RLIMIT_NOFILE),
+            .user_tasks = soft_limit(RLIMIT_NPROC),
+            .tasks = tasks(),
+            .gpu_driver = first_line("/sys/module/nvidia/version"),
+            .interfaces = interfaces_up(),
+            .gloo_names = variable("GLOO_SOCKET_IFNAME"),
+            .nccl_names = variable("NCCL_SOCKET_IFNAME"),
+            .host = system.nodename,
+            .slurm_job = variable("SLURM_JOB_ID"),
+            .slurm_nodes = variable("SLURM_JOB_NUM_NODES"),
+            .sbatch = program_file("sbatch"),
+            .srun = program_file("srun")};
+  getloadavg(&m.load, 1);
+  return m;
+}
+
+}  // namespace
+
+Machine measure_machine(const fs::path& results) {
+  Machine m = without_children();
+  m.results = results;
+  const auto deadline = SteadyClock::now() + std::chrono::milliseconds(static_cast<int>(kMachinePatience * 1000));
+  FactFinder<FolderFacts> folder("looking at the results folder", [&] { return look_at_folder(results); });
+  FactFinder<DiskSpeed> disk("timing the disk", [&] { return time_disk(results); });
+  FactFinder<DriverFacts> gpus("asking for GPUs", ask_driver);
+  FactFinder<LibraryFacts> library("loading LibTorch", [] { return load_library(has_nvidia_driver()); });
+  FactFinder<CompilerFacts> compiler("asking the compiler", compiler_facts);
+  FactFinder<HostFacts> host("looking up the host's name", [&] { return look_up_host(m.host); });
+  m.folder = folder.answer(deadline);
+  m.disk = disk.answer(deadline);
+  m.gpus = gpus.answer(deadline);
+  m.library = library.answer(deadline);
+  m.compiler = compiler.answer(deadline);
+  m.host_name = host.answer(deadline);
+  return m;
+}
+
+}  // namespace ddp::launch

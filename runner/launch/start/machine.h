@@ -1,0 +1,125 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/limits.h"
+#include "config/option/option.h"
+#include "launch/plan/devices.h"
+
+// The facts about this machine that decide whether and how fast training runs.
+namespace ddp::launch {
+
+// LibTorch, as a rank loads it.
+struct LibraryFacts {
+  double seconds = 0;          // that loading took
+  std::string gpu_error = {};  // why libddp_nccl.so, which brings LibTorch's CUDA, cannot be loaded; "": it can
+  std::int64_t nccl = 0;       // the version: 22705 is 2.27.5; 0: not loaded
+  std::int64_t cuda = 0;       // the version that LibTorch needs: 13000 is 13.0; 0: not loaded
+
+  void fields(config::Fields& f) {
+    f({.name = "seconds"}, seconds);
+    f({.name = "gpu_error"}, gpu_error);
+    f({.name = "nccl"}, nccl);
+    f({.name = "cuda"}, cuda);
+  }
+};
+
+// The first line of what the compiler says of itself.
+struct CompilerFacts {
+  std::string version = {};
+
+  void fields(config::Fields& f) { f({.name = "version"}, version); }
+};
+
+// What this machine's own name stands for.
+struct HostFacts {
+  std::vector<std::string> addresses = {};  // none: the name is not known
+  bool is_own = false;                      // one of them is this machine's
+  double seconds = 0;                       // that looking it up took
+
+  void fields(config::Fields& f) {
+    f({.name = "addresses"}, addresses);
+    f({.name = "is_own"}, is_own);
+    f({.name = "seconds"}, seconds);
+  }
+};
+
+// The file system of the results folder, or of the nearest folder above it that exists.
+struct FolderFacts {
+  std::string folder = {};       // the one that exists
+  std::string type = {};         // "ext4", "nfs4"
+  std::int64_t free = 0;         // bytes that this user may still write
+  std::string not_written = {};  // why no file can be written there; "": one can
+
+  void fields(config::Fields& f) {
+    f({.name = "folder"}, folder);
+    f({.name = "type"}, type);
+    f({.name = "free"}, free);
+    f({.name = "not_written"}, not_written);
+  }
+};
+
+// How fast that folder takes data, to the disk itself.
+struct DiskSpeed {
+  double bytes_per_second = 0;  // 0: no file can be written there
+  double fsync_seconds = 0;     // median of a few pages
+
+  void fields(config::Fields& f) {
+    f({.name = "bytes_per_second"}, bytes_per_second);
+    f({.name = "fsync_seconds"}, fsync_seconds);
+  }
+};
+
+// The answer of a throw-away child.
+template <class Facts>
+struct Answered {
+  Facts facts = {};
+  std::string error = {};   // why it gave none
+  std::string remedy = {};  // what to do about that, if the error says it
+  bool late = false;        // it gave none within kMachinePatience
+};
+
+// Some of the calls hang if a server or a driver does.
+inline constexpr double kMachinePatience = 2;  // seconds
+
+// A network interface that is up, and no loopback.
+struct Interface {
+  std::string name = {};
+  std::string address = {};   // IPv4
+  std::int64_t megabits = 0;  // per second; 0: not known
+};
+
+struct Machine {
+  std::string build = {}, kernel = {}, glibc = {}, cpu = {}, cpu_capability = {};
+  Answered<LibraryFacts> library = {};
+  Answered<CompilerFacts> compiler = {};
+  Cores cores = {};
+  int usable_cores = 1;
+  int threads = 1;  // of a rank alone
+  double load = 0;  // average number of processes of the machine that wanted a core in the last minute
+  Memory memory = {};
+  std::optional<std::int64_t> shm_free = {};  // bytes of /dev/shm, if there is one
+  std::int64_t files = 0;                     // RLIMIT_NOFILE
+  std::int64_t user_tasks = 0;                // RLIMIT_NPROC
+  Tasks tasks = {};
+  Answered<DriverFacts> gpus = {};
+  std::string gpu_driver = {};                   // its version
+  std::vector<Interface> interfaces = {};        // the first one is taken if no other node gives the route
+  std::string gloo_names = {}, nccl_names = {};  // GLOO_SOCKET_IFNAME and NCCL_SOCKET_IFNAME
+  std::string host = {};
+  Answered<HostFacts> host_name = {};
+  std::string slurm_job = {}, slurm_nodes = {};  // the job's id and its number of nodes
+  std::string sbatch = {}, srun = {};            // the programs' files
+  std::filesystem::path results = {};
+  Answered<FolderFacts> folder = {};
+  Answered<DiskSpeed> disk = {};
+};
+
+// Measures in at most about kMachinePatience. Writes some MB into the results folder, into a file without a name.
+Machine measure_machine(const std::filesystem::path& results);
+
+}  // namespace ddp::launch
