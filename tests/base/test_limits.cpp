@@ -29,6 +29,7 @@ TEST_CASE("the CPU quota of a control group, or of a group above it, limits the 
   CHECK(usable_cores(two.folder()) == cores);
   two.write("sys/fs/cgroup/job/cpu.max", "150000 100000");
   CHECK(usable_cores(two.folder()) == 1);
+  CHECK(ddp::cores(two.folder()).quota == 1.5);
   two.write("sys/fs/cgroup/job/cpu.max", "20000 100000");
   CHECK(usable_cores(two.folder()) == 1);
   two.write("sys/fs/cgroup/job/cpu.max", "900000000 100000");
@@ -42,6 +43,34 @@ TEST_CASE("the CPU quota of a control group, or of a group above it, limits the 
   CHECK(usable_cores(one.folder()) == cores);
   one.write("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "50000");
   CHECK(usable_cores(one.folder()) == 1);
+}
+
+TEST_CASE("memory and processes are limited by the control group that leaves the least") {
+  const Root two;
+  two.write("proc/meminfo", "MemTotal:  1000 kB\nMemFree:  1 kB\nMemAvailable:  600 kB");
+  two.write("proc/self/cgroup", "0::/job/step");
+  CHECK(memory(two.folder()).machine == 1024000);
+  CHECK(memory(two.folder()).group == 1024000);
+  CHECK(memory(two.folder()).available == 614400);
+  CHECK(tasks(two.folder()).limit == Tasks().limit);
+  two.write("sys/fs/cgroup/job/memory.max", "500000");
+  two.write("sys/fs/cgroup/job/memory.current", "100000");
+  two.write("sys/fs/cgroup/job/pids.max", "100");
+  two.write("sys/fs/cgroup/job/pids.current", "90");
+  two.write("sys/fs/cgroup/job/step/pids.max", "50");
+  two.write("sys/fs/cgroup/job/step/pids.current", "7");
+  CHECK(memory(two.folder()).group == 500000);
+  CHECK(memory(two.folder()).available == 400000);
+  CHECK(tasks(two.folder()).limit == 100);
+  CHECK(tasks(two.folder()).left == 10);
+
+  const Root one;
+  one.write("proc/meminfo", "MemTotal:  1000 kB\nMemAvailable:  600 kB");
+  one.write("proc/self/cgroup", "3:memory:/docker/12\n5:pids:/docker/12");
+  one.write("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712");  // none
+  one.write("sys/fs/cgroup/pids/pids.max", "64");
+  CHECK(memory(one.folder()).group == 1024000);
+  CHECK(tasks(one.folder()).left == 64);
 }
 
 TEST_CASE("OMP_NUM_THREADS limits the threads that nobody gives, but not torchrun's own value for it") {

@@ -37,6 +37,14 @@ TEST_CASE("a text's width is its width on a terminal") {
   CHECK(text_width("\xff\xfe") == 2);
 }
 
+TEST_CASE("a text is broken between words, and a word only if no line holds it") {
+  CHECK(wrapped("", 4) == "\n");
+  CHECK(wrapped("one two three four five six", 4, 24) == "one two three four\n    five six\n");
+  CHECK(wrapped("of " + std::string(45, 'x') + " y", 0, 20) ==
+        "of\n" + std::string(20, 'x') + "\n" + std::string(20, 'x') + "\nxxxxx y\n");
+  CHECK(wrapped("文文文文文文文文文文文", 0, 21) == "文文文文文文文文文文\n文\n");
+}
+
 TEST_CASE("a text is cut between characters and is at most as wide as requested") {
   CHECK(clipped("abcdef", 6, "…") == "abcdef");
   CHECK(clipped("abcdef", 4, "…") == "abc…");

@@ -5,11 +5,9 @@
 #include <cmath>
 #include <limits>
 #include <ostream>
-#include <sstream>
 #include <string_view>
 
 #include "base/installation.h"
-#include "base/paths.h"
 #include "config/text/source.h"
 #include "launch/library/libtorch.h"
 #include "report/text/words.h"
@@ -39,10 +37,10 @@ constexpr Least kMemory{.comfortable = kGiB, .possible = 256 * kMiB};
 constexpr Least kSpace{.comfortable = 2 * kGiB, .possible = 100 * kMiB};
 // NVIDIA's manual of NCCL asks for 1 GB.
 constexpr Least kShm{.comfortable = kGiB - kGiB / 10, .possible = 1};
-constexpr Least kFiles{.comfortable = 256, .possible = 32};
+// A run of two ranks needs 16.
+constexpr Least kFiles{.comfortable = 256, .possible = 16};
 constexpr Least kTasks{.comfortable = 256, .possible = 32};
 constexpr double kSlowLoading = 1;        // seconds
-constexpr double kSlowLookUp = 1;         // seconds
 constexpr double kSlowFsync = 0.05;       // seconds
 constexpr double kSlowWriting = 20e6;     // bytes per second
 constexpr std::int64_t kSlowLink = 1000;  // Mbit/s
@@ -73,7 +71,7 @@ class Page {
 std::string within_patience() { return " within " + report::in_words(launch::kMachinePatience) + " s"; }
 
 void judge_library(const launch::Answered<launch::LibraryFacts>& library, Page& page) {
-  const std::string advice = "Put it on a disk of this machine. The next start reads it from memory.";
+  const std::string advice = "put it on a disk of this machine; the next start reads it from memory";
   const std::string version = launch::kLibTorchVersion;
   if (library.late) return page.add("slow", "LibTorch", version + ", not loaded" + within_patience(), advice);
   if (!library.error.empty()) {
@@ -89,8 +87,8 @@ void judge_program(const Machine& m, Page& page) {
   page.fact("ddp-exp", m.build);
   judge_library(m.library, page);
   page.fact("system", m.kernel + ", glibc " + m.glibc);
-  const bool compiles = m.compiler.error.empty() && !m.compiler.late;
-  page.fact("compiler", compiles ? m.compiler.facts.version : "none: files named by `sources` cannot be compiled");
+  const launch::ProgramFacts& programs = m.programs.facts;
+  page.fact("compiler", programs.compiler.empty() ? "none: " + programs.compiler_error : programs.compiler);
 }
 
 // Says what keeps cores from this process.
@@ -103,29 +101,28 @@ std::string limits_in_words(const Cores& cores) {
 
 void judge_cores(const Machine& m, Page& page) {
   page.group("cores");
-  page.add(m.cpu_capability == "default" ? "slow" : "good", "CPU",
-           (m.cpu.empty() ? "" : m.cpu + ", ") + "LibTorch uses " + m.cpu_capability,
-           "Without AVX2 LibTorch is slow. Unset ATEN_CPU_CAPABILITY if it is set, or take another CPU.");
+  page.add(m.cpu_capability == "default" ? "slow" : "good", "CPU", m.cpu + ", LibTorch uses " + m.cpu_capability,
+           "LibTorch is slow without AVX2: unset ATEN_CPU_CAPABILITY if it is set, or take another CPU");
   const bool of_quota = m.cores.quota < m.cores.allowed;
   page.add(m.usable_cores < m.cores.online ? "slow" : "good", "cores",
            std::to_string(m.usable_cores) + " of " + std::to_string(m.cores.online) + limits_in_words(m.cores),
-           of_quota ? "More: docker --cpus, limits.cpu in Kubernetes, cpu.max of the group."
-                    : "More: taskset, docker --cpuset-cpus, --cpus-per-task of Slurm.",
+           of_quota ? "these give more: docker --cpus, limits.cpu in Kubernetes, cpu.max of the group"
+                    : "these give more: taskset, docker --cpuset-cpus, --cpus-per-task of Slurm",
            m.usable_cores);
   const bool fewer = m.threads < m.usable_cores;
   page.add(fewer ? "slow" : "fact", "threads",
            report::counted(m.threads, "thread") + (fewer ? " for each rank, by OMP_NUM_THREADS" : " for a rank alone"),
-           "Unset OMP_NUM_THREADS, or set `threads` in the experiment file.", m.threads);
+           "unset OMP_NUM_THREADS, or set `threads` in the experiment file", m.threads);
   page.add(m.load >= m.cores.online ? "slow" : "good", "load",
-           report::in_words(m.load) + " processes wanted a core in the last minute",
-           "A run shares the cores with them; `top` shows them.", m.load);
+           report::in_words(std::round(10 * m.load) / 10) + " processes wanted a core in the last minute",
+           "end them, or wait: a run shares the cores with them; top shows them", m.load);
 }
 
 std::string limit_in_words(std::int64_t limit) { return limit == kUnlimited ? "none" : std::to_string(limit); }
 
 void judge_limits(const Machine& m, Page& page) {
   page.add(kFiles.state(m.files), "files", "limit of open files: " + limit_in_words(m.files),
-           "Raise it: ulimit -n 1024.", static_cast<double>(m.files));
+           "raise it: ulimit -n 1024");
   const std::int64_t tasks = std::min(m.user_tasks, m.tasks.left);
   const bool of_group = m.tasks.left < m.user_tasks;
   page.add(kTasks.state(tasks), "processes",
@@ -133,8 +130,7 @@ void judge_limits(const Machine& m, Page& page) {
                (m.tasks.limit == kUnlimited ? ""
                                             : "; " + std::to_string(m.tasks.left) + " of " +
                                                   std::to_string(m.tasks.limit) + " of the control group are left"),
-           of_group ? "Raise it: docker --pids-limit, pids.max of the group." : "Raise it: ulimit -u.",
-           static_cast<double>(tasks));
+           of_group ? "raise it: docker --pids-limit, pids.max of the group" : "raise it: ulimit -u");
 }
 
 void judge_memory(const Machine& m, Page& page) {
@@ -143,8 +139,8 @@ void judge_memory(const Machine& m, Page& page) {
   page.add(kMemory.state(m.memory.available), "memory",
            bytes_in_words(m.memory.available) + " of " + bytes_in_words(m.memory.machine) + " available" +
                (of_group ? "; the control group may use " + bytes_in_words(m.memory.group) : ""),
-           of_group ? "End other programs of the group, or raise its limit: docker --memory, --mem of Slurm."
-                    : "End other programs.",
+           of_group ? "end other programs of the group, or raise its limit: docker --memory, --mem of Slurm"
+                    : "end other programs",
            static_cast<double>(m.memory.available));
   // The ranks' own shared memory has no file.
   const bool needed = m.gpus.facts.gpus.size() > 1;
@@ -152,7 +148,7 @@ void judge_memory(const Machine& m, Page& page) {
   page.add(needed ? kShm.state(free) : "fact", "/dev/shm",
            (m.shm_free ? bytes_in_words(free) + " free" : "does not exist") +
                std::string(needed ? "; NCCL needs it between GPUs" : "; only NCCL would need it, between GPUs"),
-           "Give more: docker --shm-size=1g, or mount a larger tmpfs.", static_cast<double>(free));
+           "give more: docker --shm-size=1g, or a larger tmpfs", static_cast<double>(free));
   judge_limits(m, page);
 }
 
@@ -166,20 +162,20 @@ bool judge_absence(const launch::Answered<launch::DriverFacts>& gpus, Page& page
   const launch::DriverFacts& driver = gpus.facts;
   if (gpus.late) {
     page.add("slow", "GPUs", "the driver gave no answer" + within_patience(),
-             "Turn persistence mode on (nvidia-smi -pm 1). If nvidia-smi hangs, restart the machine.");
+             "turn persistence mode on (nvidia-smi -pm 1); if nvidia-smi hangs, restart the machine");
   } else if (!gpus.error.empty()) {
-    page.add("broken", "GPUs", gpus.error, "See what nvidia-smi says.");
+    page.add("broken", "GPUs", gpus.error, "see what nvidia-smi says");
   } else if (!driver.exists) {
     page.fact("GPUs", "no NVIDIA driver: ranks train on the CPU");
   } else if (driver.error == launch::kNoDriverLibrary) {
     page.add("broken", "GPUs", "libcuda.so.1 cannot be loaded",
-             "Install the driver's library; docker --gpus all brings it into a container.");
+             "install the driver's library; docker --gpus all brings it into a container");
   } else if (driver.error == kNoDevice) {
     page.add("slow", "GPUs", "the driver shows none: ranks train on the CPU",
-             "Look at CUDA_VISIBLE_DEVICES, and at what the job or container was given.");
+             "look at CUDA_VISIBLE_DEVICES, and at what the job or the container was given");
   } else if (driver.error != 0) {
     page.add("broken", "GPUs", "CUDA does not start: error " + std::to_string(driver.error),
-             "See what nvidia-smi says. After an update of the driver the machine must be restarted.");
+             "see what nvidia-smi says; after an update of the driver the machine must be restarted");
   }
   return driver.gpus.empty();
 }
@@ -191,15 +187,8 @@ void judge_links(const launch::DriverFacts& driver, Page& page) {
                     "all GPUs reach each other's memory" +
                         std::string(driver.atomics ? ", with atomic operations as over NVLink" : ", over PCIe"));
   }
-  constexpr std::size_t kMost = 4;
-  std::vector<std::string> pairs(
-      driver.apart.begin(), driver.apart.begin() + static_cast<std::ptrdiff_t>(std::min(kMost, driver.apart.size())));
-  page.add(
-      "slow", "links",
-      "GPUs " + report::joined(pairs) +
-          (driver.apart.size() > kMost ? " and " + report::counted(driver.apart.size() - kMost, "more pair") : "") +
-          " do not reach each other's memory",
-      "Train on GPUs with a direct link (device_pool), or turn off ACS and the IOMMU: data pass through the host.");
+  page.add("slow", "links", "GPUs " + report::joined(driver.apart) + " do not reach each other's memory",
+           "train on GPUs with a direct link (device_pool), or turn off ACS and the IOMMU");
 }
 
 void judge_gpus(const Machine& m, Page& page) {
@@ -213,7 +202,7 @@ void judge_gpus(const Machine& m, Page& page) {
   page.add(driver.cuda / 1000 < library.cuda / 1000 ? "broken" : "good", "driver",
            (m.gpu_driver.empty() ? "" : m.gpu_driver + ", ") + "runs up to " + cuda_in_words(driver.cuda) +
                (library.cuda > 0 ? "; LibTorch has " + cuda_in_words(library.cuda) : ""),
-           "Install a driver for " + cuda_in_words(library.cuda) + " or later.");
+           "install a driver for " + cuda_in_words(library.cuda) + " or later");
   if (!library.gpu_error.empty()) {
     page.add("broken", "NCCL", library.gpu_error, how_to_mend(/*gpus=*/true));
   } else if (library.nccl > 0) {
@@ -225,26 +214,6 @@ void judge_gpus(const Machine& m, Page& page) {
   judge_links(driver, page);
 }
 
-// Returns whether NCCL_SOCKET_IFNAME takes one of the interfaces: beginnings of names, "=" before whole names, "^"
-// before those to leave out (NVIDIA's manual of NCCL, environment variables).
-bool takes_one(std::string_view names, const std::vector<launch::Interface>& interfaces) {
-  const bool excludes = names.starts_with('^');
-  if (excludes) names.remove_prefix(1);
-  const bool whole = names.starts_with('=');
-  if (whole) names.remove_prefix(1);
-  const auto is_named = [&](const std::string& interface) {
-    std::istringstream list{std::string(names)};
-    for (std::string name; std::getline(list, name, ',');) {
-      name = name.substr(0, name.find(':'));
-      if (whole ? interface == name : interface.starts_with(name)) return true;
-    }
-    return false;
-  };
-  return (!excludes && is_named("lo")) || std::any_of(interfaces.begin(), interfaces.end(), [&](const auto& interface) {
-           return is_named(interface.name) != excludes;
-         });
-}
-
 void judge_interfaces(const Machine& m, Page& page) {
   if (m.interfaces.empty()) return page.fact("network", "only loopback: no run over several machines");
   std::vector<std::string> all;
@@ -253,15 +222,11 @@ void judge_interfaces(const Machine& m, Page& page) {
   }
   const std::int64_t speed = m.interfaces.front().megabits;
   page.add(speed > 0 && speed < kSlowLink ? "slow" : "fact", "network", report::joined(all),
-           "Ranks of several machines wait for it: look at cable and switch, or take another interface.");
+           "look at cable and switch: ranks of several machines wait for it");
   if (!m.gloo_names.empty()) {
     page.fact("Gloo", "GLOO_SOCKET_IFNAME=" + m.gloo_names + " has no effect: the route to node 0 decides");
   }
-  if (m.nccl_names.empty()) return;
-  const bool taken = takes_one(m.nccl_names, m.interfaces);
-  page.add(taken || m.gpus.facts.gpus.empty() ? "fact" : "broken", "NCCL",
-           "NCCL_SOCKET_IFNAME=" + m.nccl_names + (taken ? "" : " names no interface of this machine"),
-           "Unset it, or name one of those above.");
+  if (!m.nccl_names.empty()) page.fact("NCCL", "NCCL_SOCKET_IFNAME=" + m.nccl_names + " decides");
 }
 
 void judge_network(const Machine& m, Page& page) {
@@ -269,22 +234,25 @@ void judge_network(const Machine& m, Page& page) {
   judge_interfaces(m, page);
   const launch::HostFacts& name = m.host_name.facts;
   const std::string is = m.host + (name.addresses.empty() ? "" : " is " + report::joined(name.addresses));
-  const std::string advice = "Add a line \"ADDRESS " + m.host + "\" to /etc/hosts: programs look this name up.";
-  if (m.host_name.late || name.seconds > kSlowLookUp) {
-    page.add("slow", "host", is + ", not looked up" + within_patience(), advice);
+  const std::string advice = "add it to /etc/hosts: programs that look it up wait or fail";
+  if (m.host_name.late) {
+    page.add("slow", "host", m.host + " is not looked up" + within_patience(), advice);
   } else if (name.addresses.empty()) {
-    page.add("slow", "host", "the name " + is + " is unknown here", advice);
+    page.add("slow", "host", "no address is known for " + m.host, advice);
   } else if (!name.is_own) {
     page.add("slow", "host", is + ", of another machine",
-             "Give --master-addr an address of this machine, or correct /etc/hosts or the name server.");
+             "correct /etc/hosts or the name server, or give --master-addr an address");
   } else {
     page.add("good", "host", is);
   }
+}
+
+void judge_slurm(const Machine& m, Page& page) {
   page.group("Slurm");
-  const char* programs = m.sbatch.empty() && m.srun.empty() ? "neither sbatch nor srun is there"
-                         : m.sbatch.empty()                 ? "srun is there, sbatch is not"
-                         : m.srun.empty()                   ? "sbatch is there, srun is not"
-                                                            : "sbatch and srun are there";
+  const launch::ProgramFacts& there = m.programs.facts;
+  const char* programs = there.sbatch && there.srun   ? "sbatch and srun are there"
+                         : there.sbatch || there.srun ? "one of sbatch and srun is missing"
+                                                      : "neither sbatch nor srun is there";
   const std::string nodes = m.slurm_nodes.empty() ? "" : ", nodes: " + m.slurm_nodes;
   page.fact("Slurm", (m.slurm_job.empty() ? "no job" : "job " + m.slurm_job + nodes) + "; " + programs);
 }
@@ -297,8 +265,7 @@ bool is_of_network(std::string_view type) {
 
 std::string folder_in_words(const Machine& m) {
   const launch::FolderFacts& f = m.folder.facts;
-  const bool exists = f.folder == paths::absolute(m.results).string();
-  const std::string where = exists ? m.results.string() : m.results.string() + ", not made yet; " + f.folder;
+  const std::string where = f.exists ? m.results : m.results + ", not made yet; " + f.folder;
   return where + (f.type.empty() ? "" : " on " + f.type) +
          (is_of_network(f.type) ? ": a run's lock holds on this machine only; others see changes some seconds later"
           : f.type == "tmpfs"   ? ": its files are gone when the machine restarts"
@@ -306,7 +273,7 @@ std::string folder_in_words(const Machine& m) {
 }
 
 void judge_disk(const launch::Answered<launch::DiskSpeed>& disk, Page& page) {
-  const std::string advice = "Save less often (checkpoint.save_every_steps), or give a faster disk with --results.";
+  const std::string advice = "save less often (checkpoint.save_every_steps), or name a faster disk with --results";
   if (disk.late) {
     return page.add("slow", "writing", "a few MB are not on the disk" + within_patience(), advice);
   }
@@ -321,10 +288,10 @@ void judge_disk(const launch::Answered<launch::DiskSpeed>& disk, Page& page) {
 
 void judge_results(const Machine& m, Page& page) {
   page.group("results");
-  const std::string another = "Name another folder with --results.";
+  const std::string another = "name another folder with --results";
   if (m.folder.late) {
-    return page.add("broken", "results", m.results.string() + " gave no answer" + within_patience(),
-                    "Its file system hangs. findmnt names its server; or name another folder with --results.");
+    return page.add("broken", "results", m.results + " gave no answer" + within_patience(),
+                    "its file system hangs: findmnt names the server; or name another folder with --results");
   }
   if (!m.folder.error.empty()) return page.add("broken", "results", m.folder.error, another);
   const launch::FolderFacts& folder = m.folder.facts;
@@ -333,7 +300,7 @@ void judge_results(const Machine& m, Page& page) {
   }
   page.fact("results", folder_in_words(m));
   page.add(kSpace.state(folder.free), "space", bytes_in_words(folder.free) + " free",
-           "Remove old runs, keep fewer checkpoints (checkpoint.keep_last), or name another folder with --results.",
+           "remove old runs, keep fewer checkpoints (checkpoint.keep_last), or name another folder with --results",
            static_cast<double>(folder.free));
   judge_disk(m.disk, page);
 }
@@ -355,6 +322,7 @@ std::vector<Finding> judge(const Machine& machine) {
   judge_memory(machine, page);
   judge_gpus(machine, page);
   judge_network(machine, page);
+  judge_slurm(machine, page);
   judge_results(machine, page);
   return page.take();
 }

@@ -120,13 +120,14 @@ LibraryFacts load_library(bool gpus) {
   return facts;
 }
 
-CompilerFacts compiler_facts() {
-  std::vector<std::string> command = read_sdk().compiler;
-  command.push_back("--version");
-  Program program(command);
-  while (program.read()) {
+ProgramFacts look_for_programs() {
+  ProgramFacts facts{.sbatch = !program_file("sbatch").empty(), .srun = !program_file("srun").empty()};
+  try {
+    for (const std::string& word : read_sdk().compiler) facts.compiler += (facts.compiler.empty() ? "" : " ") + word;
+  } catch (const Error& error) {
+    facts.compiler_error = error.what();
   }
-  return {.version = program.text().substr(0, program.text().find('\n'))};
+  return facts;
 }
 
 std::string ip_of(const sockaddr* address, socklen_t size) {
@@ -137,7 +138,6 @@ std::string ip_of(const sockaddr* address, socklen_t size) {
 
 HostFacts look_up_host(const std::string& name) {
   HostFacts facts;
-  const auto begun = SteadyClock::now();
   addrinfo wanted{};
   wanted.ai_socktype = SOCK_STREAM;
   addrinfo* list = nullptr;
@@ -150,7 +150,6 @@ HostFacts look_up_host(const std::string& name) {
       facts.is_own = facts.is_own || (probe && bind(probe.get(), i->ai_addr, i->ai_addrlen) == 0);
     }
   }
-  facts.seconds = passed_since(begun);
   return facts;
 }
 
@@ -171,12 +170,19 @@ std::vector<Interface> interfaces_up() {
   return all;
 }
 
-// Returns the path, or the nearest folder above it that exists.
-fs::path existing_folder(const fs::path& path) {
+// Returns the path, or the nearest one above it that exists.
+fs::path existing_folder(const std::string& path) {
   fs::path folder = paths::absolute(path);
   std::error_code none;
   while (!fs::exists(folder, none) && folder.has_relative_path()) folder = folder.parent_path();
   return folder;
+}
+
+// Returns the free bytes of a file system; nothing if the folder does not exist.
+std::optional<std::int64_t> free_bytes(const fs::path& folder) {
+  struct statvfs space {};
+  if (statvfs(folder.c_str(), &space) != 0) return {};
+  return static_cast<std::int64_t>(space.f_bavail) * static_cast<std::int64_t>(space.f_frsize);
 }
 
 // The type of a file system as /proc/self/mountinfo names it, by the id of its mount.
@@ -203,13 +209,12 @@ FileDescriptor nameless_file(const fs::path& folder) {
   return file;
 }
 
-FolderFacts look_at_folder(const fs::path& results) {
+FolderFacts look_at_folder(const std::string& results) {
   const fs::path folder = existing_folder(results);
-  FolderFacts facts{.folder = folder.string(), .type = type_of_mount(folder)};
-  struct statvfs space {};
-  if (statvfs(folder.c_str(), &space) == 0) {
-    facts.free = static_cast<std::int64_t>(space.f_bavail) * static_cast<std::int64_t>(space.f_frsize);
-  }
+  FolderFacts facts{.exists = folder == paths::absolute(results),
+                    .folder = folder.string(),
+                    .type = type_of_mount(folder),
+                    .free = free_bytes(folder).value_or(0)};
   std::error_code none;
   if (!fs::is_directory(folder, none)) {
     facts.not_written = "is no folder";
@@ -252,7 +257,7 @@ double time_writing(int file) {
   return bytes / passed_since(begun);
 }
 
-DiskSpeed time_disk(const fs::path& results) {
+DiskSpeed time_disk(const std::string& results) {
   const FileDescriptor file = nameless_file(existing_folder(results));
   if (!file) return {};
   DiskSpeed speed{.fsync_seconds = time_fsync(file.get())};
@@ -264,12 +269,6 @@ std::int64_t soft_limit(__rlimit_resource resource) {
   rlimit limit{};
   const bool known = getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
   return known ? static_cast<std::int64_t>(limit.rlim_cur) : std::numeric_limits<std::int64_t>::max();
-}
-
-std::optional<std::int64_t> free_shm() {
-  struct statvfs space {};
-  if (statvfs("/dev/shm", &space) != 0) return {};
-  return static_cast<std::int64_t>(space.f_bavail) * static_cast<std::int64_t>(space.f_frsize);
 }
 
 Machine without_children() {
@@ -284,7 +283,7 @@ Machine without_children() {
             .usable_cores = usable_cores(),
             .threads = default_threads(1),
             .memory = memory(),
-            .shm_free = free_shm(),
+            .shm_free = free_bytes("/dev/shm"),
             .files = soft_limit(RLIMIT_NOFILE),
             .user_tasks = soft_limit(RLIMIT_NPROC),
             .tasks = tasks(),
@@ -294,16 +293,14 @@ Machine without_children() {
             .nccl_names = variable("NCCL_SOCKET_IFNAME"),
             .host = system.nodename,
             .slurm_job = variable("SLURM_JOB_ID"),
-            .slurm_nodes = variable("SLURM_JOB_NUM_NODES"),
-            .sbatch = program_file("sbatch"),
-            .srun = program_file("srun")};
+            .slurm_nodes = variable("SLURM_JOB_NUM_NODES")};
   getloadavg(&m.load, 1);
   return m;
 }
 
 }  // namespace
 
-Machine measure_machine(const fs::path& results) {
+Machine measure_machine(const std::string& results) {
   Machine m = without_children();
   m.results = results;
   const auto deadline = SteadyClock::now() + std::chrono::milliseconds(static_cast<int>(kMachinePatience * 1000));
@@ -311,13 +308,13 @@ Machine measure_machine(const fs::path& results) {
   FactFinder<DiskSpeed> disk("timing the disk", [&] { return time_disk(results); });
   FactFinder<DriverFacts> gpus("asking for GPUs", ask_driver);
   FactFinder<LibraryFacts> library("loading LibTorch", [] { return load_library(has_nvidia_driver()); });
-  FactFinder<CompilerFacts> compiler("asking the compiler", compiler_facts);
+  FactFinder<ProgramFacts> programs("looking for programs", look_for_programs);
   FactFinder<HostFacts> host("looking up the host's name", [&] { return look_up_host(m.host); });
   m.folder = folder.answer(deadline);
   m.disk = disk.answer(deadline);
   m.gpus = gpus.answer(deadline);
   m.library = library.answer(deadline);
-  m.compiler = compiler.answer(deadline);
+  m.programs = programs.answer(deadline);
   m.host_name = host.answer(deadline);
   return m;
 }

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,34 +27,42 @@ struct LibraryFacts {
   }
 };
 
-// The first line of what the compiler says of itself.
-struct CompilerFacts {
-  std::string version = {};
+// Programs that some experiments need.
+struct ProgramFacts {
+  std::string compiler = {};        // of the files of `sources`: the command
+  std::string compiler_error = {};  // why there is none
+  bool sbatch = false;
+  bool srun = false;
 
-  void fields(config::Fields& f) { f({.name = "version"}, version); }
+  void fields(config::Fields& f) {
+    f({.name = "compiler"}, compiler);
+    f({.name = "compiler_error"}, compiler_error);
+    f({.name = "sbatch"}, sbatch);
+    f({.name = "srun"}, srun);
+  }
 };
 
 // What this machine's own name stands for.
 struct HostFacts {
   std::vector<std::string> addresses = {};  // none: the name is not known
   bool is_own = false;                      // one of them is this machine's
-  double seconds = 0;                       // that looking it up took
 
   void fields(config::Fields& f) {
     f({.name = "addresses"}, addresses);
     f({.name = "is_own"}, is_own);
-    f({.name = "seconds"}, seconds);
   }
 };
 
 // The file system of the results folder, or of the nearest folder above it that exists.
 struct FolderFacts {
+  bool exists = false;           // the results folder itself
   std::string folder = {};       // the one that exists
   std::string type = {};         // "ext4", "nfs4"
   std::int64_t free = 0;         // bytes that this user may still write
   std::string not_written = {};  // why no file can be written there; "": one can
 
   void fields(config::Fields& f) {
+    f({.name = "exists"}, exists);
     f({.name = "folder"}, folder);
     f({.name = "type"}, type);
     f({.name = "free"}, free);
@@ -96,7 +103,7 @@ struct Interface {
 struct Machine {
   std::string build = {}, kernel = {}, glibc = {}, cpu = {}, cpu_capability = {};
   Answered<LibraryFacts> library = {};
-  Answered<CompilerFacts> compiler = {};
+  Answered<ProgramFacts> programs = {};
   Cores cores = {};
   int usable_cores = 1;
   int threads = 1;  // of a rank alone
@@ -113,13 +120,12 @@ struct Machine {
   std::string host = {};
   Answered<HostFacts> host_name = {};
   std::string slurm_job = {}, slurm_nodes = {};  // the job's id and its number of nodes
-  std::string sbatch = {}, srun = {};            // the programs' files
-  std::filesystem::path results = {};
+  std::string results = {};
   Answered<FolderFacts> folder = {};
   Answered<DiskSpeed> disk = {};
 };
 
 // Measures in at most about kMachinePatience. Writes some MB into the results folder, into a file without a name.
-Machine measure_machine(const std::filesystem::path& results);
+Machine measure_machine(const std::string& results);
 
 }  // namespace ddp::launch
