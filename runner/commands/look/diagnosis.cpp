@@ -18,6 +18,7 @@ namespace {
 using launch::Machine;
 using report::bytes_in_words;
 
+constexpr const char* kAnother = "name another folder with --results";
 constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 constexpr auto kUnlimited = std::numeric_limits<std::int64_t>::max();
@@ -68,6 +69,11 @@ class Page {
   std::vector<Finding> all_;
 };
 
+template <class Facts>
+std::string remedy_of(const launch::Answered<Facts>& answered, const std::string& otherwise) {
+  return answered.remedy.empty() ? otherwise : answered.remedy;
+}
+
 std::string within_patience() { return " within " + report::in_words(launch::kMachinePatience) + " s"; }
 
 void judge_library(const launch::Answered<launch::LibraryFacts>& library, Page& page) {
@@ -75,7 +81,7 @@ void judge_library(const launch::Answered<launch::LibraryFacts>& library, Page& 
   const std::string version = launch::kLibTorchVersion;
   if (library.late) return page.add("slow", "LibTorch", version + ", not loaded" + within_patience(), advice);
   if (!library.error.empty()) {
-    return page.add("broken", "LibTorch", library.error, library.remedy.empty() ? how_to_mend() : library.remedy);
+    return page.add("broken", "LibTorch", library.error, remedy_of(library, how_to_mend()));
   }
   const double seconds = library.facts.seconds;
   page.add(seconds > kSlowLoading ? "slow" : "good", "LibTorch", version + ", loaded in " + report::duration(seconds),
@@ -88,7 +94,8 @@ void judge_program(const Machine& m, Page& page) {
   judge_library(m.library, page);
   page.fact("system", m.kernel + ", glibc " + m.glibc);
   const launch::ProgramFacts& programs = m.programs.facts;
-  page.fact("compiler", programs.compiler.empty() ? "none: " + programs.compiler_error : programs.compiler);
+  const std::string reason = m.programs.late ? "no answer" + within_patience() : programs.compiler_error;
+  page.fact("compiler", programs.compiler.empty() ? "none: " + m.programs.error + reason : programs.compiler);
 }
 
 // Says what keeps cores from this process.
@@ -164,7 +171,7 @@ bool judge_absence(const launch::Answered<launch::DriverFacts>& gpus, Page& page
     page.add("slow", "GPUs", "the driver gave no answer" + within_patience(),
              "turn persistence mode on (nvidia-smi -pm 1); if nvidia-smi hangs, restart the machine");
   } else if (!gpus.error.empty()) {
-    page.add("broken", "GPUs", gpus.error, "see what nvidia-smi says");
+    page.add("broken", "GPUs", gpus.error, remedy_of(gpus, "see what nvidia-smi says"));
   } else if (!driver.exists) {
     page.fact("GPUs", "no NVIDIA driver: ranks train on the CPU");
   } else if (driver.error == launch::kNoDriverLibrary) {
@@ -254,7 +261,9 @@ void judge_slurm(const Machine& m, Page& page) {
                          : there.sbatch || there.srun ? "one of sbatch and srun is missing"
                                                       : "neither sbatch nor srun is there";
   const std::string nodes = m.slurm_nodes.empty() ? "" : ", nodes: " + m.slurm_nodes;
-  page.fact("Slurm", (m.slurm_job.empty() ? "no job" : "job " + m.slurm_job + nodes) + "; " + programs);
+  const bool known = !m.programs.late && m.programs.error.empty();
+  page.fact("Slurm", (m.slurm_job.empty() ? "no job" : "job " + m.slurm_job + nodes) +
+                         (known ? std::string("; ") + programs : ""));
 }
 
 bool is_of_network(std::string_view type) {
@@ -277,7 +286,7 @@ void judge_disk(const launch::Answered<launch::DiskSpeed>& disk, Page& page) {
   if (disk.late) {
     return page.add("slow", "writing", "a few MB are not on the disk" + within_patience(), advice);
   }
-  if (!disk.error.empty()) return page.add("broken", "writing", disk.error, advice);
+  if (!disk.error.empty()) return page.add("broken", "writing", disk.error, remedy_of(disk, kAnother));
   const launch::DiskSpeed& speed = disk.facts;
   page.add(speed.bytes_per_second < kSlowWriting ? "slow" : "good", "writing",
            bytes_in_words(static_cast<std::int64_t>(speed.bytes_per_second)) + "/s to the disk", advice,
@@ -288,15 +297,14 @@ void judge_disk(const launch::Answered<launch::DiskSpeed>& disk, Page& page) {
 
 void judge_results(const Machine& m, Page& page) {
   page.group("results");
-  const std::string another = "name another folder with --results";
   if (m.folder.late) {
     return page.add("broken", "results", m.results + " gave no answer" + within_patience(),
                     "its file system hangs: findmnt names the server; or name another folder with --results");
   }
-  if (!m.folder.error.empty()) return page.add("broken", "results", m.folder.error, another);
+  if (!m.folder.error.empty()) return page.add("broken", "results", m.folder.error, remedy_of(m.folder, kAnother));
   const launch::FolderFacts& folder = m.folder.facts;
   if (!folder.not_written.empty()) {
-    return page.add("broken", "results", folder_in_words(m) + ", " + folder.not_written, another);
+    return page.add("broken", "results", folder_in_words(m) + ", " + folder.not_written, kAnother);
   }
   page.fact("results", folder_in_words(m));
   page.add(kSpace.state(folder.free), "space", bytes_in_words(folder.free) + " free",

@@ -51,21 +51,17 @@ double passed_since(SteadyClock::time_point then) {
 template <class Facts>
 class FactFinder {
  public:
-  FactFinder(const char* what, const std::function<Facts()>& find)
-      : child_(what, {}, [&](int pipe) {
-          config::Value said = config::Value::array({"", "", config::Value::object()});
-          try {
-            said[2] = config::write(find());
-          } catch (const Error& error) {
-            said[0] = (error.where().empty() ? "" : error.where() + " ") + error.summary();
-            said[1] = error.remedy();
-          }
-          const std::string json = rank::json_line(said);
-          write_all(pipe, json.data(), json.size(), "pipe");
-        }) {}
+  FactFinder(const char* what, const std::function<Facts()>& find) {
+    try {
+      child_.emplace(what, std::vector<int>{}, [&](int pipe) { tell(find, pipe); });
+    } catch (const Error& error) {
+      no_child_ = error.what();
+    }
+  }
 
   Answered<Facts> answer(SteadyClock::time_point deadline) try {
-    const auto json = child_.answer(deadline);
+    if (!child_) return {.error = no_child_, .remedy = "see the limits of files and processes"};
+    const auto json = child_->answer(deadline);
     if (!json) return {.late = true};
     const config::Value said = config::Value::parse(*json);
     return {.facts = config::read<Facts>(said[2]), .error = said[0], .remedy = said[1]};
@@ -74,7 +70,20 @@ class FactFinder {
   }
 
  private:
-  AskedChild child_;
+  static void tell(const std::function<Facts()>& find, int pipe) {
+    config::Value said = config::Value::array({"", "", config::Value::object()});
+    try {
+      said[2] = config::write(find());
+    } catch (const Error& error) {
+      said[0] = (error.where().empty() ? "" : error.where() + " ") + error.summary();
+      said[1] = error.remedy();
+    }
+    const std::string json = rank::json_line(said);
+    write_all(pipe, json.data(), json.size(), "pipe");
+  }
+
+  std::optional<AskedChild> child_;
+  std::string no_child_;  // why there is none
 };
 
 std::string variable(const char* name) {
