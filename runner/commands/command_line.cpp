@@ -53,6 +53,7 @@ const std::map<std::string, std::vector<std::string>> kAliases = {
     {"slurm", {"sbatch", "submit"}},
     {"generate", {"sample"}},
     {"new", {"init", "create"}},
+    {"doctor", {"diagnose", "info", "env"}},
     {"--nproc-per-node", {"--gpus", "--num-gpus", "--num-processes"}},
     {"--nnodes", {"--num-nodes", "--num-machines"}},
     {"--results", {"--output-dir", "--out-dir", "--log-dir"}},

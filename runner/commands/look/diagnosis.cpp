@@ -276,9 +276,10 @@ std::string folder_in_words(const Machine& m) {
   const launch::FolderFacts& f = m.folder.facts;
   const std::string where = f.exists ? m.results : m.results + ", not made yet; " + f.folder;
   return where + (f.type.empty() ? "" : " on " + f.type) +
-         (is_of_network(f.type) ? ": a run's lock holds on this machine only; others see changes some seconds later"
-          : f.type == "tmpfs"   ? ": its files are gone when the machine restarts"
-                                : "");
+         (is_of_network(f.type)
+              ? ": a run's lock may hold on this machine only; others see changes, such as a stop, seconds later"
+          : f.type == "tmpfs" ? ": its files are gone when the machine restarts"
+                              : "");
 }
 
 void judge_disk(const launch::Answered<launch::DiskSpeed>& disk, Page& page) {

@@ -25,8 +25,8 @@ std::size_t text_width(std::string_view text);
 // Returns the text, cut to this number of columns; `mark` stands for what was cut: the end, or the beginning.
 std::string clipped(std::string_view text, std::size_t width, std::string_view mark, bool keeps_end = false);
 
-// Breaks the text into lines of this width, between words if they fit. The first line begins at column `indent`, and its
-// indent is there. Ends with a line end.
+// Breaks the text into lines of this width, between words if they fit. The first line begins at column `indent`, and
+// its indent is there. Ends with a line end.
 std::string wrapped(const std::string& text, std::size_t indent, std::size_t width = 80);
 
 struct Column {
