@@ -18,11 +18,11 @@ checkpoint, `run.metrics()` the lines of metrics.jsonl, `run.checkpoints()` the 
 A file of a table gives the command's bits. A DataFrame does so if texts such as 007 were read as text, and numbers
 exactly: pandas.read_csv(file, dtype={"zip": str}), before pandas 3 also float_precision="round_trip".
 
-It needs torch 2.11, safetensors and numpy; pandas for files of Parquet and Feather, Pillow for files of images.
+It needs ddp_folder.py beside it, torch 2.11, safetensors and numpy; pandas for files of Parquet and Feather, Pillow for
+files of images.
 """
 
 import collections
-import difflib
 import gzip
 import io
 import json
@@ -39,17 +39,11 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-try:
-    import tomllib
-except ImportError:  # Python 3.10
-    import tomli as tomllib
+import ddp_folder
+from ddp_folder import Error, choose_checkpoint, nearest, run_folder, settings_of
 
 PATHS = (str, pathlib.Path)
 IMAGES = ("image_folder", "tar", "idx", "cifar10", "cifar100")
-
-
-class Error(Exception):
-    """Something that the user can correct."""
 
 
 def load(run, checkpoint=None):
@@ -72,16 +66,11 @@ class Run:
 
     def metrics(self):
         """The lines of metrics.jsonl: one for each step, epoch and save."""
-        lines = (self.folder / "metrics.jsonl").read_text().split("\n")[:-1]  # a run may be writing the last one
-        return framed([json.loads(line) for line in lines])
+        return framed([event for _, event in ddp_folder.events(self.folder)])
 
     def checkpoints(self):
         """The complete checkpoints, the newest last."""
-        return [
-            {"step": state["step"], "epoch": state["epoch"], "metric": state["metric"]["name"],
-             "value": state["metric"]["value"], "reason": state.get("reason", "regular"), "path": folder}
-            for folder, state in reversed(complete_checkpoints(self.folder))
-        ]  # fmt: skip
+        return ddp_folder.checkpoints(self.folder)
 
     def preprocess(self, data):
         inputs = self._inputs(data)
@@ -198,83 +187,7 @@ def framed(data):
     return pandas.DataFrame(data)
 
 
-def nearest(name, known):
-    close = difflib.get_close_matches(name, [str(one) for one in known], n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""
-
-
-# --- The folder of a run
-
-def run_folder(path):
-    for folder in (path, path / "latest"):
-        if (folder / "config.toml").exists():
-            return folder.resolve()
-        if (folder / "sweep.toml").exists():
-            summary = folder / "summary.json"
-            ranking = json.loads(summary.read_text())["ranking"] if summary.exists() else []
-            if ranking and ranking[0]["place"]:
-                return folder.resolve() / "trials" / f"{ranking[0]['trial']:03}"
-            raise Error(f"{folder}: no trial of this sweep has a result")
-    if path.exists():
-        raise Error(f"{path}: is not the folder of a run: it has no config.toml")
-    known = [one.name for one in path.parent.iterdir()] if path.parent.is_dir() else []
-    raise Error(f"{path}: there is no such folder{nearest(path.name, known)}")
-
-
-def complete_checkpoints(folder):
-    """[(folder, its state.json)] of the checkpoints up to `latest`, the newest first."""
-    latest = folder / "checkpoints" / "latest"
-    last = int(latest.readlink().name[len("step-") :]) if latest.is_symlink() else math.inf
-    found = []
-    for one in (folder / "checkpoints").glob("step-*"):
-        step = one.name[len("step-") :]
-        if not step.isdecimal() or int(step) > last or not (one / "COMPLETE").exists():
-            continue
-        state = json.loads((one / "state.json").read_text())
-        sizes = {name: (one / name).stat().st_size for name in state["files"] if (one / name).exists()}
-        damaged = [name for name, of in state["files"].items() if sizes.get(name) != of["bytes"]]
-        if damaged:
-            warnings.warn(f"{one} is skipped: {damaged[0]} is missing or damaged", stacklevel=5)
-        else:
-            found.append((one, state))
-    return sorted(found, key=lambda one: one[1]["step"], reverse=True)
-
-
-def choose_checkpoint(folder, wanted):
-    newest_first = complete_checkpoints(folder)
-    if not newest_first:
-        raise Error(f"{folder}: has no complete checkpoint")
-    newest, state = newest_first[0]
-    if wanted is None:
-        validation = settings_of(folder, newest).get("validation", {})
-        wanted = "best" if validation.get("split") or validation.get("dataset") else "latest"
-    if wanted == "latest":
-        return newest
-    if wanted == "best":
-        sign = -1 if state["metric"].get("direction") == "greater" else 1
-        ranked = []
-        for path, one in newest_first:
-            metric, value = one["metric"]["name"], one["metric"]["value"]
-            if metric == state["metric"]["name"] and value is not None and one.get("reason") != "time":
-                ranked.append((sign * value, one["step"], path))
-        return min(ranked)[2] if ranked else newest
-    for path, one in newest_first:
-        if one["step"] == wanted:
-            return path
-    steps = ", ".join(str(one["step"]) for _, one in reversed(newest_first))
-    raise Error(f'{folder}: has no checkpoint {wanted!r}: give "best", "latest" or one of the steps {steps}')
-
-
-def settings_of(folder, checkpoint):
-    """The settings that trained a checkpoint, with a table for each component: {"name": "mse"} for "mse"."""
-    files = (checkpoint / "settings.toml", checkpoint / "config.toml", folder / "config.toml")
-    config = tomllib.loads(next(file for file in files if file.exists()).read_text())
-    for section in (config, config.get("validation", {}), config.get("test", {})):
-        for key in ("model", "dataset", "loss", "optimizer", "scheduler"):
-            if isinstance(section.get(key), str):
-                section[key] = {"name": section[key]}
-    return config
-
+# --- The data of predictions
 
 def measured_dataset(config):
     """The dataset with the transforms of predictions: the validation's own, else the training's without random ones."""

@@ -4,6 +4,7 @@
 #   cuda       into the same folder        the libraries for GPUs, which Python's `import torch` also loads
 #   python     $cache/python-<version>     the other packages that the parity tests import
 #   tools      $cache/tools-<version>      tools with which tests check results
+#   trackers   $cache/trackers-<version>   MLflow and W&B, into which tests replay runs
 #   data       $cache/data-<version>       pandas, scikit-learn, torchvision and transformers, the peers of tables and models in tests
 #   peers      $cache/peers-<version>      the peers of sweeps in benches
 #   pillow     $cache/pillow-<version>     Pillow, which draws the letters of scripts/glyphs
@@ -96,6 +97,14 @@ fetch_tools() {
   fetch_python
   fetch_packages tools 200 "TensorBoard and validators, for the tests: 27 MB"
   export DDP_PYTHON="$python" DDP_TOOLS="$packages_layer:$python_layer"
+}
+
+# Fetches MLflow and W&B, into which tests replay runs. Exports DDP_PYTHON and DDP_TRACKERS, for:
+# PYTHONPATH=$DDP_TRACKERS $DDP_PYTHON …
+fetch_trackers() {
+  fetch_python
+  fetch_packages trackers 400 "MLflow and W&B, for the tests: 48 MB"
+  export DDP_PYTHON="$python" DDP_TRACKERS="$packages_layer:$python_layer"
 }
 
 # Fetches pandas, scikit-learn, torchvision, transformers and the whole pyarrow, with which tests compare tables and
