@@ -52,6 +52,7 @@ def rows(run):
 
 
 def add(run, project, folder, with_checkpoints):
+    """Writes a copy of a run, and returns its folder, which is whole after wandb.teardown()."""
     # The same id without `resume`: W&B would take a resumed part for an addition, and have each row twice.
     for earlier in (folder / "wandb").glob(f"offline-run-*-{run.id}"):
         shutil.rmtree(earlier)
@@ -78,7 +79,7 @@ def add(run, project, folder, with_checkpoints):
         weights.add_dir(str(checkpoint["path"]), skip_cache=True)
         copy.log_artifact(weights, aliases=[checkpoint["path"].name])
     copy.finish(exit_code=EXIT_CODES[run.status])
-    print(f"{run.name}: wandb sync {written}", flush=True)
+    return written
 
 
 def main():
@@ -91,8 +92,12 @@ def main():
     try:
         run = ddp_folder.Folder(ddp_folder.find(options.run))
         options.dir.mkdir(parents=True, exist_ok=True)
-        for one in run.trials() if run.is_sweep else [run]:
-            add(one, options.project or run.summary["name"], options.dir, options.checkpoints)
+        project = options.project or run.summary["name"]
+        runs = run.trials() if run.is_sweep else [run]
+        written = [add(one, project, options.dir, options.checkpoints) for one in runs]
+        wandb.teardown()
+        for one, copy in zip(runs, written):
+            print(f"{one.name}: wandb sync {copy}")
     except ddp_folder.Error as error:
         sys.exit(f"error: {error}")
     except (wandb.Error, OSError) as error:
