@@ -141,6 +141,7 @@ def check_refusals(folder, run):
 def main(folder):
     run = train(folder)
     os.chdir(folder)
+    os.environ["WANDB_CACHE_DIR"] = str(folder / "cache")  # of W&B's own logs
     with contextlib.redirect_stdout(io.StringIO()):
         check_run(run)
         check_going_on(run)
