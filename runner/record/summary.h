@@ -101,7 +101,7 @@ struct Environment {
   std::string program;  // launch::build_id
   std::string libtorch;
   std::string cpu_capability;
-  std::int64_t threads = 0;  // of a rank; 0: the program chose
+  std::int64_t threads = 0;                         // of a rank; 0: the program chose
   config::Value data = config::Value::array();      // content_samples (record/saves/data_files.h)
   config::Value sources = config::Value::object();  // hashes by name
   config::Value graphs = config::Value::object();   // hashes of the run's copies

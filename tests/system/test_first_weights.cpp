@@ -3,6 +3,7 @@
 #include "catch.h"
 #include "finished_run.h"
 #include "long_run.h"
+#include "looking.h"
 
 namespace ddp::system_test {
 namespace fs = std::filesystem;

@@ -44,7 +44,7 @@ TEST_CASE("rm says what and how much, needs --yes without a terminal, and leaves
   w.done({"resume", "a", "--set", "epochs=5"});
 }
 
-TEST_CASE("rm and gc keep a run that trains, and a checkpoint with which another run begins") {
+TEST_CASE("rm and gc keep a run that trains") {
   LongRun run({});
   const Workspace& w = run.workspace();
   w.refused({"rm", "small", "--yes"}, {"is running", "stop it first: "});
