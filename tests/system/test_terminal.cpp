@@ -14,8 +14,8 @@ TEST_CASE("on a terminal a live line shows epoch, step, loss, samples per second
   const Workspace w("small.toml", kSmall);
   const auto process = w.start(kEndless, {}, /*terminal=*/true);
   const std::regex line(
-      "\r\033\\[Kepoch [0-9]+ \\| step [0-9]+/7000000 \\| loss [0-9.e-]+ \\| [0-9]+ samples/s \\| [0-9:]+ "
-      "left");
+      "\repoch [0-9]+/1000000 \\| step [0-9]+/7000000 \\| loss [0-9.e-]+[^|]* \\| [0-9]+ samples/s \\|.* "
+      "[0-9][^|]* left\033\\[K");
   CHECK(wait_until([&] { return std::regex_search(process->err(), line); }, process->pid()));
   process->signal(SIGINT);
   CHECK(w.finish(*process).code == 130);
@@ -30,7 +30,7 @@ TEST_CASE("the live line says how far a validation is, and list and show of anot
   const auto process =
       w.start({"run", "small.toml", "--set", "epochs=1000000", "--set", "dataset.size=160000", "--set", "log.every=50"},
               {}, /*terminal=*/true);
-  const std::regex line("step [0-9]+/[0-9]+ \\| loss [0-9.e-]+ \\| validating [0-9]+ of 80000 \\| [0-9:]+ left");
+  const std::regex line("step [0-9]+/[0-9]+ \\| loss [0-9.e-]+[^|]* \\| validating [0-9]+/80000 \\|.* [0-9][^|]* left");
   CHECK(wait_until([&] { return std::regex_search(process->err(), line); }, process->pid()));
   const std::string shown = w.run({"show", "small"}).out;
   CHECK(std::regex_search(shown, std::regex("trained +[0-9]+ epochs?, [0-9]+ of [0-9]+ steps in .* left\n")));
@@ -47,6 +47,16 @@ TEST_CASE("with NO_COLOR or a dumb terminal the output has no live line and no e
     CHECK_FALSE(contains(run.err, "\033"));
     CHECK_FALSE(contains(run.err, "samples/s |"));
   }
+}
+
+TEST_CASE("on a terminal a completed run ends with its time, its best figure, its test and its folder") {
+  const Workspace w("small.toml", kSmall + "[validation]\nsplit = 0.5\n[test]\nsplit = 0.2\n");
+  const auto process = w.start({"run", "small.toml"}, {}, /*terminal=*/true);
+  const Outcome run = w.ends(0, *process);
+  const std::regex closing(
+      "completed in [^|]*, [0-9]+ samples/s \\| best val_loss [0-9.e-]+ after step [0-9]+ \\| test_loss [0-9.e-]+ \\| "
+      "results/small/");
+  CHECK(std::regex_search(run.err, closing));
 }
 
 TEST_CASE("mistakes are printed without color if NO_COLOR is set, and have no escape code in a file") {

@@ -18,6 +18,7 @@
 #include "launch/library/libtorch.h"
 #include "launch/library/plugin.h"
 #include "launch/run/environment.h"
+#include "launch/watch/live_line.h"
 #include "record/file/atomic_file.h"
 #include "record/liveness.h"
 #include "record/metrics/event_lines.h"
@@ -245,7 +246,8 @@ Ending conclude(const record::RunDirectory& directory, record::Summary& s, const
     log::info("stopped; " + saved + "; " + how_to_continue(directory, launch));
     return {.exit_code = exit_code_of(stop_signal)};
   }
-  if (s.status == "completed") log::info(closing_line(s, run, directory));
+  // For a person who watched; elsewhere summary.json tells.
+  if (s.status == "completed" && wants_live_line()) log::info(closing_line(s, run, directory));
   if (!failure) return {};
   const std::string text = in_words(*s.error, directory, s) + last_saved(directory, launch, *failure);
   log::error(text);

@@ -31,9 +31,7 @@ std::vector<Part> parts_of(const Moment& m) {
   add(0, of_all("step", m.step, m.steps));
   add(0, "loss " + (std::isfinite(m.loss) ? in_words(m.loss) : "not finite"));
   if (const std::string curve = sparkline(m.losses); !curve.empty()) add(4, curve);
-  if (!m.stuck.empty()) {
-    add(1, m.stuck);
-  } else if (m.batches_to_measure > 0) {
+  if (m.batches_to_measure > 0) {
     add(1, of_all("validating", std::min(m.batches_measured, m.batches_to_measure), m.batches_to_measure));
   } else if (m.samples_per_second > 0) {
     char rate[32];

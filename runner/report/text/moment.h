@@ -25,7 +25,6 @@ struct Moment {
   std::optional<double> seconds_left = {};
   std::int64_t batches_measured = 0;
   std::int64_t batches_to_measure = 0;  // of the validation or test that runs; 0: none
-  std::string stuck = {};               // why no step comes; empty: steps come
 };
 
 // Returns the moment in one line of at most `width` columns; the less important parts are left out first:
