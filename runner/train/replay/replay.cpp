@@ -1,5 +1,6 @@
 #include "train/replay/replay.h"
 
+#include <malloc.h>
 #include <utility>
 
 #include "base/error.h"
@@ -103,6 +104,9 @@ void Replay::backward_done() {
     }
     kind_->player = player_of(*kind_->first, std::move(tape));
     kind_->first.reset();
+    // The recordings held every tensor of their steps; malloc would keep that memory for this process.
+    outputs_.clear();
+    malloc_trim(0);
     if (p_.recorder != nullptr) {
       p_.shared.run().calls_of_step = static_cast<std::int64_t>(kind_->player->calls());
       p_.shared.run().own_calls = static_cast<std::int64_t>(kind_->player->own_calls());
