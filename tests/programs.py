@@ -11,6 +11,21 @@ import tempfile
 import time
 
 PROGRAM = pathlib.Path(os.environ["DDP_EXP"])
+# A small training with a validation, and a sweep of it whose second trial fails.
+TRAINED = """
+dataset     = { name = "counting", size = 101, features = 6, classes = 3 }
+optimizer   = { name = "sgd", lr = 0.001, momentum = 0.9 }
+device_pool = ["cpu", "cpu"]
+batch_size  = 8
+epochs      = 4
+threads     = 1
+validation  = { split = 0.2 }
+model       = { name = "mlp", in_features = 6, hidden = [8], out_features = 3 }
+"""
+SWEPT = """
+extends = "small.toml"
+sweep = { method = "grid", metric = "val_loss", parameters = { "optimizer.lr" = [0.01, 1e30] } }
+"""
 PATIENCE = 90  # seconds for a short operation on a busy machine
 _OF_LAUNCHERS = ("RANK", "WORLD_SIZE", "LOCAL_", "MASTER_", "TORCHELASTIC_", "SLURM_", "GROUP_", "ROLE_")
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/log.h"
-#include "launch/watch/live_line.h"
 #include "report/text/table.h"
 #include "report/text/words.h"
 
@@ -28,7 +27,7 @@ void Screen::print_end(const Trial& t) {
   ++ended_;
   const std::string what = "trial " + std::to_string(t.number) + " (" + in_words(trials_.parameters(t.number)) + ")";
   if (t.status == Status::failed) {
-    clear();
+    drawing_.clear();
     log::error(what + " failed: " + t.error);
     return refresh();
   }
@@ -80,28 +79,16 @@ std::vector<std::string> Screen::lines() const {
 
 void Screen::refresh() {
   if (!terminal_) return;
-  const std::size_t width = launch::terminal_width();
-  // Overwrites the old lines in one write: no flicker.
-  std::string text = drawn_ > 0 ? "\033[" + std::to_string(drawn_) + "A\r" : "";
-  drawn_ = 0;
-  for (const std::string& line : lines()) {
-    text += report::clipped(line, width - 1, "") + "\033[K\n";
-    ++drawn_;
-  }
-  text += "\033[J";
-  log::draw(text);
+  const std::size_t width = report::terminal_of_stderr().width;
+  std::vector<std::string> shown = lines();
+  for (std::string& line : shown) line = report::clipped(line, width - 1, "");
+  drawing_.draw(std::move(shown));
 }
 
 void Screen::print(const std::string& line) {
-  clear();
+  drawing_.clear();
   log::info(line);
   refresh();
-}
-
-void Screen::clear() {
-  if (drawn_ == 0) return;
-  log::draw("\033[" + std::to_string(drawn_) + "A\r\033[J");
-  drawn_ = 0;
 }
 
 }  // namespace ddp::sweep

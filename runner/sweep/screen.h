@@ -3,6 +3,7 @@
 #include <chrono>
 #include <string>
 
+#include "launch/watch/live_line.h"
 #include "sweep/trial.h"
 #include "sweep/trials.h"
 
@@ -22,7 +23,7 @@ class Screen {
   void refresh();
   // Prints a whole line above the redrawn ones.
   void print(const std::string& line);
-  void clear();
+  void clear() { drawing_.clear(); }
 
  private:
   std::vector<std::string> lines() const;
@@ -36,7 +37,7 @@ class Screen {
   const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   int ended_ = 0;  // trials that ended since begun_
   std::vector<std::pair<int, std::size_t>> running_;
-  std::size_t drawn_ = 0;  // lines
+  launch::Drawing drawing_;
 };
 
 }  // namespace ddp::sweep

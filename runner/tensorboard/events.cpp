@@ -7,13 +7,13 @@
 #include <bit>
 #include <cerrno>
 #include <charconv>
-#include <climits>
 #include <cstring>
 #include <ctime>
 #include <vector>
 
 #include "base/error.h"
 #include "base/paths.h"
+#include "record/liveness.h"
 #include "tensorboard/event.pb.h"
 
 namespace ddp::tensorboard {
@@ -232,9 +232,8 @@ std::int64_t time_of(const fs::path& file) {
 std::string next_name(const std::vector<fs::path>& others) {
   std::int64_t time = std::time(nullptr);
   for (const fs::path& other : others) time = std::max(time, time_of(other) + 1);
-  char host[HOST_NAME_MAX + 1] = "";
-  gethostname(host, sizeof host - 1);
-  return std::string(kPrefix) + std::to_string(time) + "." + host + "." + std::to_string(getpid()) + ".0";
+  return std::string(kPrefix) + std::to_string(time) + "." + record::host_name() + "." + std::to_string(getpid()) +
+         ".0";
 }
 
 }  // namespace

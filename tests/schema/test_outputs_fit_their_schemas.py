@@ -7,26 +7,17 @@ import pathlib
 import re
 import struct
 import subprocess
+import sys
 import tempfile
 
 import jsonschema
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from programs import SWEPT, TRAINED  # noqa: E402
+
 PROGRAM = os.environ["DDP_EXP"]
 
-EXPERIMENT = """
-dataset     = { name = "counting", size = 101, features = 6, classes = 3 }
-optimizer   = { name = "sgd", lr = 0.001, momentum = 0.9 }
-device_pool = ["cpu", "cpu"]
-batch_size  = 8
-epochs      = 4
-threads     = 1
-validation  = { split = 0.2 }
-model       = { name = "mlp", in_features = 6, hidden = [8], out_features = 3 }
-"""
-SWEEP = """
-extends = "small.toml"
-sweep = { method = "grid", metric = "val_loss", parameters = { "optimizer.lr" = [0.01, 1e30] } }
-"""
 TEXT = """
 dataset = { name = "text", path = "a.txt", block_size = 8 }
 model = { name = "gpt", n_layer = 1, n_head = 1, n_embd = 4 }
@@ -86,7 +77,7 @@ def require_lines(what, file):
 with tempfile.TemporaryDirectory(prefix="ddp-outputs-") as name:
     os.chdir(name)
     folder = pathlib.Path(name)
-    for file, text in {"small": EXPERIMENT, "swept": SWEEP, "text": TEXT, "table": TABLE, "images": IMAGES, "bad": "modle = 1"}.items():
+    for file, text in {"small": TRAINED, "swept": SWEPT, "text": TEXT, "table": TABLE, "images": IMAGES, "bad": "modle = 1"}.items():
         (folder / f"{file}.toml").write_text(text)
     (folder / "a.txt").write_text("some text\n" * 50)
     (folder / "a.csv").write_text("size,colour,kind\n" + "1,red,a\n2,blue,b\n" * 10)

@@ -87,9 +87,16 @@ TEST_CASE("watch shows what trains until it has ended") {
   CHECK(all.out.find(run.folder().path().filename().string()) != std::string::npos);
   CHECK(all.out.find("running") != std::string::npos);
   const auto one = w.start({"watch", "small"});
+  const auto drawn = w.start({"watch", "small"}, {}, /*terminal=*/true);
+  const auto plain = w.start({"watch", "small"}, {{"NO_COLOR", "1"}}, /*terminal=*/true);
+  CHECK(wait_until([&] { return contains(drawn->err(), "| loss ") && contains(drawn->err(), " left"); }, drawn->pid()));
   run.stop();
   CHECK(one->wait() == 0);
   CHECK(one->err().find("has ended: interrupted") != std::string::npos);
+  CHECK(drawn->wait() == 0);
+  CHECK(plain->wait() == 0);
+  CHECK(contains(plain->err(), "has ended: interrupted"));
+  CHECK_FALSE(contains(plain->err(), "\033"));
   CHECK(w.done({"watch"}, {"nothing runs in results"}).out.empty());
 }
 

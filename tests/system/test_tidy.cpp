@@ -83,6 +83,22 @@ TEST_CASE("gc keeps the newest and the best checkpoints and those that others be
   CHECK_FALSE(fs::exists(w.results() / "a"));
 }
 
+TEST_CASE("rm keeps runs that a sweep's parameters name, and looks for names in the results folder of the run") {
+  const Workspace w("small.toml", kSaved);
+  run_named(w, "a");
+  run_named(w, "b");
+  w.write("s.toml",
+          "extends = \"small.toml\"\n[sweep]\nmethod = \"grid\"\n[sweep.parameters]\ninit_from = [\"a\", \"b\"]\n");
+  w.done({"sweep", "s.toml", "--run-id", "one", "--trial", "0"});
+  const std::string elsewhere = (w.folder() / "elsewhere").string();
+  for (const char* run : {"a", "b"}) {
+    w.refused({"rm", run, "--yes"}, {"another run begins with one of its checkpoints"});
+    const std::string folder = (w.results() / run / "r").string();
+    w.refused({"rm", folder, "--results", elsewhere, "--yes"}, {"another run begins with one of its checkpoints"});
+  }
+  w.done({"rm", "s", "a", "b", "--yes"});
+}
+
 TEST_CASE("list sorts by size on disk, and shows it then") {
   const Workspace w("small.toml", kSaved);
   run_named(w, "a");

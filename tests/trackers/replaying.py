@@ -14,31 +14,18 @@ import sys
 
 SOURCE = pathlib.Path(os.environ["DDP_SOURCE"])
 PROGRAM = os.environ["DDP_EXP"]
-sys.path.insert(0, str(SOURCE / "python"))
+sys.path[:0] = [str(SOURCE / "python"), str(SOURCE / "tests")]
 
-EXPERIMENT = """
-dataset     = { name = "counting", size = 101, features = 6, classes = 3 }
-optimizer   = { name = "sgd", lr = 0.001, momentum = 0.9 }
-device_pool = ["cpu", "cpu"]
-batch_size  = 8
-epochs      = 4
-threads     = 1
-validation  = { split = 0.2 }
-test        = { split = 0.1 }
-model       = { name = "mlp", in_features = 6, hidden = [8], out_features = 3 }
-init_from   = { path = "first.safetensors", rename = { "old.*" = "*" } }
-"""
-SWEEP = """
-extends = "small.toml"
-sweep = { method = "grid", metric = "val_loss", parameters = { "optimizer.lr" = [0.01, 1e30] } }
-"""
+from programs import SWEPT, TRAINED  # noqa: E402
+
+PLAIN = TRAINED + "test = { split = 0.1 }\n"
+EXPERIMENT = PLAIN + 'init_from = { path = "first.safetensors", rename = { "old.*" = "*" } }\n'
 
 
 def train(folder):
     """results/small/1, and the sweep results/sweep/1 with a trial that fails."""
-    plain = EXPERIMENT[: EXPERIMENT.index("init_from")]
-    (folder / "small.toml").write_text(plain)
-    (folder / "sweep.toml").write_text(SWEEP)
+    (folder / "small.toml").write_text(PLAIN)
+    (folder / "sweep.toml").write_text(SWEPT)
     call(folder, "run", "small.toml", "--name", "first", "--run-id", "1")
     call(folder, "export", "first", "first.safetensors")
     (folder / "small.toml").write_text(EXPERIMENT)

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <sstream>
 
@@ -136,9 +137,10 @@ std::string own_ip_towards(const Address& address) {
   return own.ip();
 }
 
-std::string outward_ip() {
+std::vector<Interface> interfaces_up() {
+  std::vector<Interface> all;
   ifaddrs* list = nullptr;
-  if (getifaddrs(&list) != 0) return kLoopback;
+  if (getifaddrs(&list) != 0) return all;
   const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(list, &freeifaddrs);
   for (const ifaddrs* i = list; i != nullptr; i = i->ifa_next) {
     if (i->ifa_addr == nullptr || i->ifa_addr->sa_family != AF_INET) continue;
@@ -146,9 +148,16 @@ std::string outward_ip() {
     SocketAddress address;
     std::memcpy(&address.storage, i->ifa_addr, sizeof(sockaddr_in));
     address.size = sizeof(sockaddr_in);
-    return address.ip();
+    std::int64_t megabits = 0;
+    std::ifstream(std::string("/sys/class/net/") + i->ifa_name + "/speed") >> megabits;
+    all.push_back({.name = i->ifa_name, .address = address.ip(), .megabits = std::max<std::int64_t>(0, megabits)});
   }
-  return kLoopback;
+  return all;
+}
+
+std::string outward_ip() {
+  const std::vector<Interface> all = interfaces_up();
+  return all.empty() ? kLoopback : all.front().address;
 }
 
 std::string peer_ip(int socket) {

@@ -4,8 +4,6 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <gnu/libc-version.h>
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/resource.h>
@@ -36,6 +34,7 @@
 #include "launch/process/child.h"
 #include "launch/process/program.h"
 #include "launch/run/environment.h"
+#include "record/liveness.h"
 
 namespace ddp::launch {
 namespace fs = std::filesystem;
@@ -162,23 +161,6 @@ HostFacts look_up_host(const std::string& name) {
   return facts;
 }
 
-std::vector<Interface> interfaces_up() {
-  std::vector<Interface> all;
-  ifaddrs* list = nullptr;
-  if (getifaddrs(&list) != 0) return all;
-  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(list, &freeifaddrs);
-  for (const ifaddrs* i = list; i != nullptr; i = i->ifa_next) {
-    const bool taken = i->ifa_addr != nullptr && i->ifa_addr->sa_family == AF_INET && (i->ifa_flags & IFF_UP) != 0 &&
-                       (i->ifa_flags & IFF_LOOPBACK) == 0;
-    if (!taken) continue;
-    const std::string megabits = first_line(fs::path("/sys/class/net") / i->ifa_name / "speed");
-    all.push_back({.name = i->ifa_name,
-                   .address = ip_of(i->ifa_addr, sizeof(sockaddr_in)),
-                   .megabits = std::max(0L, std::strtol(megabits.c_str(), nullptr, 10))});
-  }
-  return all;
-}
-
 // Returns the path, or the nearest one above it that exists.
 fs::path existing_folder(const std::string& path) {
   fs::path folder = paths::absolute(path);
@@ -300,7 +282,7 @@ Machine without_children() {
             .interfaces = interfaces_up(),
             .gloo_names = variable("GLOO_SOCKET_IFNAME"),
             .nccl_names = variable("NCCL_SOCKET_IFNAME"),
-            .host = system.nodename,
+            .host = record::host_name(),
             .slurm_job = variable("SLURM_JOB_ID"),
             .slurm_nodes = variable("SLURM_JOB_NUM_NODES")};
   getloadavg(&m.load, 1);

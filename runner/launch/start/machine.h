@@ -7,6 +7,7 @@
 
 #include "base/limits.h"
 #include "config/option/option.h"
+#include "launch/cluster/node_link.h"
 #include "launch/plan/devices.h"
 
 // The facts about this machine that decide whether and how fast training runs.
@@ -42,9 +43,9 @@ struct ProgramFacts {
   }
 };
 
-// What this machine's own name stands for.
+// The addresses of this machine's own name.
 struct HostFacts {
-  std::vector<std::string> addresses = {};  // none: the name is not known
+  std::vector<std::string> addresses = {};  // none: nobody knows the name
   bool is_own = false;                      // one of them is this machine's
 
   void fields(config::Fields& f) {
@@ -92,13 +93,6 @@ struct Answered {
 
 // Some of the calls hang if a server or a driver does.
 inline constexpr double kMachinePatience = 2;  // seconds
-
-// A network interface that is up, and no loopback.
-struct Interface {
-  std::string name = {};
-  std::string address = {};   // IPv4
-  std::int64_t megabits = 0;  // per second; 0: not known
-};
 
 struct Machine {
   std::string build = {}, kernel = {}, glibc = {}, cpu = {}, cpu_capability = {};

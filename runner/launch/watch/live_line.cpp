@@ -1,6 +1,5 @@
 #include "launch/watch/live_line.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 #include <algorithm>
 #include <cmath>
@@ -9,6 +8,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "report/text/table.h"
 
 namespace ddp::launch {
 namespace {
@@ -26,9 +26,21 @@ bool wants_live_line() {
          (no_color == nullptr || *no_color == '\0') && (term == nullptr || std::string(term) != "dumb");
 }
 
-std::size_t terminal_width() {
-  winsize size{};
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+void Drawing::draw(std::vector<std::string> lines) {
+  // The last line of the screen is below them.
+  if (const std::size_t room = report::terminal_of_stderr().height - 1; lines.size() > room) {
+    const std::size_t more = lines.size() - room + 1;
+    lines.resize(room - 1);
+    lines.push_back("and " + std::to_string(more) + " more");
+  }
+  std::string text = drawn_ > 0 ? "\033[" + std::to_string(drawn_) + "A\r" : "";
+  for (const std::string& line : lines) text += line + "\033[K\n";
+  log::draw(text + "\033[J");
+  drawn_ = lines.size();
+}
+
+void Drawing::clear() {
+  if (drawn_ > 0) draw({});
 }
 
 LiveLine::LiveLine(record::SharedProgress& shared, std::int64_t epochs)
@@ -110,7 +122,7 @@ void LiveLine::refresh() {
   update_rate();
   note_loss();
   // One write, and no line is cleared before it is drawn: no flicker.
-  log::draw("\r" + report::in_words(moment(), terminal_width() - 1) + "\033[K");
+  log::draw("\r" + report::in_words(moment(), report::terminal_of_stderr().width - 1) + "\033[K");
   drawn_ = true;
 }
 

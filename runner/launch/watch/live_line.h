@@ -14,8 +14,16 @@ namespace ddp::launch {
 // Returns whether stderr is a terminal that can redraw lines. Not with NO_COLOR or --quiet.
 bool wants_live_line();
 
-// The width of stderr's terminal in columns; 80 if unknown.
-std::size_t terminal_width();
+// Lines that are drawn over and over at one place of stderr's terminal, in one write each: no flicker.
+class Drawing {
+ public:
+  // Draws as many lines as the terminal has room for. No line may be wider than the terminal.
+  void draw(std::vector<std::string> lines);
+  void clear();
+
+ private:
+  std::size_t drawn_ = 0;  // lines
+};
 
 // The line at the bottom of a terminal (report/text/moment.h). Without a terminal, or with NO_COLOR set, it is not
 // shown, and lines are plain.

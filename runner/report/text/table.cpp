@@ -43,6 +43,7 @@ Terminal terminal_of(int descriptor) {
   winsize size{};
   const bool told = terminal.cuts && ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
   terminal.width = told ? size.ws_col : columns_of_environment();
+  if (told && size.ws_row > 1) terminal.height = size.ws_row;
   terminal.utf8 = has_utf8_locale();
   terminal.colour = terminal.cuts && environment("NO_COLOR").empty() && environment("TERM") != "dumb";
   return terminal;

@@ -11,6 +11,7 @@ namespace ddp::report {
 // The abilities of the terminal behind stdout or stderr.
 struct Terminal {
   std::size_t width = 80;  // in columns
+  std::size_t height = 24;
   bool cuts = false;       // cut longer lines, which would be wrapped; false if the output is not a terminal
   bool utf8 = true;
   bool colour = false;
