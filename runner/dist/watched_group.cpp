@@ -134,6 +134,7 @@ c10::intrusive_ptr<c10d::Work> HierarchicalGroup::allreduce(std::vector<at::Tens
     return ArenaGroup::allreduce(tensors, options);
   }
   note(record::CollectiveKind::all_reduce);
+  progress().sum_begins();
   machine()->reduce(tensors, {.reduceOp = c10d::ReduceOp::SUM, .rootRank = 0, .timeout = options.timeout});
   const auto sum = c10::make_intrusive<Sum>(*this, tensors, options);
   pending_->sums.push_back(sum);

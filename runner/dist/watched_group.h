@@ -29,6 +29,7 @@ class WatchedGroup : public c10d::ProcessGroup {
   c10::intrusive_ptr<c10d::Work> allreduce(std::vector<at::Tensor>& tensors,
                                            const c10d::AllreduceOptions& options) override {
     note(record::CollectiveKind::all_reduce);
+    progress_.sum_begins();
     if (sums_as_tree_ && getSize() > 2 && options.reduceOp == c10d::ReduceOp::SUM) {
       return sum_as_tree(*this, tensors);
     }
@@ -74,6 +75,7 @@ class WatchedGroup : public c10d::ProcessGroup {
 
  protected:
   void note(record::CollectiveKind collective) { progress_.begin(collective); }
+  record::RankProgress& progress() { return progress_; }
 
  private:
   record::RankProgress& progress_;

@@ -23,6 +23,30 @@ const char* to_string(CollectiveKind collective) {
   return kNames[static_cast<std::size_t>(collective)];
 }
 
+void RankProgress::sum_begins() {
+  summing_since_ = Clock::now();
+  waited_before_sum_ = waited_.load(std::memory_order_relaxed);
+}
+
+void RankProgress::enter(Phase next) {
+  note_activity();
+  const Phase now = phase.load(std::memory_order_relaxed);
+  if (now == next) return;
+  const auto add = [](std::atomic<double>& to, double seconds) {
+    to.store(to.load(std::memory_order_relaxed) + seconds, std::memory_order_relaxed);
+  };
+  const Clock::time_point time = Clock::now();
+  const auto since = [time](Clock::time_point then) { return std::chrono::duration<double>(time - then).count(); };
+  double waited = waited_.exchange(0, std::memory_order_relaxed);
+  if (summing_since_ != Clock::time_point()) waited = waited_before_sum_ + since(summing_since_);
+  summing_since_ = {};
+  const bool of_step = now >= Phase::loading && now <= Phase::optimizer;
+  add(seconds_in[static_cast<std::size_t>(now)], since(entered_) - (of_step ? waited : 0));
+  if (of_step) add(seconds_waiting_for_ranks, waited);
+  entered_ = time;
+  phase.store(next, std::memory_order_relaxed);
+}
+
 std::string current_step(const RankProgress& rank) {
   const std::string what = rank.phase == Phase::measuring ? "measurement " : "step ";
   return what + std::to_string(rank.step + 1);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -22,6 +23,7 @@ enum class Phase : std::int32_t {
   measuring,
   finished
 };
+constexpr std::size_t kPhases = static_cast<std::size_t>(Phase::finished) + 1;
 const char* to_string(Phase phase);
 
 // A collective of all ranks. A rank that waits too long in one uses it to find the rank that stays away.
@@ -67,6 +69,9 @@ struct alignas(64) RankProgress {
   std::atomic<CollectiveKind> collective{CollectiveKind::none};  // the last one that was begun
   std::atomic<bool> stopped{false};                              // by SIGSTOP or a debugger, as the parent saw it last
   std::atomic<std::int64_t> activity{0};                         // grows while the rank does something, on any thread
+  // Seconds of this process in each phase. In the phases of a step, the waits for other ranks stand apart.
+  std::atomic<double> seconds_in[kPhases] = {};
+  std::atomic<double> seconds_waiting_for_ranks{0};
   LossEntry losses[kLossRing];
   std::atomic<std::int64_t> not_finite_rows{0};  // predicted rows whose outputs hold NaN or inf
   std::atomic<bool> failed{false};               // `error` is complete
@@ -78,12 +83,46 @@ struct alignas(64) RankProgress {
   char error[2000] = {};
 
   void note_activity() { activity.fetch_add(1, std::memory_order_relaxed); }
+  // Notes what this rank does from now on.
+  void enter(Phase next);
+  double seconds(Phase of) const { return seconds_in[static_cast<std::size_t>(of)].load(std::memory_order_relaxed); }
 
   // Notes that this rank begins a collective.
   void begin(CollectiveKind what) {
     collective.store(what, std::memory_order_relaxed);
     collectives.fetch_add(1, std::memory_order_relaxed);
   }
+  // Notes that a sum over the ranks has begun which this call does not wait for. Once the last sum of a phase has
+  // begun, the rank only waits for it.
+  void sum_begins();
+  // Notes that this rank waited for another one, within its current phase.
+  void waited(double seconds) {
+    waited_.store(waited_.load(std::memory_order_relaxed) + seconds, std::memory_order_relaxed);
+  }
+
+  using Clock = std::chrono::steady_clock;
+  static double seconds_since(Clock::time_point then) {
+    return std::chrono::duration<double>(Clock::now() - then).count();
+  }
+
+ private:
+  Clock::time_point entered_ = Clock::now();  // the current phase
+  Clock::time_point summing_since_{};         // the last sum of this phase; zero: none has begun
+  double waited_before_sum_ = 0;
+  std::atomic<double> waited_{0};  // seconds of the current phase
+};
+
+// Notes the time of a scope in which this rank waits for another one.
+class RankWait {
+ public:
+  explicit RankWait(RankProgress& rank) : rank_(rank) {}
+  RankWait(const RankWait&) = delete;
+  RankWait& operator=(const RankWait&) = delete;
+  ~RankWait() { rank_.waited(RankProgress::seconds_since(began_)); }
+
+ private:
+  RankProgress& rank_;
+  const RankProgress::Clock::time_point began_ = RankProgress::Clock::now();
 };
 
 // The position of a rank: "after step 3, in backward", or "in measurement 4" if it measures the network.
@@ -134,7 +173,6 @@ struct alignas(64) RunProgress {
   std::atomic<double> seconds{0};
   std::atomic<double> seconds_before{0};              // of these, of earlier processes
   std::atomic<double> paused{0};                      // of these, seconds of this process's validations and saves
-  std::atomic<double> waiting_for_data{0};            // seconds of rank 0 in this process
   std::atomic<double> validation_seconds{0};          // of the last validation; 0: none yet
   std::atomic<std::int64_t> steps_per_validation{0};  // 0: the run has no validation
   std::atomic<std::int64_t> batches_measured{0};      // of the validation or test that runs, on all ranks

@@ -46,10 +46,7 @@ struct TrainerParts {
 
   record::RankProgress& progress() const { return shared.rank(rank); }
   // Notes what this rank does now.
-  void enter(record::Phase phase) const {
-    progress().phase.store(phase, std::memory_order_relaxed);
-    progress().note_activity();
-  }
+  void enter(record::Phase phase) const { progress().enter(phase); }
 };
 
 }  // namespace ddp::train

@@ -205,7 +205,7 @@ void StepBatches::count_targets() {
     choose(logical);
     own_counts_.push_back(0);
     for (std::int64_t i = 0; i < micro_batches_; ++i) {
-      loaded_.push_back(load());
+      loaded_.push_back(p_.batches.next());
       const at::Tensor& target = only_target(loaded_.back().targets);
       const at::Tensor& weights = loaded_.back().weights;
       own_counts_.back() += weights.defined() ? p_.loss.count(target, weights) : p_.loss.count(target);
@@ -219,13 +219,8 @@ void StepBatches::count_targets() {
   all_count_ = total(of_ranks);
 }
 
-datasets::Batch StepBatches::load() {
-  const record::AsideTimer time(p_.recorder, record::Aside::waiting_for_data);
-  return p_.batches.next();
-}
-
 datasets::Batch StepBatches::next() {
-  if (loaded_.empty()) return load();
+  if (loaded_.empty()) return p_.batches.next();
   datasets::Batch batch = std::move(loaded_.front());
   loaded_.pop_front();
   return batch;

@@ -44,7 +44,6 @@ class StepBatches {
   LossSum read_losses();
 
  private:
-  datasets::Batch load();
   // Loads the step's micro-batches and sums the weights of the targets of all ranks.
   void count_targets();
 

@@ -96,7 +96,8 @@ TEST_CASE("a message received from any rank has its sender") {
 TEST_CASE("slots that nobody used while the points of all ranks wrapped around are free") {
   const SharedMapping memory(8u << 20);
   all_well(2, [&](int rank, c10d::ProcessGroup&) {
-    SharedSegment segment(memory.data(), memory.size(), rank, 2, 0);
+    record::RankProgress progress;
+    SharedSegment segment(memory.data(), memory.size(), rank, 2, 0, progress);
     segment.join();
     const SharedArena none(-1, rank, 2);
     SharedCollectives collectives(segment, none, /*as_tree=*/false);

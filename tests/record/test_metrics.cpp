@@ -101,6 +101,27 @@ TEST_CASE("rewinding a missing file leaves none") {
   CHECK_FALSE(std::filesystem::exists(scratch.folder() / "metrics.jsonl"));
 }
 
+TEST_CASE("a rank's time is divided among its phases, and waits for other ranks stand apart in those of a step") {
+  RankProgress rank;
+  rank.enter(Phase::forward);
+  rank.waited(50);
+  rank.enter(Phase::backward);
+  CHECK(rank.seconds(Phase::forward) <= -49);
+  CHECK(rank.seconds_waiting_for_ranks == 50);
+  // Behind the begin of the last sum all is a wait.
+  rank.sum_begins();
+  rank.waited(50);
+  rank.sum_begins();
+  rank.waited(50);
+  rank.enter(Phase::validating);
+  CHECK(rank.seconds_waiting_for_ranks >= 100);
+  CHECK(rank.seconds_waiting_for_ranks < 149);
+  rank.waited(50);
+  rank.enter(Phase::saving);
+  CHECK(rank.seconds(Phase::validating) >= 0);
+  CHECK(rank.seconds_waiting_for_ranks < 149);
+}
+
 TEST_CASE("speeds are of the training alone, and an epoch tells what else rank 0 did") {
   const ScratchFolder scratch;
   SharedProgress shared(1);
@@ -109,7 +130,8 @@ TEST_CASE("speeds are of the training alone, and an epoch tells what else rank 0
   // Hours that did not pass: no time is left for the training.
   recorder.spent(Aside::validating, 3600);
   recorder.spent(Aside::saving, 1800);
-  recorder.spent(Aside::waiting_for_data, 7);
+  shared.rank(0).seconds_in[static_cast<std::size_t>(Phase::loading)] = 7;
+  shared.rank(0).seconds_in[static_cast<std::size_t>(Phase::backward)] = 3;
   recorder.step({.epoch = 0, .step = 1, .loss = 1, .lr = 0, .samples = 5400});
   recorder.step({.epoch = 0, .step = 2, .loss = 1, .lr = 0, .samples = 8});
   recorder.epoch({.epoch = 0, .step = 2, .samples = 5408, .metrics = {}});
@@ -121,10 +143,13 @@ TEST_CASE("speeds are of the training alone, and an epoch tells what else rank 0
   CHECK(lines.next()->number("samples_per_second") > 0);
   const Event* epoch = lines.next();
   CHECK(epoch->number("seconds_validating") == 3600);
+  CHECK(epoch->number("seconds_saving") == 1800);
   CHECK(epoch->number("seconds_waiting_for_data") == 7);
+  CHECK(epoch->number("seconds_backward") == 3);
   CHECK(epoch->number("seconds_training") <= ended - began - 5400);
   epoch = lines.next();
   CHECK(epoch->number("seconds_validating") == 0);
+  CHECK(epoch->number("seconds_waiting_for_data") == 0);
   CHECK(epoch->number("seconds_training") <= ended - began);
   CHECK(shared.run().paused == 5400);
   CHECK(shared.run().validation_seconds == 3600);

@@ -89,7 +89,7 @@ def started(run):
 
 def expected(run):
     """{metric: [(step, seconds, value)]} of metrics.jsonl."""
-    series, names = {}, ("loss", "lr", "train_loss", "seconds_training", "seconds_validating", "seconds_waiting_for_data")
+    series, names = {}, ("loss", "lr", "train_loss")
     for line in (run / "metrics.jsonl").read_text().splitlines():
         event = json.loads(line)
         for key, value in event.items():
@@ -98,7 +98,7 @@ def expected(run):
                 name = "epoch_samples_per_second"
             elif key == "epoch" and event["event"] != "epoch":
                 continue
-            elif key not in (*names, "samples_per_second", "epoch") and not key.startswith(("val_", "test_")):
+            elif key not in (*names, "samples_per_second", "epoch") and not key.startswith(("val_", "test_", "seconds_")):
                 continue
             point = (event["step"], event["seconds"], math.nan if value is None else float(value))
             series.setdefault(name, []).append(point)

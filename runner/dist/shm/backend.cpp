@@ -65,7 +65,7 @@ std::vector<at::Tensor> parts_of(const at::Tensor& whole, const at::Tensor& part
 
 SharedMemory::SharedMemory(const Membership& m)
     : Backend(m.rank, m.world_size),
-      segment_(m.meeting.memory, m.meeting.memory_bytes, m.rank, m.world_size, m.first_rank),
+      segment_(m.meeting.memory, m.meeting.memory_bytes, m.rank, m.world_size, m.first_rank, m.progress),
       arena_(std::make_shared<SharedArena>(m.meeting.shared_file, m.rank, m.world_size)),
       collectives_(segment_, *arena_, m.sums_as_tree),
       channels_(segment_),

@@ -78,11 +78,13 @@ struct alignas(128) SharedSegment::Line {
   alignas(128) SharedCounter bell;
 };
 
-SharedSegment::SharedSegment(void* memory, std::size_t bytes, int rank, int world_size, int first_rank)
+SharedSegment::SharedSegment(void* memory, std::size_t bytes, int rank, int world_size, int first_rank,
+                             record::RankProgress& progress)
     : memory_(static_cast<std::byte*>(memory)),
       rank_(rank),
       world_size_(world_size),
       first_rank_(first_rank),
+      progress_(progress),
       processes_(world_size) {
   const auto world = static_cast<std::size_t>(world_size);
   const std::size_t lines = in_pages(sizeof(Line) * world);
@@ -185,7 +187,9 @@ void SharedSegment::sleep(SharedCounter& counter, const Ready& ready, const Late
 void SharedSegment::await(int rank, Point point, const Call& call) {
   SharedCounter& counter = line(rank).points;
   const auto ready = [&] { return reached(counter.value.load(std::memory_order_acquire), point); };
-  if (ready() || spin(ready)) return;
+  if (ready()) return;
+  const record::RankWait wait(progress_);
+  if (spin(ready)) return;
   // Any rank that has not reached this point may block the awaited rank.
   sleep(
       counter, ready, [&] { return behind(point); }, call);

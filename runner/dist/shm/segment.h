@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/file_descriptor.h"
+#include "record/shared_progress.h"
 
 namespace ddp::dist {
 
@@ -60,8 +61,10 @@ class SharedSegment {
   // A slot fits the cache of a core. With less memory it is smaller (see slot_bytes).
   static constexpr std::size_t kSlotBytes = 256u << 10;
 
-  // `first_rank`: the number of this group's rank 0 among the ranks of all nodes, for errors.
-  SharedSegment(void* memory, std::size_t bytes, int rank, int world_size, int first_rank);
+  // `first_rank`: the number of this group's rank 0 among the ranks of all nodes, for errors. `progress`: gets the time
+  // of the waits.
+  SharedSegment(void* memory, std::size_t bytes, int rank, int world_size, int first_rank,
+                record::RankProgress& progress);
   SharedSegment(const SharedSegment&) = delete;
   SharedSegment& operator=(const SharedSegment&) = delete;
 
@@ -125,6 +128,7 @@ class SharedSegment {
   const int rank_;
   const int world_size_;
   const int first_rank_;
+  record::RankProgress& progress_;
   std::size_t slot_bytes_;
   std::size_t channel_bytes_;
   int spins_;                        // pause instructions before anything else

@@ -60,7 +60,7 @@ report::Moment LiveLine::moment() const {
                    .batches_to_measure = run.batches_to_measure};
   if (const double trained = seconds_trained(run) - first_seconds_; trained > 0 && m.step > first_step_) {
     m.seconds_per_step = trained / static_cast<double>(m.step - first_step_);
-    m.waiting_for_data = std::min(1.0, run.waiting_for_data / trained);
+    m.waiting_for_data = std::min(1.0, shared_.rank(0).seconds(record::Phase::loading) / trained);
     m.seconds_left = seconds_left(m.seconds_per_step);
   }
   return m;

@@ -105,8 +105,13 @@ void list(Line& m, const EpochRecord& r, const Pace& pace) {
   m({"samples"}, r.samples);
   m({.name = "samples_per_second", .may_be_null = true}, pace.samples_per_second);
   m({"seconds_training", "of this epoch on rank 0, without validations and saves"}, pace.epoch.training);
+  m({"seconds_waiting_for_data", "a part of seconds_training, as the next four"}, pace.epoch.waiting_for_data);
+  m({"seconds_forward"}, pace.epoch.forward);
+  m({"seconds_backward"}, pace.epoch.backward);
+  m({"seconds_waiting_for_ranks"}, pace.epoch.waiting_for_ranks);
+  m({"seconds_optimizer"}, pace.epoch.optimizer);
   m({"seconds_validating"}, pace.epoch.validating);
-  m({"seconds_waiting_for_data", "a part of seconds_training"}, pace.epoch.waiting_for_data);
+  m({"seconds_saving", "for which training waited"}, pace.epoch.saving);
   m(kSeconds, pace.seconds);
   m.not_finite();
 }

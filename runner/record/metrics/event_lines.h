@@ -140,9 +140,14 @@ class JsonLine {
 
 // Seconds of rank 0 in an epoch, as far as this process trained it.
 struct EpochPace {
-  double training = 0;  // without validations and saves
+  double training = 0;  // without validations and saves; the next five are parts of it
+  double waiting_for_data = 0;
+  double forward = 0;
+  double backward = 0;
+  double waiting_for_ranks = 0;
+  double optimizer = 0;
   double validating = 0;
-  double waiting_for_data = 0;  // a part of the training
+  double saving = 0;
 };
 
 // The only writer of metrics.jsonl. Each function returns one event as a line with its newline. `seconds`: training

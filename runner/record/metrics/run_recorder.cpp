@@ -21,6 +21,10 @@ std::string labelled(const std::string& label, double value) {
   return " | " + label + number;
 }
 
+// A wait for data that is worth a warning: this part of the training, and as many seconds in an epoch.
+constexpr double kLargePart = 1.0 / 3;
+constexpr double kLongWait = 2;
+
 double rate(std::int64_t samples, double seconds) { return seconds > 0 ? static_cast<double>(samples) / seconds : 0; }
 
 }  // namespace
@@ -46,11 +50,6 @@ double RunRecorder::seconds() const {
 void RunRecorder::spent(Aside what, double seconds) {
   epoch_aside_[static_cast<int>(what)] += seconds;
   auto& run = shared_.run();
-  if (what == Aside::waiting_for_data) {
-    run.waiting_for_data.store(run.waiting_for_data.load(std::memory_order_relaxed) + seconds,
-                               std::memory_order_relaxed);
-    return;
-  }
   paused_since_ += seconds;
   run.paused = run.paused + seconds;
   if (what == Aside::validating) run.validation_seconds = seconds;
@@ -82,9 +81,16 @@ void RunRecorder::step(const StepRecord& r) {
 
 void RunRecorder::epoch(const EpochRecord& r) {
   const double now = seconds();
-  const auto& [validating, saving, waiting] = epoch_aside_;
-  const EpochPace pace{
-      .training = now - epoch_started_ - validating - saving, .validating = validating, .waiting_for_data = waiting};
+  const auto& [validating, saving] = epoch_aside_;
+  const EpochPace in_all = in_phases();
+  const EpochPace pace{.training = now - epoch_started_ - validating - saving,
+                       .waiting_for_data = in_all.waiting_for_data - at_epoch_.waiting_for_data,
+                       .forward = in_all.forward - at_epoch_.forward,
+                       .backward = in_all.backward - at_epoch_.backward,
+                       .waiting_for_ranks = in_all.waiting_for_ranks - at_epoch_.waiting_for_ranks,
+                       .optimizer = in_all.optimizer - at_epoch_.optimizer,
+                       .validating = validating,
+                       .saving = saving};
   const double per_second = rate(epoch_samples_, pace.training);
   const std::string text = "Epoch " + std::to_string(r.epoch) + " done" + note(r.metrics, r.step);
   log_.append(to_line(r, per_second, pace, now));
@@ -92,9 +98,27 @@ void RunRecorder::epoch(const EpochRecord& r) {
   char tail[48];
   std::snprintf(tail, sizeof tail, " | %.0f samples/s", per_second);
   console_.line(text + tail);
+  judge_data(r, pace);
+  at_epoch_ = in_all;
   epoch_started_ = now;
   epoch_samples_ = 0;
   std::fill(std::begin(epoch_aside_), std::end(epoch_aside_), 0);
+}
+
+EpochPace RunRecorder::in_phases() const {
+  const RankProgress& rank = shared_.rank(0);
+  return {.waiting_for_data = rank.seconds(Phase::loading),
+          .forward = rank.seconds(Phase::forward),
+          .backward = rank.seconds(Phase::backward),
+          .waiting_for_ranks = rank.seconds_waiting_for_ranks,
+          .optimizer = rank.seconds(Phase::optimizer)};
+}
+
+void RunRecorder::judge_data(const EpochRecord& r, const EpochPace& pace) {
+  if (pace.waiting_for_data < std::max(kLongWait, pace.training * kLargePart)) return;
+  if (std::exchange(warned_of_data_, true)) return;
+  warn("training waited for data for " + std::to_string(std::lround(pace.waiting_for_data / pace.training * 100)) +
+       " % of epoch " + std::to_string(r.epoch) + "'s time: more loader.workers read ahead");
 }
 
 void RunRecorder::validation(const ValidationRecord& r) {

@@ -29,8 +29,8 @@ class MetricsFollower {
   virtual void flush() = 0;
 };
 
-// An activity of rank 0 besides the arithmetic of its steps.
-enum class Aside : std::int32_t { validating, saving, waiting_for_data };
+// An activity of rank 0 besides its steps.
+enum class Aside : std::int32_t { validating, saving };
 
 // Rank 0's recorder: writes metrics.jsonl, the run's part of the shared progress, and lines for the terminal.
 class RunRecorder {
@@ -72,6 +72,10 @@ class RunRecorder {
   double seconds() const;
 
  private:
+  // Rank 0's seconds of this process in the phases of a step.
+  EpochPace in_phases() const;
+  // Warns, once, if training waits for data for a large part of its time.
+  void judge_data(const EpochRecord& record, const EpochPace& pace);
   // Puts the metrics in the shared progress; returns them as text. Warns about a followed metric without a value.
   std::string note(const MetricValues& metrics, std::int64_t step);
 
@@ -93,7 +97,9 @@ class RunRecorder {
   double paused_since_ = 0;         // seconds of validations and saves since the last line
   double epoch_started_;
   std::int64_t epoch_samples_ = 0;
-  double epoch_aside_[3] = {};                   // seconds of each Aside in this epoch
+  double epoch_aside_[2] = {};  // seconds of each Aside in this epoch
+  EpochPace at_epoch_;          // rank 0's seconds in the phases of a step, when this epoch began
+  bool warned_of_data_ = false;
   bool warned_ = false;                          // about a loss that is not finite
   std::map<std::string, std::string> followed_;  // each until its warning
 };

@@ -67,8 +67,13 @@ function ranksBefore(resume) {
 // The activities of rank 0 in an epoch, each with the label and the colour of its curve.
 const TIMES = {
   seconds_training: ["training", "c0"],
-  seconds_waiting_for_data: ["of it, waiting for data", "c2"],
-  seconds_validating: ["validating", "c1"]
+  seconds_waiting_for_data: ["of it: waiting for data", "c2"],
+  seconds_forward: ["forward", "c3"],
+  seconds_backward: ["backward", "c4"],
+  seconds_waiting_for_ranks: ["waiting for ranks", "c5"],
+  seconds_optimizer: ["optimizer", "c6"],
+  seconds_validating: ["validating", "c1"],
+  seconds_saving: ["saving", "c7"]
 };
 
 function timesChart(runs, marks) {
