@@ -137,6 +137,7 @@ std::optional<Environment> environment_in(const config::Value& summary) try {
 void Summary::members(config::Members& m) const {
   m.version();
   m({.name = "status", .choices = kStatuses}, status);
+  m({"stuck", "the rank that holds up a run that trains, and where; null: it goes on"}, config::unless_empty(stuck));
   m({.name = "stopped_by", .doc = "the rule of [stop] that ended the run; null: none", .choices = kStopRules},
     config::unless_empty(stopped_by));
   m({"name"}, name);

@@ -115,6 +115,7 @@ std::optional<Environment> environment_in(const config::Value& summary);
 // summary.json: the result of a run, or that the run is still running.
 struct Summary {
   std::string status = "running";  // running | completed | failed | interrupted
+  std::string stuck;               // of a run that trains: the rank that holds it up, and where; empty: it goes on
   std::string stopped_by;          // the rule that ended a completed run before its last step; empty: none did
   std::string name;
   std::string run_id;   // write_summary() sets it

@@ -100,4 +100,23 @@ TEST_CASE("watch shows what trains until it has ended") {
   CHECK(w.done({"watch"}, {"nothing runs in results"}).out.empty());
 }
 
+TEST_CASE("a run that does not go on is shown as stuck, with the rank that holds it up, until it goes on") {
+  LongRun run({});
+  const Workspace& w = run.workspace();
+  const auto is_shown = [&](const std::string& text) { return contains(w.done({"list"}).out, text); };
+  const pid_t held = run.process().ranks().at(1);
+  kill(held, SIGSTOP);
+  CHECK(wait_until([&] { return is_shown("stuck"); }, run.process().pid()));
+  CHECK(contains(w.done({"watch"}).out, "stuck"));
+  CHECK(contains(w.done({"show", "small"}).out, "rank 1 is after step "));
+  const auto watching = w.start({"watch", "small"}, {}, /*terminal=*/true);
+  CHECK(wait_until([&] { return contains(watching->err(), "stuck: rank 1 is after step "); }, watching->pid()));
+  CHECK(contains(run.folder().summary().at("stuck"), "its process is stopped"));
+  kill(held, SIGCONT);
+  CHECK(wait_until([&] { return is_shown("running"); }, run.process().pid()));
+  run.stop();
+  CHECK(watching->wait() == 0);
+  CHECK(run.folder().summary().at("stuck").is_null());
+}
+
 }  // namespace ddp::system_test

@@ -95,6 +95,7 @@ std::string line_of(const report::RunView& run, std::size_t width) {
                         .seconds_left = run.seconds_left};
   if (run.loss) moment.loss = *run.loss;
   if (run.steps > 0) moment.seconds_per_step = run.seconds / static_cast<double>(run.steps);
+  if (!run.stuck.empty()) return "stuck: " + run.stuck;
   return run.steps == 0 ? "no step yet" : report::in_words(moment, width - 1);
 }
 

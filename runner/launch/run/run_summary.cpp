@@ -232,6 +232,7 @@ Ending conclude(const record::RunDirectory& directory, record::Summary& s, const
   // A stopped run that could not save has failed: nobody may believe that it can be resumed from there.
   s.status = failure ? "failed" : run.ended ? "completed" : "interrupted";
   s.error = failure;
+  s.stuck.clear();
   // A rank of another machine has no log name yet; its log is here.
   if (failure && failure->rank >= 0 && failure->log.empty()) s.error->log = directory.log(failure->rank).string();
   record::write_summary(directory, s);

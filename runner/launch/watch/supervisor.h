@@ -57,6 +57,9 @@ class Supervisor {
   // Notes in the shared progress which ranks of this machine are stopped.
   void note_stopped() { launch::note_stopped(shared_, running()); }
 
+  // As Verdict::stuck() says it.
+  std::optional<std::string> stuck() { return verdict_.stuck(running()); }
+
   // Something outside these ranks failed: they are killed.
   void fail(const record::Failure& failure);
   // Acts as if this process had received the signal.

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fstream>
 #include <limits>
+#include <numeric>
 #include <sstream>
 #include <utility>
 
@@ -124,6 +125,11 @@ constexpr double kLongAfterCollective = 10;
 // Another node reports it after it has asked gdb.
 constexpr std::chrono::seconds kCausePatience{10};
 
+// A run is stuck if nothing happens for so many times as long as a step takes, and for so many seconds.
+constexpr double kStuckSteps = 10;
+constexpr double kStuckSeconds = 5;
+constexpr std::size_t kStepsKept = 32;
+
 // Returns whether no running rank waits in a collective for another one. Then none will report a timeout. A stopped
 // rank holds up the others also inside a collective that it has begun.
 bool none_waits(record::SharedProgress& shared) {
@@ -236,6 +242,28 @@ Verdict::Clock::duration Verdict::silence(const RunningRanks& running) {
   const bool absent = now - std::exchange(asked_, now) > kAbsence;
   if (signs != std::exchange(signs_, signs) || absent) last_sign_ = now;
   return now - last_sign_;
+}
+
+std::optional<std::string> Verdict::stuck(const RunningRanks& running) {
+  const auto now = Clock::now();
+  const std::int64_t step = shared_.run().step, before = std::exchange(step_seen_, step);
+  if (step > before && before >= 0) {
+    // The time until the first new step is the start's.
+    const auto since = std::exchange(step_seen_at_, now);
+    const std::chrono::duration<double> passed = since ? now - *since : Clock::duration{};
+    if (since) step_seconds_.push_back(passed.count() / static_cast<double>(step - before));
+    if (step_seconds_.size() > kStepsKept) step_seconds_.pop_front();
+  }
+  if (step_seconds_.empty() || running.empty()) return {};
+  std::vector<double> sorted(step_seconds_.begin(), step_seconds_.end());
+  std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2), sorted.end());
+  const double usual = sorted[sorted.size() / 2];
+  if (std::chrono::duration<double>(now - last_sign_).count() < std::max(kStuckSteps * usual, kStuckSeconds)) return {};
+  note_stopped(shared_, running);
+  std::vector<int> ranks(static_cast<std::size_t>(shared_.ranks()));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  const int culprit = culprits_of(shared_, ranks).front();
+  return "rank " + std::to_string(culprit) + " is " + place_in_words(shared_.rank(culprit));
 }
 
 // Describes whether the kernel sent a rank's SIGKILL, with the evidence, or without any.

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -57,6 +58,9 @@ class Verdict {
   // Returns the rank to blame for ranks that show no activity; nothing while they are active, or may still report more
   // themselves. Call it regularly.
   std::optional<Blame> blame_silent(const RunningRanks& running);
+  // Returns which rank holds up the run, and where, if no rank has done anything for ten times as long as its median
+  // step takes, and for some seconds; nothing while the run goes on. Call it regularly, after blame_silent().
+  std::optional<std::string> stuck(const RunningRanks& running);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -76,6 +80,11 @@ class Verdict {
   std::int64_t signs_ = -1;
   Clock::time_point last_sign_ = Clock::now();
   Clock::time_point asked_ = Clock::now();
+  // Seconds of a step between two looks, the newest last; rank 0's step at the last look that saw another one, and
+  // when.
+  std::deque<double> step_seconds_;
+  std::int64_t step_seen_ = -1;
+  std::optional<Clock::time_point> step_seen_at_;
 };
 
 }  // namespace ddp::launch

@@ -246,6 +246,7 @@ void RunView::members(config::Members& m) const {
 }
 
 void RunView::list_facts(config::Members& m) const {
+  m({"stuck", "the rank that holds up a run that trains, and where; null: it goes on"}, config::unless_empty(stuck));
   m({.name = "stopped_by", .doc = "the rule of [stop] that ended the run; null: none", .choices = record::kStopRules},
     config::unless_empty(stopped_by));
   m({"epochs"}, epochs);
@@ -326,6 +327,7 @@ void add_trial_status(const SweepView& sweep, RunView& run) {
 
 std::string status_in_words(const RunView& run) {
   if (!run.of_trial.empty()) return run.of_trial;
+  if (!run.stuck.empty()) return "stuck";
   return run.status == "completed" && !run.stopped_by.empty() ? run.status + " (" + run.stopped_by + ")" : run.status;
 }
 
@@ -344,6 +346,7 @@ RunView read_run(const fs::path& folder) {
   RunView run;
   const Value json = summary_of(record::RunDirectory(folder).summary());
   read_view(run, json, folder);
+  if (run.status == "running") run.stuck = text(json, "stuck");
   run.stopped_by = text(json, "stopped_by");
   run.epochs = count_of(json, "epochs");
   run.steps = count_of(json, "steps");

@@ -32,6 +32,7 @@ using Metrics = std::map<std::string, double, record::MetricOrder>;
 
 struct RunView : View {
   std::string of_trial;    // the status in words of a trial whose sweep knows more than its run; else empty
+  std::string stuck;       // of a run that trains: the rank that holds it up, and where; empty: it goes on
   std::string stopped_by;  // the rule that ended the run before its last step: patience, max_time; empty: none did
   std::int64_t epochs = 0;
   std::int64_t steps = 0;
@@ -72,7 +73,8 @@ struct RunView : View {
   void list_facts(config::Members& m) const;
 };
 
-// Returns "completed (patience)" for a run that a rule ended; otherwise the status, for a trial as its sweep knows it.
+// Returns "completed (patience)" for a run that a rule ended, "stuck" for one that runs and does not go on; otherwise
+// the status, for a trial as its sweep knows it.
 std::string status_in_words(const RunView& run);
 
 struct TrialView {

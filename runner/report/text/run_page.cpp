@@ -336,6 +336,7 @@ void print_run(const std::string& name, const RunView& run, std::ostream& out, c
   Facts facts;
   facts.add("run", name);
   facts.add("status", status_in_words(run));
+  facts.add("stuck", run.stuck);
   if (run.error) {
     facts.add("error",
               (run.error->rank >= 0 ? "rank " + std::to_string(run.error->rank) + ": " : "") + run.error->what);

@@ -81,7 +81,7 @@ void print_json(const config::Value& value, std::ostream& out) {
 }
 
 const char* colour_of_status(const std::string& status) {
-  if (status == "failed") return "31";
+  if (status == "failed" || status == "stuck") return "31";
   if (status == "running") return "32";
   return status == "interrupted" ? "33" : "";
 }

@@ -13,6 +13,7 @@ function runHeader(run) {
     el("h1", {}, run.name || run.label, el("span", {class: "id"}, run.run_id)),
     el("p", {class: "lead"}, statusPill(run.status),
       run.stopped_by ? el("span", {}, `by stop.${run.stopped_by}`) : null,
+      run.stuck ? el("span", {}, `stuck: ${run.stuck}`) : null,
       el("span", {}, `started ${moment(run.started)}`),
       el("span", {}, `${plural(run.world_size, "rank")} on ${devicesText(run.devices)}`),
       run.backend && run.backend !== "none" ? el("span", {}, `backend ${run.backend}`) : null)
