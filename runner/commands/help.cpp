@@ -79,7 +79,7 @@ const std::vector<std::string>& examples_of(const std::string& verb) {
   static const std::map<std::string, std::vector<std::string>> kExamples = {
       {"run",
        {"run experiments/basic.toml", "run experiments/basic.toml --set optimizer.lr=0.1 --name faster",
-        "run new.toml --init-from basic"}},
+        "run new.toml --init-from basic", "run experiments/digits.toml --profile 20"}},
       {"resume", {"resume latest", "resume basic --set epochs=12", "resume basic --from best"}},
       {"fork",
        {"fork basic --set epochs=14 --set optimizer.lr=1e-4 --name slower", "fork basic --from best --set epochs=14"}},

@@ -267,6 +267,20 @@ void start(Parts& p) {
   take_over(p.state, t, p.request);
 }
 
+train::ProfiledRank profiled_rank(const Parts& p) {
+  const Task& t = p.task;
+  const std::string& precision = t.experiment->precision;
+  return {.progress = t.progress->rank(t.rank),
+          .rank = t.rank,
+          .device = first_device(t),
+          .precision = precision == "bf16"   ? at::kBFloat16
+                       : precision == "fp16" ? at::kHalf
+                                             : at::kFloat,
+          .group = p.groups.main,
+          .folder = record::RunDirectory(t.run_directory).profile(),
+          .console = record::Console(t.console)};
+}
+
 void train(Parts& p) {
   const Task& t = p.task;
   const auto& e = *t.experiment;
@@ -289,6 +303,8 @@ void train(Parts& p) {
     }
   }
   keep_freed_memory();
+  std::optional<train::Profile> profile;
+  if (p.request.profile_steps > 0) profile.emplace(profiled_rank(p), p.request.profile_steps, length.steps - s.step);
   train::Trainer trainer({.experiment = e,
                           .rank = t.rank,
                           .label = label(t),
@@ -312,7 +328,8 @@ void train(Parts& p) {
                           .checkpointer = *p.checkpointer,
                           .shared = *t.progress,
                           .console = record::Console(t.console),
-                          .recorder = p.recorder ? &*p.recorder : nullptr},
+                          .recorder = p.recorder ? &*p.recorder : nullptr,
+                          .profile = profile ? &*profile : nullptr},
                          p.state);
   try {
     trainer.run();

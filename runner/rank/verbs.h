@@ -33,12 +33,15 @@ struct TrainRequest {
   std::int64_t until_epoch = 0;  // saves and stops when this many epochs are done; 0: at the end
   std::int64_t until_step = 0;   // saves and stops after this step; 0: at the end
 
+  std::int64_t profile_steps = 0;  // profiles so many steps; 0: none
+
   void fields(config::Fields& f) {
     f({.name = "resumed"}, resumed);
     f({.name = "changes"}, changes);
     f({.name = "data_files", .types = {config::Type::list}}, data_files);
     f({.name = "until_epoch"}, until_epoch);
     f({.name = "until_step"}, until_step);
+    f({.name = "profile_steps"}, profile_steps);
   }
 };
 

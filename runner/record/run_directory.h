@@ -87,6 +87,7 @@ class RunDirectory {
   std::filesystem::path graphs() const { return path_ / "model"; }
   std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
   std::filesystem::path tensorboard() const { return path_ / "tensorboard"; }
+  std::filesystem::path profile() const { return path_ / "profile"; }
   std::filesystem::path log(int rank) const { return path_ / "logs" / ("rank-" + std::to_string(rank) + ".log"); }
 
  private:

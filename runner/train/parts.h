@@ -15,6 +15,7 @@
 #include "train/ema.h"
 #include "train/loss/loss.h"
 #include "train/optim/grouped_optimizer.h"
+#include "train/profile.h"
 
 namespace ddp::train {
 
@@ -43,10 +44,15 @@ struct TrainerParts {
   record::SharedProgress& shared;
   record::Console console;
   record::RunRecorder* recorder = nullptr;  // on rank 0
+  Profile* profile = nullptr;               // null: the run is not profiled
 
   record::RankProgress& progress() const { return shared.rank(rank); }
   // Notes what this rank does now.
-  void enter(record::Phase phase) const { progress().enter(phase); }
+  void enter(record::Phase phase) const {
+    const bool changes = progress().phase.load(std::memory_order_relaxed) != phase;
+    progress().enter(phase);
+    if (profile != nullptr && changes) profile->enter(phase);
+  }
 };
 
 }  // namespace ddp::train

@@ -97,6 +97,7 @@ void Trainer::run() {
   if (p_.experiment.checkpoint.rehearse && state_.step == 0) p_.checkpointer.rehearse(state_);
   while (!finished() && !stopping_ && !given_up_) run_epoch();
   if (given_up_) return;
+  if (p_.profile != nullptr) p_.profile->end(state_.step);
   const bool skips = state_.skipped_steps * 2 > state_.step;
   if (skips && state_.skipped_steps == state_.step && !ended_by().empty()) {
     progress().no_restart = true;
@@ -147,6 +148,7 @@ void Trainer::run_epoch() {
 
 void Trainer::run_step() {
   const std::int64_t of_step = std::min(p_.experiment.accumulate, in_epoch_ - state_.position);
+  if (p_.profile != nullptr) p_.profile->begin_step(state_.step);
   const double lr = validation_rules_.lr(state_.step).value_or(p_.scheduler(state_.step));
   const StepOutcome outcome = stepper_.take(state_.step, lr, of_step);
   ++state_.step;

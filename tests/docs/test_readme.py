@@ -27,7 +27,7 @@ def run(command, folder, **environment):
 
 
 def write_people(file, count, with_target):
-    """The table that "Your own data" describes: customers over 40 who visit often buy; in Bonn the age is a little
+    """The table that "Ten minutes with your own data" describes: customers over 40 who visit often buy; in Bonn the age is a little
     lower."""
     draw = random.Random(count)
     lines = ["age,city,visits" + ",bought" * with_target]
@@ -47,6 +47,8 @@ def bring_data(folder):
     experiment = next(block for block in blocks("toml") if "people.csv" in block)
     assert len(experiment.splitlines()) <= 8, experiment
     (folder / "people.toml").write_text(experiment)
+    (folder / "people_sweep.toml").write_text(next(block for block in blocks("toml") if "people.toml" in block))
+    (folder / "net.py").write_text(blocks("python")[0])
 
 
 def answers_fit(folder):
@@ -59,13 +61,17 @@ def answers_fit(folder):
 
 def commands_work(folder):
     """Runs in a folder that looks like the checkout, so results/ is not written to the checkout."""
-    for name in ("scripts", "experiments", "data"):
+    for name in ("scripts", "experiments", "data", "python"):
         (folder / name).symlink_to(SOURCE / name)
     bring_data(folder)
     commands = [line[2:] for block in blocks("console") for line in block.splitlines() if line.startswith("$ ")]
     assert len(commands) >= 8, commands
     for command in commands:
-        run(shlex.split(command), folder)
+        words = shlex.split(command)
+        if words[0] == "python3":
+            run([os.environ["DDP_PYTHON"], *words[1:]], folder, PYTHONPATH=os.environ["DDP_PYTHONPATH"])
+        else:
+            run(words, folder)
         print("works:", command)
     answers_fit(folder)
     basic = json.loads((folder / "results/basic/latest/summary.json").read_text())

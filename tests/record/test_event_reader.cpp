@@ -33,7 +33,7 @@ std::vector<std::string> every_line() {
   return {without_newline(to_line(StepRecord{.epoch = 1, .step = 7, .loss = 0.5, .lr = 0.1, .samples = 8}, 64, 2)),
           without_newline(to_line(
               EpochRecord{.epoch = 1, .step = 7, .samples = 8, .metrics = {{"train_loss", 0.5}, {"val_auroc", 0.75}}},
-              64, {.training = 1.5, .validating = 0.25, .waiting_for_data = 0.5}, 2)),
+              64, {.training = 1.5, .waiting_for_data = 0.5, .validating = 0.25}, 2)),
           without_newline(to_line(SaveRecord{.epoch = 1, .step = 7, .folder = "step-00000007"}, 2)),
           without_newline(to_line(ResumeRecord{.epoch = 1,
                                                .step = 7,

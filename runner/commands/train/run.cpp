@@ -32,6 +32,7 @@ struct RunOptions {
   std::string init_from;
   launch::LaunchFlags flags;
   bool dry_run = false;
+  std::int64_t profile_steps = 0;
 };
 
 // A restarted launch goes on: its run must not end in the night because the file was edited for the next run.
@@ -57,7 +58,8 @@ int begin_run(const RunOptions& o, config::Loaded loaded, const launch::Launch& 
                               return run;
                             },
                         .experiment_folder = paths::absolute(o.file).parent_path(),
-                        .begun = [](const auto& directory) { print_folder(directory.path()); }},
+                        .begun = [](const auto& directory) { print_folder(directory.path()); },
+                        .profile_steps = o.profile_steps},
                        nodes);
 }
 
@@ -116,6 +118,9 @@ void add_run(CLI::App& app, int& exit_code) {
   add_launch_flags(*verb, o->flags);
   add_max_restarts(*verb, o->flags);
   add_output(*verb);
+  verb->add_option("--profile", o->profile_steps, "profile STEPS steps: traces and a table in the run's folder")
+      ->type_name("STEPS")
+      ->check(CLI::PositiveNumber);
   verb->add_flag("--dry-run", o->dry_run, "show the plan, train nothing");
   verb->callback([o, &exit_code] { exit_code = run(*o); });
 }

@@ -62,6 +62,7 @@ class ForkedRun {
   void note_world(const record::Failure& failure);
   std::string start_in_words() const;
   // Writes the number of the run's steps for other terminals, once the ranks know it.
+  void note_stuck(const std::optional<std::string>& stuck);
   void note_length(const record::RunProgress& progress);
   // Stops the ranks if another terminal asks for it, and shows that this process is alive.
   void face_others(Supervisor& supervisor);
@@ -156,6 +157,7 @@ bool ForkedRun::run_group(record::SharedProgress& shared, Outcome& outcome) {
   NodeWatch others(nodes_, supervisor, shared, work);
   supervisor.watch_over([&] { note_length(shared.run()); });
   supervisor.watch_over([&] { face_others(supervisor); });
+  supervisor.watch_over([&] { note_stuck(supervisor.stuck()); });
   if (run_.watch) supervisor.watch_over([&] { run_.watch(shared.run()); });
   if (!git_ && !run_.git) git_.emplace(run_.experiment_folder);
   if (git_) supervisor.watch_also(git_->output(), [this] { return git_->read(); });
@@ -221,6 +223,15 @@ void ForkedRun::note_length(const record::RunProgress& progress) try {
 } catch (const Error&) {  // a full disk: the end of the run tells
 }
 
+// `stuck`: as Verdict::stuck() says it.
+void ForkedRun::note_stuck(const std::optional<std::string>& stuck) try {
+  if (stuck.value_or("") == summary_.stuck) return;
+  summary_.stuck = stuck.value_or("");
+  record::write_summary(open_.directory, summary_);
+} catch (const Error&) {  // a full disk: the next look tries again
+  summary_.stuck.clear();
+}
+
 void ForkedRun::face_others(Supervisor& supervisor) {
   constexpr std::chrono::seconds kOften{record::kSilence / 5};
   if (const auto request = requests_->hear()) supervisor.hear(SIGINT, *request == record::StopRequest::at_once);
@@ -239,7 +250,8 @@ Job ForkedRun::job() const {
   rank::Task task{.held_data = run_.data.file()};
   rank::TrainRequest request{.data_files = record::to_value(run_.data.files()),
                              .until_epoch = run_.until_epoch,
-                             .until_step = run_.until_step};
+                             .until_step = run_.until_step,
+                             .profile_steps = run_.profile_steps};
   open_.tell(task, request);
   return {.plan = run_.plan,
           .as_rank = [this, request](const rank::Task& rank) { return run_.library.serve(rank, request); },

@@ -40,8 +40,9 @@ struct Run {
   std::filesystem::path experiment_folder = {};  // the folder whose git state is recorded
   // Called once, when the directory contains config.toml and summary.json.
   std::function<void(const record::RunDirectory&)> begun = {};
-  std::int64_t until_epoch = 0;  // pauses there, to continue later; 0: trains to the end
-  std::int64_t until_step = 0;   // the same after a step
+  std::int64_t until_epoch = 0;    // pauses there, to continue later; 0: trains to the end
+  std::int64_t until_step = 0;     // the same after a step
+  std::int64_t profile_steps = 0;  // profiles so many steps; 0: none
   // The locks of its GPUs, which the ranks keep open; not given: node 0 takes them.
   std::optional<std::vector<FileDescriptor>> device_locks = {};
   std::optional<config::Value> git = {};                       // the checkout's state, if already known

@@ -1,6 +1,7 @@
 #include "train/replay/player.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <unordered_map>
@@ -10,6 +11,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_strided.h>
+#include <ATen/record_function.h>
 
 namespace ddp::train {
 namespace {
@@ -270,6 +272,12 @@ void Player::run_until(std::size_t call) {
 void Player::run(const Step& step) {
   const Tape::Call& now = tape_.calls[step.call];
   if (now.kernel) {
+    // Shows the call to a profiler, as the dispatcher does with the others.
+    at::RecordFunction shown(at::RecordScope::FUNCTION);
+    if (shown.isActive()) {
+      put_arguments(now);
+      shown.before(std::cref(now.operation.schema()), &stack_);
+    }
     now.kernel(step.operands.data());
   } else {
     call(now);
@@ -277,7 +285,8 @@ void Player::run(const Step& step) {
   for (const Slot slot : step.last_uses) tape_.values[index(slot)].reset();
 }
 
-void Player::call(const Tape::Call& call) {
+// Puts the arguments of a call on the stack.
+void Player::put_arguments(const Tape::Call& call) {
   stack_.assign(call.arguments.begin(), call.arguments.end());
   for (const Tape::Late& late : call.late) {
     c10::IValue& argument = stack_[static_cast<std::size_t>(late.place)];
@@ -295,6 +304,10 @@ void Player::call(const Tape::Call& call) {
       argument = std::move(list);
     }
   }
+}
+
+void Player::call(const Tape::Call& call) {
+  put_arguments(call);
   {
     const at::AutoGradMode mode(call.grad);
     call.operation.callBoxed(stack_);

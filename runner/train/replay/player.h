@@ -65,6 +65,7 @@ class Player {
   void find_last_uses();
   bool is_kept(Slot slot) const { return kept_[index(slot)]; }
   void run(const Step& step);
+  void put_arguments(const Tape::Call& call);
   void call(const Tape::Call& call);
   void run_until(std::size_t call);
   static std::size_t index(Slot slot) { return static_cast<std::size_t>(slot); }
