@@ -142,7 +142,7 @@ double peak_rate(c10::Device device, at::ScalarType type) {
   const std::int64_t size = device.is_cpu() ? 1024 : 8192;
   const at::Tensor ones = at::ones({size, size}, at::TensorOptions().device(device).dtype(type));
   double best = 0;
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < 10; ++i) {
     const auto began = CallClock::now();
     const at::Tensor product = at::mm(ones, ones);
     if (!device.is_cpu()) c10::impl::getDeviceGuardImpl(device.type())->synchronizeDevice(device.index());

@@ -22,6 +22,7 @@ constexpr std::int64_t kWarmUp = 10;
 // The most steps that are measured without the profiler.
 constexpr std::int64_t kMostPlain = 100;
 constexpr std::size_t kOperatorsShown = 12;
+constexpr std::size_t kLongestName = 40;
 // A rank is named if another one waits for others this part of a step longer.
 constexpr double kLongerWait = 0.02;
 
@@ -36,9 +37,13 @@ std::string number(const char* form, double value) {
   return text;
 }
 
-// A column of right-aligned texts.
-std::string cell(const std::string& text, std::size_t width) {
+std::string right(const std::string& text, std::size_t width) {
   return std::string(text.size() < width ? width - text.size() : 0, ' ') + text;
+}
+
+std::string left(std::string text, std::size_t width) {
+  text.resize(width, ' ');
+  return text;
 }
 
 std::string milliseconds(double seconds) { return number("%.3f", seconds * 1000); }
@@ -58,38 +63,35 @@ std::string rows_of_ranks(const std::vector<std::vector<double>>& ranks) {
   for (const char* column : kColumns) text += "  " + std::string(column);
   text += "    whole\n";
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    std::string name = "rank " + std::to_string(r);
-    name.resize(12, ' ');
-    text += name;
+    text += left("rank " + std::to_string(r), 12);
     for (std::size_t i = 0; i < ranks[r].size(); ++i) {
-      text += "  " + cell(milliseconds(ranks[r][i]), std::string_view(kColumns[i]).size());
+      text += "  " + right(milliseconds(ranks[r][i]), std::string_view(kColumns[i]).size());
     }
-    text += " " + cell(milliseconds(total(ranks[r])), 8) + "\n";
+    text += " " + right(milliseconds(total(ranks[r])), 8) + "\n";
   }
   return text;
 }
 
+// `peak`: operations per second.
 std::string rows_of_operators(const OperatorTimes& operators, std::int64_t steps, double step_seconds, double peak) {
   std::vector<std::pair<std::string, OperatorTimes::Row>> rows(operators.rows().begin(), operators.rows().end());
   std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.second.seconds > b.second.seconds; });
   if (rows.size() > kOperatorsShown) rows.resize(kOperatorsShown);
-  std::size_t width = 8;
-  for (const auto& [name, row] : rows) width = std::max(width, name.size());
-  std::string head = "operator";
-  head.resize(width, ' ');
-  std::string text = head + "  calls  ms of a step  share  GFLOP/s  of the peak, " + number("%.1f", peak / 1e9) + "\n";
-  for (auto& [name, row] : rows) {
-    name.resize(width, ' ');
+  std::size_t width = 0;
+  for (const auto& [name, row] : rows) width = std::max(width, std::min(name.size(), kLongestName));
+  std::string text = left("in a step", width) + "  calls        ms  share  GFLOP/s  of the peak\n";
+  for (const auto& [name, row] : rows) {
     const double seconds = row.seconds / static_cast<double>(steps);
-    text += name + "  " + cell(number("%.4g", static_cast<double>(row.calls) / static_cast<double>(steps)), 5) + "  " +
-            cell(milliseconds(seconds), 12) + "  " + cell(number("%.0f %%", seconds / step_seconds * 100), 5);
+    text += left(name, width) + "  " +
+            right(number("%.4g", static_cast<double>(row.calls) / static_cast<double>(steps)), 5) + "  " +
+            right(milliseconds(seconds), 8) + "  " + right(number("%.0f %%", seconds / step_seconds * 100), 5);
     if (row.operations > 0) {
       const double rate = row.operations / row.seconds;
-      text += "  " + cell(number("%.1f", rate / 1e9), 7) + "  " + number("%.0f %%", rate / peak * 100);
+      text += "  " + right(number("%.1f", rate / 1e9), 7) + "  " + right(number("%.0f %%", rate / peak * 100), 11);
     }
     text += "\n";
   }
-  return text;
+  return text + "the peak is " + number("%.1f", peak / 1e9) + " GFLOP/s, of a large product of matrices\n";
 }
 
 }  // namespace
