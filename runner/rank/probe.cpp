@@ -429,7 +429,8 @@ void forecast_replay(const TriedModel& model, const Task& t, const datasets::Bat
   try {
     train::Tape first = record();
     first.drop_results();
-    const auto player = train::player_of(first, record());
+    train::CommonMemory common;
+    const auto player = train::player_of(first, record(), common);
     probe.calls = static_cast<std::int64_t>(player->calls());
     probe.own_calls = static_cast<std::int64_t>(player->own_calls());
   } catch (const train::NotStatic& error) {

@@ -99,7 +99,7 @@ class Drawn {
     Tape tape = tape_of(recording, {.batch = {x, y}, .parameters = &parameters_, .gradients_before = before}, {loss},
                         calls_of_forward);
     if (kind->first) {
-      kind->player = player_of(*kind->first, std::move(tape));
+      kind->player = player_of(*kind->first, std::move(tape), common_);
     } else {
       tape.drop_results();
       kind->first.emplace(std::move(tape));
@@ -199,6 +199,7 @@ class Drawn {
   std::string words_;
   std::int64_t batch_ = 0, features_ = 0, micro_batches_ = 1;
   Kind kinds_[2];
+  CommonMemory common_;
 };
 
 }  // namespace

@@ -71,7 +71,8 @@ TEST_CASE("a player gives the loss and the gradients of another batch, bit for b
   Layer layer;
   Tape tape = layer.recorded(at::rand({4, 3}));
   CHECK(difference(tape, layer.recorded(at::rand({4, 3}))).empty());
-  Player player(std::move(tape));
+  CommonMemory common;
+  Player player(std::move(tape), common);
   check_like_eager(player, layer);
 }
 
@@ -115,8 +116,21 @@ TEST_CASE("memory that a kernel of ours writes is not another tensor's that is s
     return (a * c - b).tanh().pow(2).mean() + (c * c).mean();
   };
   Tape tape = layer.recorded(at::rand({4, 3}));
-  Player player(std::move(tape));
+  CommonMemory common;
+  Player player(std::move(tape), common);
   check_like_eager(player, layer);
+}
+
+TEST_CASE("players of one owner share memory, and give the bits of eager steps in turn") {
+  Layer layer;
+  layer.loss = [](const at::Tensor& output) { return output.sigmoid().tanh().pow(2).mean(); };
+  CommonMemory common;
+  Player first(layer.recorded(at::rand({4, 3})), common);
+  const std::size_t pieces = common.size();
+  CHECK(pieces > 0);
+  Player second(layer.recorded(at::rand({4, 3})), common);
+  CHECK(common.size() == pieces);
+  for (Player* player : {&first, &second, &first}) check_like_eager(*player, layer);
 }
 
 TEST_CASE("a recorded forward gives the outputs of each batch, and stays eager where it depends on values") {

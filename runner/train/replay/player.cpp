@@ -35,13 +35,13 @@ at::Tensor tensor_in(const at::Storage& storage, std::ptrdiff_t offset, const at
 
 }  // namespace
 
-Player::Player(Tape tape) : tape_(std::move(tape)) {
+Player::Player(Tape tape, CommonMemory& common) : tape_(std::move(tape)) {
   const at::AutoDispatchBelowADInplaceOrView below;
   leave_out_kernels();
   find_places();
   find_ends();
   find_targets();
-  plan();
+  plan(common);
   find_last_uses();
   drop_results();
   tape_.around.batch.clear();
@@ -114,14 +114,15 @@ void Player::find_targets() {
   }
 }
 
-void Player::plan() {
+void Player::plan(CommonMemory& common) {
+  free_ = common;
   std::vector<std::vector<Slot>> ending(tape_.calls.size() + 2);
   for (std::size_t i = 0; i < tape_.calls.size(); ++i) {
     const Tape::Call& call = tape_.calls[i];
     if (call.kernel) {
       call.each_result([&](Slot slot) {
         if (is_kept(slot) || tape_.sources[index(slot)].index != i) return;
-        keep(slot);
+        keep(slot, common);
         if (ends_[index(slot)] != kNever && targets_[index(slot)] == Tape::kNone)
           ending[ends_[index(slot)]].push_back(slot);
       });
@@ -138,20 +139,22 @@ bool Player::is_done(const Tape::Call& call) const {
   return targets_[index(call.late[1].slots[0])] == call.late[0].slots[0];
 }
 
-// Gives a result memory that no call reads any more, or new memory.
-void Player::keep(Slot slot) {
+// Gives a result memory that no call reads any more, or new memory. What is read behind the run has its own.
+void Player::keep(Slot slot, CommonMemory& common) {
   at::Tensor& value = tape_.values[index(slot)];
   kept_[index(slot)] = true;
   if (targets_[index(slot)] != Tape::kNone) {
     value = tape_.at(targets_[index(slot)]);
     return;
   }
+  const bool outlives_run = ends_[index(slot)] == kNever;
   const auto same_size = [&](const at::Tensor& one) {
-    return one.storage().nbytes() == value.storage().nbytes() && one.dtype() == value.dtype();
+    return !outlives_run && one.storage().nbytes() == value.storage().nbytes() && one.dtype() == value.dtype();
   };
   const auto found = std::find_if(free_.begin(), free_.end(), same_size);
   if (found == free_.end()) {
     value = at::empty_strided(value.sizes(), value.strides(), value.options().requires_grad(false));
+    if (!outlives_run) common.push_back(value);
   } else {
     value = tensor_in(found->storage(), 0, value);
     free_.erase(found);
@@ -204,13 +207,13 @@ void Player::find_last_uses() {
   }
 }
 
-std::unique_ptr<Player> player_of(const Tape& first, Tape second) {
+std::unique_ptr<Player> player_of(const Tape& first, Tape second, CommonMemory& common) {
   if (const std::string found = difference(first, second); !found.empty()) throw NotStatic{found};
   // A kernel of ours that was right only once is not used.
   for (std::size_t i = 0; i < second.calls.size(); ++i) {
     if (!first.calls[i].kernel) second.calls[i].kernel = {};
   }
-  return std::make_unique<Player>(std::move(second));
+  return std::make_unique<Player>(std::move(second), common);
 }
 
 std::size_t Player::own_calls() const {

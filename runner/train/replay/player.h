@@ -12,12 +12,15 @@
 
 namespace ddp::train {
 
+// Memory of intermediate results, for the players of one owner, of which one runs at a time.
+using CommonMemory = std::vector<at::Tensor>;
+
 // Runs the work of a tape for other batches. Calls with a kernel of ours write into memory that is kept; views of such
 // memory are made once. The other calls are made as recorded.
 class Player {
  public:
-  // The tape still has its recorded tensors.
-  explicit Player(Tape tape);
+  // The tape still has its recorded tensors. The player takes from `common` what it needs, and adds to it.
+  Player(Tape tape, CommonMemory& common);
   Player(const Player&) = delete;
   Player& operator=(const Player&) = delete;
 
@@ -56,11 +59,11 @@ class Player {
   void find_places();
   void find_ends();
   void find_targets();
-  void plan();
+  void plan(CommonMemory& common);
   bool is_view(const Tape::Call& call) const;
   bool make_views(const Tape::Call& call);
   bool is_done(const Tape::Call& call) const;
-  void keep(Slot slot);
+  void keep(Slot slot, CommonMemory& common);
   void add_step(std::size_t call);
   void find_last_uses();
   bool is_kept(Slot slot) const { return kept_[index(slot)]; }
@@ -84,6 +87,6 @@ class Player {
 
 // Returns the player of two recordings of the same work, of which the second one still has its tensors. Throws
 // NotStatic if they differ.
-std::unique_ptr<Player> player_of(const Tape& first, Tape second);
+std::unique_ptr<Player> player_of(const Tape& first, Tape second, CommonMemory& common);
 
 }  // namespace ddp::train

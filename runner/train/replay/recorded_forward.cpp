@@ -50,11 +50,12 @@ NamedTensors RecordedForward::record(const std::vector<at::Tensor>& inputs, Kind
     }
     names_.clear();
     for (const auto& [name, output] : outputs) names_.push_back(name);
-    kind.player = player_of(*kind.first, std::move(tape));
+    kind.player = player_of(*kind.first, std::move(tape), common_);
     kind.first.reset();
   } catch (const NotStatic&) {
     records_ = false;
     kinds_.clear();
+    common_.clear();
   }
   return outputs;
 }

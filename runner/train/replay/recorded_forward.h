@@ -44,6 +44,7 @@ class RecordedForward {
   const Forward forward_;
   bool records_;
   std::map<std::vector<std::int64_t>, Kind> kinds_;
+  CommonMemory common_;
   std::vector<std::string> names_;  // of the outputs
 };
 

@@ -102,7 +102,7 @@ void Replay::backward_done() {
       kind_->first.emplace(std::move(tape));
       return done();
     }
-    kind_->player = player_of(*kind_->first, std::move(tape));
+    kind_->player = player_of(*kind_->first, std::move(tape), common_);
     kind_->first.reset();
     // The recordings held every tensor of their steps; malloc would keep that memory for this process.
     outputs_.clear();
@@ -125,6 +125,7 @@ void Replay::done() {
 void Replay::refuse(const std::string& reason) {
   reason_ = reason;
   kinds_.clear();
+  common_.clear();
   kind_ = nullptr;
   if (p_.recorder != nullptr) p_.shared.run().stop_replaying(reason);
   if (p_.experiment.replay == "require") {

@@ -70,6 +70,7 @@ class Replay {
   GradientWatch* const watch_;
   std::string reason_;  // why no step is replayed; empty: steps may be
   std::map<Key, Kind> kinds_;
+  CommonMemory common_;
   Kind* kind_ = nullptr;  // of the current micro-batch; null: it runs eagerly
   std::vector<at::Tensor> batch_;
   std::vector<at::Tensor> gradients_before_;
