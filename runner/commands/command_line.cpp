@@ -51,6 +51,7 @@ const std::map<std::string, std::vector<std::string>> kAliases = {
     {"sweep", {"tune", "search", "hpo"}},
     {"validate", {"check", "lint"}},
     {"slurm", {"sbatch", "submit"}},
+    {"k8s", {"kubernetes", "kubectl"}},
     {"generate", {"sample"}},
     {"new", {"init", "create"}},
     {"doctor", {"diagnose", "info", "env"}},

@@ -24,7 +24,7 @@ const std::map<std::string, std::string> kTexts = {
     {"--set", "KEY=VALUE"},      {"--name", "NAME"},       {"--results", "FOLDER"},    {"--run-id", "ID"},
     {"--output", "FILE"},        {"--from", "CHECKPOINT"}, {"--init-from", "WEIGHTS"}, {"--master-addr", "HOST"},
     {"--rdzv-endpoint", "HOST"}, {"--status", "STATUS"},   {"--where", "CONDITION"},   {"--sort", "KEY"},
-    {"--time", "TIME"},          {"--job-name", "NAME"},
+    {"--time", "TIME"},          {"--job-name", "NAME"},   {"--image", "IMAGE"},       {"--claim", "NAME"},
 };
 
 // Returns the limits of a value, which CLI11 writes behind the colon: "INT:INT in [1 - 100]".
@@ -85,6 +85,7 @@ const std::vector<std::string>& examples_of(const std::string& verb) {
        {"fork basic --set epochs=14 --set optimizer.lr=1e-4 --name slower", "fork basic --from best --set epochs=14"}},
       {"sweep", {"sweep experiments/digits_sweep.toml", "sweep experiments/digits_sweep.toml --jobs 2"}},
       {"slurm", {"slurm experiments/basic.toml --nodes 2 --gpus-per-node 4"}},
+      {"k8s", {"k8s experiments/basic.toml --nodes 2 --gpus-per-node 4 | kubectl apply -f -"}},
       {"plan", {"plan experiments/digits.toml", "plan experiments/digits.toml --preview page.html"}},
       {"validate", {"validate experiments/basic.toml experiments/digits.toml"}},
       {"watch", {"watch basic", "watch"}},

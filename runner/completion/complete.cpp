@@ -33,7 +33,7 @@ const std::set<std::string> kOfRuns = {"resume",    "fork", "show",    "compare"
                                        "list",      "eval", "predict", "generate", "export", "audit",
                                        "reproduce", "rm",   "watch",   "logs",     "stop"};
 const std::vector<std::string_view> kOfTables = {".csv", ".tsv", ".gz", ".parquet", ".feather", ".jsonl"};
-const std::set<std::string> kOfFiles = {"run", "plan", "validate", "sweep", "slurm"};
+const std::set<std::string> kOfFiles = {"run", "plan", "validate", "sweep", "slurm", "k8s"};
 
 bool ends_in_one_of(const std::string& name, const std::vector<std::string_view>& endings) {
   return std::any_of(endings.begin(), endings.end(), [&](std::string_view e) { return name.ends_with(e); });

@@ -95,7 +95,7 @@ fetch_pytorch() {
 # $DDP_PYTHON …
 fetch_tools() {
   fetch_python
-  fetch_packages tools 200 "TensorBoard and validators, for the tests: 27 MB"
+  fetch_packages tools 300 "TensorBoard and validators, for the tests: 50 MB"
   export DDP_PYTHON="$python" DDP_TOOLS="$packages_layer:$python_layer"
 }
 

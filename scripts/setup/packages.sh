@@ -16,8 +16,8 @@ test_packages=(iproute2 nftables slurmctld slurmd slurm-client strace gdb zsh fi
 # apt-get from installing the others.
 browser_packages=(chromium)
 
-# For scripts/soak: libFuzzer.
-soak_packages=(clang libclang-rt-dev)
+# For scripts/soak: libFuzzer, and a bare Debian.
+soak_packages=(clang libclang-rt-dev debootstrap)
 
 install_packages() {
   [[ "$(uname -sm)" == "Linux x86_64" ]] || fail 2 "LibTorch's wheel is for Linux on x86-64; this is $(uname -sm)"

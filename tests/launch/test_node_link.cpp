@@ -112,4 +112,12 @@ TEST_CASE("nodes do not meet at all addresses of a machine") {
   }
 }
 
+TEST_CASE("a name that is not known yet is no error, and what cannot be a name is one") {
+  CHECK_FALSE(resolve_if_known("no-such-host.invalid", 1));
+  CHECK(resolve_if_known("127.0.0.1", 7)->text() == "127.0.0.1:7");
+  CHECK(contains(error_of([] { resolve_if_known("127.0.0.1:29500", 1); }), "cannot find this host"));
+  CHECK(is_of_this_machine({.ip = "127.0.0.1"}));
+  CHECK_FALSE(is_of_this_machine({.ip = "192.0.2.1"}));  // RFC 5737: no machine has it
+}
+
 }  // namespace ddp::launch

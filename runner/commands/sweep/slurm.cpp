@@ -93,6 +93,16 @@ void write(const SlurmOptions& o, const std::string& script) {
 
 }  // namespace
 
+void add_training(CLI::App& verb, std::string& file, launch::TrainingJob& job) {
+  const CLI::Range count(1, 1'000'000);
+  verb.add_option("FILE", file, "experiment file")->required();
+  verb.add_option("--nodes", job.nodes, "number of nodes")->check(count)->capture_default_str();
+  verb.add_option("--nproc-per-node", job.nproc_per_node, "ranks per node; default: from device_pool")->check(count);
+  verb.add_flag("--elastic", job.elastic, "go on without a node that fails, except the first; needs logical_ranks");
+  add_sets(verb, job.sets);
+  add_name(verb, job.name);
+}
+
 std::vector<CLI::Option*> add_slurm_requests(CLI::App& verb, SlurmOptions& o) {
   launch::SlurmJob& job = o.job;
   const CLI::Range count(1, 1'000'000);
@@ -124,7 +134,7 @@ void complete(SlurmOptions& o) {
   job.signal_before = choose_signal_before(o);
 }
 
-void warn_of_devices(const std::vector<config::Loaded>& runs, const launch::SlurmJob& job) {
+void warn_of_devices(const std::vector<config::Loaded>& runs, const launch::TrainingJob& job) {
   std::vector<std::string> warnings;
   for (const config::Loaded& run : runs) {
     for (const std::string& warning : launch::check_devices(run, job)) add_once(warnings, warning);
@@ -174,17 +184,11 @@ void add_slurm(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<SlurmOptions>();
   launch::SlurmJob& job = o->job;
   CLI::App* verb = app.add_subcommand("slurm", "write a job script that trains on the nodes of a Slurm cluster");
-  const CLI::Range count(1, 1'000'000);
-  verb->add_option("FILE", o->file, "experiment file")->required();
-  verb->add_option("--nodes", job.nodes, "number of nodes")->check(count)->capture_default_str();
-  verb->add_option("--nproc-per-node", job.nproc_per_node, "ranks per node; default: from device_pool")->check(count);
+  add_training(*verb, o->file, job);
   verb->add_option("--port", job.port,
                    "port of the first node; default: 8888, on shared nodes one that depends on the job")
       ->check(CLI::Range(1, 65535));
-  verb->add_flag("--elastic", job.elastic, "go on without a node that fails, except the first; needs logical_ranks");
   add_slurm_requests(*verb, *o);
-  add_sets(*verb, job.sets);
-  add_name(*verb, job.name);
   add_results(*verb, o->results);
   verb->callback([o, &exit_code] { exit_code = slurm(*o); });
 }

@@ -32,9 +32,9 @@ int pending_stop() {
   return 0;
 }
 
-// Returns node 0's address; nothing while the meeting file does not exist.
+// Returns node 0's address; nothing while its name is not known, or the meeting file does not exist.
 std::optional<Address> place_of_node_0(const Launch& launch) {
-  if (launch.meeting_file.empty()) return resolve(launch.master_host, launch.master_port);
+  if (launch.meeting_file.empty()) return resolve_if_known(launch.master_host, launch.master_port);
   std::error_code none;
   if (!std::filesystem::exists(launch.meeting_file, none)) return {};
   const std::string text = record::read_text(launch.meeting_file);

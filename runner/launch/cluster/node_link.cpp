@@ -43,12 +43,11 @@ struct SocketAddress {
   }
 };
 
-// Looks up a name, IPv4 first, or an address. Throws ddp::Error (usage).
-SocketAddress look_up(const std::string& host, std::uint16_t port) {
+// Looks up a name, IPv4 first, or an address. Returns nothing if it does not exist; then `error` is getaddrinfo's.
+std::optional<SocketAddress> search(const std::string& host, std::uint16_t port, int& error) {
   addrinfo wanted{};
   wanted.ai_socktype = SOCK_STREAM;
   addrinfo* list = nullptr;
-  int error = 0;
   for (const int family : {AF_INET, AF_INET6}) {
     wanted.ai_family = family;
     error = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &wanted, &list);
@@ -59,7 +58,24 @@ SocketAddress look_up(const std::string& host, std::uint16_t port) {
     found.size = list->ai_addrlen;
     return found;
   }
+  return {};
+}
+
+// The same. Throws ddp::Error (usage) if it does not exist.
+SocketAddress look_up(const std::string& host, std::uint16_t port) {
+  int error = 0;
+  if (const auto found = search(host, port, error)) return *found;
   throw usage_error(std::string("cannot find this host: ") + gai_strerror(error), host);
+}
+
+// Returns the address as other machines reach it. Throws ddp::Error (usage) if none is a machine's.
+Address outward(const SocketAddress& found, const std::string& host, std::uint16_t port) {
+  std::string ip = found.ip();
+  if (ip == "0.0.0.0" || ip == "::") {
+    throw usage_error("stands for all addresses of a machine, and is none to meet at", host);
+  }
+  if (ip == kDebiansOwnName) ip = outward_ip();
+  return {.ip = ip, .port = port};
 }
 
 bool wait_until_connected(int socket, std::chrono::milliseconds patience) {
@@ -92,13 +108,19 @@ std::string Address::text() const {
   return (ipv6 ? "[" + ip + "]" : ip) + ":" + std::to_string(port);
 }
 
-Address resolve(const std::string& host, std::uint16_t port) {
-  std::string ip = look_up(host, port).ip();
-  if (ip == "0.0.0.0" || ip == "::") {
-    throw usage_error("stands for all addresses of a machine, and is none to meet at", host);
-  }
-  if (ip == kDebiansOwnName) ip = outward_ip();
-  return {.ip = ip, .port = port};
+Address resolve(const std::string& host, std::uint16_t port) { return outward(look_up(host, port), host, port); }
+
+std::optional<Address> resolve_if_known(const std::string& host, std::uint16_t port) {
+  if (host.find(':') != std::string::npos) return resolve(host, port);  // no name has a colon
+  int error = 0;
+  const auto found = search(host, port, error);
+  return found ? std::optional(outward(*found, host, port)) : std::nullopt;
+}
+
+bool is_of_this_machine(const Address& address) {
+  const SocketAddress own = look_up(address.ip, 0);
+  const FileDescriptor tried(socket(own.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  return tried && bind(tried.get(), own.get(), own.size) == 0;
 }
 
 FileDescriptor listen_on(Address& address) {

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,12 @@ struct Address {
 
 // Looks up a host name, IPv4 first. Throws ddp::Error (usage).
 Address resolve(const std::string& host, std::uint16_t port);
+
+// The same; nothing if no name server knows the name: a cluster names its machines as it starts them.
+std::optional<Address> resolve_if_known(const std::string& host, std::uint16_t port);
+
+// Returns whether this machine has the address.
+bool is_of_this_machine(const Address& address);
 
 // Returns a socket that listens on this address alone. With port 0 the kernel chooses the port, and `address` receives
 // it. Throws ddp::Error (usage) if the address is not this machine's or is in use.

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <algorithm>
 #include <climits>
+#include <thread>
 
 #include "base/log.h"
 #include "config/difference.h"
@@ -56,11 +57,8 @@ milliseconds left_until(Clock::time_point deadline) {
   return std::max(milliseconds(0), std::chrono::duration_cast<milliseconds>(deadline - Clock::now()));
 }
 
-// The address at which node 0 listens and other nodes find it.
-Address address_of(const Launch& launch) {
-  if (launch.meeting_file.empty()) return resolve(launch.master_host, launch.master_port);
-  return {.ip = outward_ip()};
-}
+// How long a name server may remember the machine that had node 0's name before.
+constexpr std::chrono::seconds kStaleName{30};
 
 // Reads a node's answer to the work. Returns why the node cannot take part; "": it is ready.
 std::string reason_against(Node& node, const Value& answer, const Value& data) try {
@@ -88,8 +86,7 @@ Value terms_of(const Launch& launch, const std::string& verb, const Value& asked
 Nodes::Nodes(const Launch& launch, const Value& terms, milliseconds patience)
     : launch_(launch), terms_(terms), patience_(patience) {
   if (launch.nodes == 1) return;
-  address_ = address_of(launch);
-  listener_ = listen_on(address_);
+  listener_ = listen();
   const MeetingFile file(launch.meeting_file);
   if (!file.path().empty()) write_meeting_file(file.path(), address_.text() + "\n");
   log::info("node 0 of " + std::to_string(launch.nodes) + " at " + address_.text() + ", waiting for the others");
@@ -102,6 +99,23 @@ Nodes::Nodes(const Launch& launch, const Value& terms, milliseconds patience)
 }
 
 Nodes::~Nodes() { end(1, "node 0 has ended"); }
+
+// Listens where other nodes find node 0. A cluster that has just started this machine may not have named it yet.
+FileDescriptor Nodes::listen() {
+  if (!launch_.meeting_file.empty()) return listen_on(address_ = {.ip = outward_ip()});
+  const std::string& host = launch_.master_host;
+  const auto begun = Clock::now();
+  for (bool told = false;; std::this_thread::sleep_for(milliseconds(100))) {
+    const auto found = resolve_if_known(host, launch_.master_port);
+    const bool is_certain = found && (found->ip == host || is_of_this_machine(*found));
+    const auto waited = Clock::now() - begun;
+    if (is_certain || (found && waited >= kStaleName)) return listen_on(address_ = *found);
+    const std::string what = found ? "leads to " + found->ip + ", which is no address of this machine"
+                                   : "is no host that this machine can find";
+    if (waited >= patience_) throw training_error(what + " after " + in_seconds(patience_), host);
+    if (!std::exchange(told, true)) log::info("waiting for the name of node 0: " + host + " " + what);
+  }
+}
 
 void Nodes::gather() {
   const auto deadline = Clock::now() + patience_;

@@ -88,6 +88,7 @@ class Nodes {
     NodeLink link;
     NodeLink::Clock::time_point until;
   };
+  FileDescriptor listen();
   void gather();
   void send_welcome(Node& node);
   // Returns whether somebody connects. Returns sooner when a message comes.

@@ -5,7 +5,6 @@
 #include <charconv>
 
 #include "base/own_command.h"
-#include "launch/plan/plan.h"
 
 namespace ddp::launch {
 namespace {
@@ -93,23 +92,30 @@ master=$(scontrol show node --oneliner "${nodes[0]}" | sed -n 's/.* NodeAddr=\([
 if [[ -z "$master" ]]; then fail "scontrol does not name the address of ${nodes[0]}"; fi
 )";
 
+// The command of a node, on three lines.
+std::string launch_of_node(const SlurmJob& job) {
+  std::string command;
+  for (const std::string& word : node_command(job, {.experiment = R"("$experiment")",
+                                                   .nodes = R"("${#nodes[@]}")",
+                                                   .node_rank = R"("$i")",
+                                                   .master = R"("$master")",
+                                                   .port = R"("$port")",
+                                                   .results = R"("$results")",
+                                                   .run_id = R"("slurm-$SLURM_JOB_ID")"})) {
+    command += (word == "--nnodes" || word == "--results" ? " \\\n    " : " ") + word;
+  }
+  return "    \"$program\"" + command + settings(job) + " &\n";
+}
+
 std::string launches(const SlurmJob& job) {
-  const auto option = [](const std::string& name, const std::optional<int>& value) {
-    return value ? name + std::to_string(*value) : "";
-  };
   // A port of the job's own, because nodes may be shared: another job may meet on the same node.
   const std::string port = job.port ? std::to_string(*job.port) : "$((20000 + SLURM_JOB_ID % 10000))";
+  const std::string cpus = job.cpus_per_task ? " --cpus-per-task=" + std::to_string(*job.cpus_per_task) : "";
   return kNodes + ("port=" + port) + R"(
 
 for i in "${!nodes[@]}"; do
   srun --nodelist="${nodes[i]}" --nodes=1 --ntasks=1 --cpu-bind=none)" +
-         option(" --cpus-per-task=", job.cpus_per_task) + R"( \
-    "$program" run "$experiment" \
-    --nnodes "${#nodes[@]}" --node-rank "$i" --master-addr "$master" --master-port "$port")" +
-         option(" --nproc-per-node ", job.nproc_per_node) + (job.elastic ? " --elastic" : "") + R"( \
-    --results "$results" --run-id "slurm-$SLURM_JOB_ID")" +
-         settings(job) + R"( &
-  launches+=($!)
+         cpus + " \\\n" + launch_of_node(job) + R"(  launches+=($!)
   if ((stopping)); then break; fi
 done
 
@@ -168,47 +174,7 @@ constexpr const char* kGoOn = R"(    if ((i > 0 && !stopping)); then
     fi
 )";
 
-std::string count_of(int number, const std::string& what) {
-  return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
-}
-
-// Returns the GPUs that a node must have. A pool that names no devices trains on CPUs if the job requests no GPUs.
-int needed_gpus(const config::Experiment& e, const SlurmJob& job) {
-  if (e.device_pool.is_array()) return static_cast<int>(gpus_of_list(e.device_pool));
-  if (!job.gpus_per_node && e.distributed.backend != "nccl") return 0;
-  const int ranks = e.device_pool.is_number() ? e.device_pool.get<int>() : job.nproc_per_node.value_or(1);
-  return ranks * static_cast<int>(e.devices_per_rank.value_or(1));
-}
-
 }  // namespace
-
-std::vector<std::string> check_devices(const config::Loaded& loaded, const SlurmJob& job) {
-  const bool named = !loaded.experiment.device_pool.is_string();
-  const int needed = needed_gpus(loaded.experiment, job);
-  if (job.gpus_per_node && needed > *job.gpus_per_node) {
-    const std::string what =
-        "needs " + count_of(needed, "GPU") + " on a node, and --gpus-per-node is " + std::to_string(*job.gpus_per_node);
-    throw !named && job.nproc_per_node ? usage_error(what, "--nproc-per-node") : loaded.error("device_pool", what);
-  }
-  // Without --gpus-per-node a pool decides only on the node: one of GPUs, or one of CPU ranks.
-  if (!named && !job.gpus_per_node && !job.nproc_per_node && needed == 0) return {};
-  const auto gpus = static_cast<std::size_t>(job.gpus_per_node.value_or(needed));
-  const Plan plan = make_plan(loaded, std::vector<Gpu>(gpus),
-                              {.nodes = job.nodes, .ranks_here = job.nproc_per_node, .elastic = job.elastic});
-  int used = 0;
-  for (const auto& group : plan.groups)
-    used += static_cast<int>(group.size() - std::count(group.begin(), group.end(), "cpu"));
-  const std::string where = loaded.where("device_pool") + ": ";
-  std::vector<std::string> warnings;
-  if (used > 0 && !job.gpus_per_node) {
-    warnings.push_back(where + "the ranks need " + count_of(used, "GPU") + " of each node, and the job requests none");
-  }
-  if (job.gpus_per_node && used < *job.gpus_per_node) {
-    warnings.push_back(where + "the job requests " + count_of(*job.gpus_per_node, "GPU") +
-                       " of each node, and its ranks use " + std::to_string(used));
-  }
-  return warnings;
-}
 
 std::optional<std::int64_t> slurm_seconds(const std::string& time) {
   if (strcasecmp(time.c_str(), "unlimited") == 0 || strcasecmp(time.c_str(), "infinite") == 0) return 0;

@@ -6,19 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "config/load.h"
+#include "launch/cluster/training_job.h"
 
 namespace ddp::launch {
 
 // A training on nodes of a Slurm cluster. Members that are empty or not set keep the cluster's default.
-struct SlurmJob {
+struct SlurmJob : TrainingJob {
   // The resources.
-  std::string job_name;
   std::string partition;
   std::string account;
-  std::string time;  // as sbatch reads it: "30", "1:00:00", "2-12"
-  int nodes = 1;
-  std::optional<int> gpus_per_node;
+  std::string time;                  // as sbatch reads it: "30", "1:00:00", "2-12"
   std::optional<int> cpus_per_task;  // of a node's one task, the parent of all its ranks
   bool exclusive = true;
   int signal_before = 120;  // seconds before the time limit at which Slurm signals the job to save and return to the
@@ -29,11 +26,6 @@ struct SlurmJob {
   std::filesystem::path program;     // ddp-exp; absolute, like the next two paths
   std::filesystem::path experiment;  // experiment file
   std::filesystem::path results;
-  std::string name;               // of the experiment, instead of the file's
-  std::vector<std::string> sets;  // key=value
-  std::optional<int> nproc_per_node;
-  bool elastic = false;               // the job goes on without a node that fails, except the first
-  std::optional<std::uint16_t> port;  // of the meeting on the first node; not given: one from the job's id
 
   // A sweep: an array of jobs, one trial each.
   std::optional<int> trials;
@@ -49,10 +41,5 @@ std::optional<std::int64_t> slurm_seconds(const std::string& time);
 // and exits with its exit code. On USR2 or TERM the launches save, and the job returns to the queue to continue under
 // the same run id. No text of the job may contain a line end.
 std::string slurm_script(const SlurmJob& job);
-
-// Checks the devices of an experiment against the nodes that a job requests, on a machine that has none of them.
-// Returns one warning per line about a job whose ranks lack GPUs, or waste them. Throws ddp::Error (usage) if the
-// experiment cannot train on such nodes.
-std::vector<std::string> check_devices(const config::Loaded& loaded, const SlurmJob& job);
 
 }  // namespace ddp::launch

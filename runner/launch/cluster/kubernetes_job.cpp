@@ -1,0 +1,175 @@
+#include "launch/cluster/kubernetes_job.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "config/value.h"
+
+namespace ddp::launch {
+namespace {
+
+constexpr std::size_t kLongestName = 56;  // a pod's name is a label of at most 63 characters, with "-" and its number
+constexpr std::uint16_t kMeetingPort = 29500;
+constexpr const char* kExperimentFolder = "/srv/experiment";
+constexpr const char* kExperimentFile = "experiment.toml";
+
+// Replaces the characters that YAML reads as line ends, or not at all, by their escapes. JSON escapes all others.
+std::string escaped(std::string text) {
+  const auto replace = [&](const std::string& raw, const std::string& escape) {
+    for (std::size_t at = 0; (at = text.find(raw, at)) != std::string::npos; at += escape.size())
+      text.replace(at, raw.size(), escape);
+  };
+  replace("\x7f", "\\x7f");
+  for (int c = 0x80; c < 0xa0; ++c) {
+    const char* digits = "0123456789abcdef";
+    replace({'\xc2', static_cast<char>(c)}, std::string("\\x") + digits[c / 16] + digits[c % 16]);
+  }
+  replace("\xe2\x80\xa8", "\\u2028");
+  replace("\xe2\x80\xa9", "\\u2029");
+  replace("\xef\xbb\xbf", "\\ufeff");
+  return text;
+}
+
+std::string in_yaml(const std::string& text) {
+  return escaped(config::Value(text).dump(-1, ' ', false, config::Value::error_handler_t::replace));
+}
+
+// Several lines stand as they are, if YAML can print them.
+std::string lines_in_yaml(const std::string& text, const std::string& indent) {
+  if (escaped(text) != text) return " " + in_yaml(text) + "\n";
+  std::string block = " |\n";
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) block += (line.empty() ? "" : indent + line) + "\n";
+  return block;
+}
+
+// Kubernetes replaces $(NAME) in a pod's arguments, and $$ by $.
+std::string argument(const std::string& text) {
+  std::string doubled;
+  for (const char c : text) doubled += c == '$' ? "$$" : std::string(1, c);
+  return doubled;
+}
+
+std::string arguments(const KubernetesJob& job, const std::string& indent) {
+  NodeWords words{.experiment = std::string(kExperimentFolder) + "/" + kExperimentFile,
+                  .results = argument(job.results),
+                  .run_id = job.job_name};
+  if (job.nodes > 1) {
+    words.nodes = std::to_string(job.nodes);
+    words.node_rank = "$(JOB_COMPLETION_INDEX)";
+    words.master = job.job_name + "-0." + job.job_name;
+    words.port = std::to_string(job.port.value_or(kMeetingPort));
+  }
+  std::string lines;
+  for (const std::string& word : node_command(job, words)) lines += indent + "- " + in_yaml(word) + "\n";
+  return lines;
+}
+
+std::string experiment_and_names(const KubernetesJob& job) {
+  const std::string name = in_yaml(job.job_name);
+  return R"(apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: )" +
+         name + R"(
+immutable: true # a run keeps its settings
+data:
+  )" + kExperimentFile +
+         ":" + lines_in_yaml(job.experiment, "    ") + R"(---
+# Gives the pods names: NAME-0.NAME is the first one, where the others meet it.
+apiVersion: v1
+kind: Service
+metadata:
+  name: )" +
+         name + R"(
+spec:
+  clusterIP: None
+  publishNotReadyAddresses: true
+  selector:
+    job-name: )" +
+         name + "\n";
+}
+
+std::string limits(const KubernetesJob& job) {
+  if (job.gpus_per_node.value_or(0) == 0) return "";
+  return "          resources:\n            limits:\n              nvidia.com/gpu: " +
+         std::to_string(*job.gpus_per_node) + "\n";
+}
+
+std::string pods(const KubernetesJob& job) {
+  const std::string name = in_yaml(job.job_name);
+  const std::string nodes = std::to_string(job.nodes);
+  return R"(apiVersion: batch/v1
+kind: Job
+metadata:
+  name: )" +
+         name + R"(
+spec:
+  completionMode: Indexed
+  completions: )" +
+         nodes + R"(
+  parallelism: )" +
+         nodes + R"(
+  # Pods that fail are made anew, and resume the run. Unless it is elastic, all fail if one does.
+  backoffLimitPerIndex: 6
+  maxFailedIndexes: 0
+  podFailurePolicy:
+    rules:
+      - action: FailJob # "ddp-exp stop" ended the run
+        onExitCodes: {operator: In, values: [130]}
+      - action: Ignore # a pod was evicted, and all nodes have saved
+        onExitCodes: {operator: In, values: [143]}
+      - action: Ignore
+        onPodConditions: [{type: DisruptionTarget, status: "True"}]
+  template:
+    spec:
+      subdomain: )" +
+         name + R"(
+      restartPolicy: Never
+      terminationGracePeriodSeconds: 120 # time to save
+      shareProcessNamespace: true # a stop signal must also end a program that is still starting: process 1 would ignore it
+      securityContext:
+        fsGroup: 1000 # the image's user writes to the volume
+      containers:
+        - name: ddp-exp
+          image: )" +
+         in_yaml(job.image) + "\n          args:\n" + arguments(job, "            ") + limits(job) +
+         "          workingDir: " + kVolume + R"(
+          volumeMounts:
+            - {name: experiment, mountPath: )" +
+         kExperimentFolder + "}\n            - {name: volume, mountPath: " + kVolume + R"(}
+            - {name: shm, mountPath: /dev/shm}
+      volumes:
+        - name: experiment
+          configMap: {name: )" +
+         name + R"(}
+        - name: volume
+          persistentVolumeClaim: {claimName: )" +
+         in_yaml(job.claim) + R"(}
+        - name: shm # NCCL's buffers: a container's own 64 MiB are too few
+          emptyDir: {medium: Memory, sizeLimit: )" +
+         std::to_string(std::max(1, job.gpus_per_node.value_or(1))) + "Gi}\n";
+}
+
+}  // namespace
+
+std::string kubernetes_name(const std::string& name) {
+  std::string label;
+  for (const char c : name) {
+    const char lower = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    const bool is_letter = lower >= 'a' && lower <= 'z';
+    label += is_letter || (lower >= '0' && lower <= '9') ? lower : '-';
+  }
+  label.erase(0, label.find_first_not_of('-'));
+  if (label.empty() || label.front() <= '9') label = "run-" + label;
+  label = label.substr(0, kLongestName);
+  label.erase(label.find_last_not_of('-') + 1);
+  return label;
+}
+
+std::string kubernetes_file(const KubernetesJob& job) {
+  return "# Trains an experiment with ddp-exp, with one pod per node. Written by \"ddp-exp k8s\", yours to change.\n" +
+         experiment_and_names(job) + "---\n" + pods(job);
+}
+
+}  // namespace ddp::launch
