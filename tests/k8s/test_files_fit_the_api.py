@@ -1,5 +1,6 @@
 """The file of `ddp-exp k8s` fits the schemas of Kubernetes' API, and keeps every text of the user."""
 
+import os
 import pathlib
 import sys
 import tempfile
@@ -71,6 +72,13 @@ def names_are_labels(folder):
         assert done.code == 2 and "--job-name" in done.err and done.out == "", done
 
 
+def texts_that_yaml_cannot_print_are_refused(folder):
+    for option in ("--results", "--image", "--claim"):
+        for text in ("a\nb", os.fsdecode(b"\xff")):
+            done = Command([PROGRAM, "k8s", "pair.toml", option, text], folder).finish()
+            assert done.code == 2 and f"{option}: has a control character" in done.err and done.out == "", done
+
+
 def devices_that_contradict_are_refused(folder):
     done = Command([PROGRAM, "k8s", "pair.toml", "--gpus-per-node", "2", "--set", "device_pool=4"], folder).finish()
     assert done.code == 2 and "needs 4 GPUs on a node" in done.err and done.out == "", done
@@ -78,7 +86,7 @@ def devices_that_contradict_are_refused(folder):
 
 with tempfile.TemporaryDirectory() as scratch:
     checks = (documents_fit, a_job_says_what_was_asked, odd_texts_are_kept, names_are_labels,
-              devices_that_contradict_are_refused)  # fmt: skip
+              texts_that_yaml_cannot_print_are_refused, devices_that_contradict_are_refused)  # fmt: skip
     for check in checks:
         check(pathlib.Path(scratch))
         print("works:", check.__name__.replace("_", " "))

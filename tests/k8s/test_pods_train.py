@@ -13,7 +13,7 @@ sys.path.append(str(pathlib.Path(__file__).parent))
 from job import PROGRAM, documents, pod_of  # noqa: E402
 
 import cluster  # noqa: E402
-from programs import sets, until  # noqa: E402
+from programs import children, sets, until  # noqa: E402
 from runs import EXPERIMENT, Run, begun_run, finish, on_one_machine, same, write_experiment  # noqa: E402
 
 cluster.isolate()
@@ -52,9 +52,15 @@ class Pods:
         script = " && ".join([*lines, f"cd {shlex.quote(self.container['workingDir'])}", 'exec "$@"'])
         arguments = [re.sub(r"\$\(JOB_COMPLETION_INDEX\)", str(index), word) for word in self.container["args"]]
         assert not any("$" in word for word in arguments), arguments
+        apart = ["--mount"] if self.pod.get("shareProcessNamespace") else ["--mount", "--pid", "--fork", "--kill-child"]
         return self.cluster.hosts[index].start(
-            "unshare", "--mount", "sh", "-c", script, "pod", *ENTRYPOINT, *arguments,
+            "unshare", *apart, "sh", "-c", script, "pod", *ENTRYPOINT, *arguments,
             PATH=f"{PROGRAM.parent}:{os.environ['PATH']}", JOB_COMPLETION_INDEX=str(index))  # fmt: skip
+
+    def stop(self, command):
+        """The signal of a pod that is deleted, to its first process."""
+        shared = self.pod.get("shareProcessNamespace")
+        os.kill(command.pid if shared else children(command.pid)[0], signal.SIGTERM)
 
     def start_all(self):
         return [self.start(index) for index in range(self.job["spec"]["completions"])]
@@ -91,7 +97,7 @@ def stop_and_go_on(c):
     run = pods.run(by=nodes)
     until(lambda: run.last_step() >= 12 or any(node.ended() for node in nodes), "step 12")
     for node in nodes:
-        node.kill(signal.SIGTERM)
+        pods.stop(node)
     finish(nodes, code=143)
     assert run.summary()["status"] == "interrupted" and run.last_step() == run.saved_step(), run.summary()
     ignored = [rule["onExitCodes"]["values"] for rule in pods.job["spec"]["podFailurePolicy"]["rules"]
@@ -121,6 +127,15 @@ def stale_name(c):
     same(pods.run(), on_one_machine(c.folder / "never", *words))
 
 
+def stop_while_it_waits(c):
+    """a pod that waits for the first one ends at SIGTERM"""
+    pods, _ = written(c)
+    node = pods.start(1)
+    node.until_said("waiting for node 0")
+    pods.stop(node)
+    finish([node], code=-signal.SIGTERM)
+
+
 def one_pod(c):
     """a job of one node needs no name"""
     pods, words = written(c, nodes=1)
@@ -128,4 +143,4 @@ def one_pod(c):
     same(pods.run(), on_one_machine(c.folder / "never", *words, ranks=2))
 
 
-sys.exit(cluster.check([stop_and_go_on, stale_name, one_pod]))
+sys.exit(cluster.check([stop_and_go_on, stop_while_it_waits, stale_name, one_pod]))

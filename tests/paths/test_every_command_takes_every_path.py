@@ -114,6 +114,7 @@ def every_experiment_file_works():
             folder.run("run", *of_file)
             folder.run("resume", f"n{number}", "--set", "steps=3")
             folder.run("slurm", "--output", "-", *of_file)
+            folder.run("k8s", *of_file)
             sweep = ["--set", 'sweep.parameters={"optimizer.lr"=[0.1,0.01]}', "--name", f"s{number}", "--", file]
             folder.run("sweep", *sweep)
             folder.run("resume", f"s{number}")

@@ -60,8 +60,17 @@ std::string text_for_pods(const KubernetesOptions& o, const std::vector<std::str
   return config::to_toml(for_pods(given, config::write(experiment)));
 }
 
+void require_text(const std::string& text, const std::string& where) {
+  if (config::printable(text) == text) return;
+  throw usage_error("has a control character, or is not UTF-8, which YAML requires", where);
+}
+
 int k8s(KubernetesOptions& o) {
   launch::KubernetesJob& job = o.job;
+  job.results = in_pods(paths::absolute(o.results).string());
+  require_text(job.results, "--results");
+  require_text(job.image, "--image");
+  require_text(job.claim, "--claim");
   std::vector<std::string> sets = job.sets;
   if (!job.name.empty()) sets.push_back(config::assignment_of_option("--name", "name", job.name));
   const auto loaded = launch::load_experiment(o.file, sets);
@@ -74,7 +83,6 @@ int k8s(KubernetesOptions& o) {
   warn_of_devices({loaded}, job);
   if (config::has_sweep(o.file, sets)) log::warn(o.file + " has a [sweep], and this job trains the file once");
   job.experiment = text_for_pods(o, sets, loaded.experiment);
-  job.results = in_pods(paths::absolute(o.results).string());
   std::cout << launch::kubernetes_file(job) << std::flush;
   return 0;
 }

@@ -112,7 +112,8 @@ FileDescriptor Nodes::listen() {
     if (is_certain || (found && waited >= kStaleName)) return listen_on(address_ = *found);
     const std::string what = found ? "leads to " + found->ip + ", which is no address of this machine"
                                    : "is no host that this machine can find";
-    if (waited >= patience_) throw training_error(what + " after " + in_seconds(patience_), host);
+    if (waited >= patience_)
+      throw training_error(what + " after " + in_seconds(patience_) + " (distributed.timeout)", host);
     if (!std::exchange(told, true)) log::info("waiting for the name of node 0: " + host + " " + what);
   }
 }
