@@ -47,7 +47,7 @@ def a_job_says_what_was_asked(folder):
 
 
 def odd_texts_are_kept(folder):
-    odd = "it's: \"#\" - \t \\ü \u0085\u2028\ufeff\U0001f600 {x} yes"
+    odd = "it's: \"#\" - @name@ \t \\ü \u0085\u2028\ufeff\U0001f600 {x} yes"
     inner = folder / odd
     inner.mkdir()
     (inner / "2 Nodes.toml").write_text(PAIR + 'init_from = { path = "w.safetensors" }\n')

@@ -1,6 +1,7 @@
 #include "launch/cluster/kubernetes_job.h"
 
 #include <algorithm>
+#include <map>
 #include <sstream>
 
 #include "config/value.h"
@@ -65,51 +66,35 @@ std::string arguments(const KubernetesJob& job, const std::string& indent) {
   return lines;
 }
 
-std::string experiment_and_names(const KubernetesJob& job) {
-  const std::string name = in_yaml(job.job_name);
-  return R"(apiVersion: v1
+// What stands between two @ is replaced.
+constexpr const char* kFile =
+    R"(# Trains an experiment with ddp-exp, with one pod per node. Written by "ddp-exp k8s", yours to change.
+apiVersion: v1
 kind: ConfigMap
 metadata:
-  name: )" +
-         name + R"(
+  name: @name@
 immutable: true # a run keeps its settings
 data:
-  )" + kExperimentFile +
-         ":" + lines_in_yaml(job.experiment, "    ") + R"(---
+  @file@:@experiment@---
 # Gives the pods names: NAME-0.NAME is the first one, where the others meet it.
 apiVersion: v1
 kind: Service
 metadata:
-  name: )" +
-         name + R"(
+  name: @name@
 spec:
   clusterIP: None
   publishNotReadyAddresses: true
   selector:
-    job-name: )" +
-         name + "\n";
-}
-
-std::string limits(const KubernetesJob& job) {
-  if (job.gpus_per_node.value_or(0) == 0) return "";
-  return "          resources:\n            limits:\n              nvidia.com/gpu: " +
-         std::to_string(*job.gpus_per_node) + "\n";
-}
-
-std::string pods(const KubernetesJob& job) {
-  const std::string name = in_yaml(job.job_name);
-  const std::string nodes = std::to_string(job.nodes);
-  return R"(apiVersion: batch/v1
+    job-name: @name@
+---
+apiVersion: batch/v1
 kind: Job
 metadata:
-  name: )" +
-         name + R"(
+  name: @name@
 spec:
   completionMode: Indexed
-  completions: )" +
-         nodes + R"(
-  parallelism: )" +
-         nodes + R"(
+  completions: @nodes@
+  parallelism: @nodes@
   # Pods that fail are made anew, and resume the run. Unless it is elastic, all fail if one does.
   backoffLimitPerIndex: 6
   maxFailedIndexes: 0
@@ -123,32 +108,41 @@ spec:
         onPodConditions: [{type: DisruptionTarget, status: "True"}]
   template:
     spec:
-      subdomain: )" +
-         name + R"(
+      subdomain: @name@
       restartPolicy: Never
       terminationGracePeriodSeconds: 120 # time to save
-      shareProcessNamespace: true # a stop signal must also end a program that is still starting: process 1 would ignore it
+      shareProcessNamespace: true # as process 1 of its own, a program that waits for others would ignore SIGTERM
       securityContext:
         fsGroup: 1000 # the image's user writes to the volume
       containers:
         - name: ddp-exp
-          image: )" +
-         in_yaml(job.image) + "\n          args:\n" + arguments(job, "            ") + limits(job) +
-         "          workingDir: " + kVolume + R"(
+          image: @image@
+          args:
+@arguments@@limits@          workingDir: @volume@
           volumeMounts:
-            - {name: experiment, mountPath: )" +
-         kExperimentFolder + "}\n            - {name: volume, mountPath: " + kVolume + R"(}
+            - {name: experiment, mountPath: @folder@}
+            - {name: volume, mountPath: @volume@}
             - {name: shm, mountPath: /dev/shm}
       volumes:
         - name: experiment
-          configMap: {name: )" +
-         name + R"(}
+          configMap: {name: @name@}
         - name: volume
-          persistentVolumeClaim: {claimName: )" +
-         in_yaml(job.claim) + R"(}
+          persistentVolumeClaim: {claimName: @claim@}
         - name: shm # NCCL's buffers: a container's own 64 MiB are too few
-          emptyDir: {medium: Memory, sizeLimit: )" +
-         std::to_string(std::max(1, job.gpus_per_node.value_or(1))) + "Gi}\n";
+          emptyDir: {medium: Memory, sizeLimit: @shm@Gi}
+)";
+
+std::string filled(const std::string& text, const std::map<std::string, std::string>& values) {
+  std::istringstream parts(text);
+  std::string result;
+  bool is_name = false;
+  for (std::string part; std::getline(parts, part, '@'); is_name = !is_name) result += is_name ? values.at(part) : part;
+  return result;
+}
+
+std::string limits(int gpus) {
+  if (gpus == 0) return "";
+  return "          resources:\n            limits:\n              nvidia.com/gpu: " + std::to_string(gpus) + "\n";
 }
 
 }  // namespace
@@ -168,8 +162,18 @@ std::string kubernetes_name(const std::string& name) {
 }
 
 std::string kubernetes_file(const KubernetesJob& job) {
-  return "# Trains an experiment with ddp-exp, with one pod per node. Written by \"ddp-exp k8s\", yours to change.\n" +
-         experiment_and_names(job) + "---\n" + pods(job);
+  const int gpus = job.gpus_per_node.value_or(0);
+  return filled(kFile, {{"name", in_yaml(job.job_name)},
+                        {"file", kExperimentFile},
+                        {"experiment", lines_in_yaml(job.experiment, "    ")},
+                        {"nodes", std::to_string(job.nodes)},
+                        {"image", in_yaml(job.image)},
+                        {"arguments", arguments(job, "            ")},
+                        {"limits", limits(gpus)},
+                        {"volume", kVolume},
+                        {"folder", kExperimentFolder},
+                        {"claim", in_yaml(job.claim)},
+                        {"shm", std::to_string(std::max(1, gpus))}});
 }
 
 }  // namespace ddp::launch
