@@ -85,7 +85,7 @@ const std::vector<std::string>& examples_of(const std::string& verb) {
        {"fork basic --set epochs=14 --set optimizer.lr=1e-4 --name slower", "fork basic --from best --set epochs=14"}},
       {"sweep", {"sweep experiments/digits_sweep.toml", "sweep experiments/digits_sweep.toml --jobs 2"}},
       {"slurm", {"slurm experiments/basic.toml --nodes 2 --gpus-per-node 4"}},
-      {"k8s", {"k8s experiments/basic.toml --nodes 2 --gpus-per-node 4 | kubectl apply -f -"}},
+      {"k8s", {"k8s experiments/basic.toml --nodes 2 | kubectl apply -f -"}},
       {"plan", {"plan experiments/digits.toml", "plan experiments/digits.toml --preview page.html"}},
       {"validate", {"validate experiments/basic.toml experiments/digits.toml"}},
       {"watch", {"watch basic", "watch"}},

@@ -29,13 +29,14 @@ def documents_fit(folder):
 
 
 def a_job_says_what_was_asked(folder):
-    words = ["--nodes", "2", "--gpus-per-node", "4", "--image", "a.b/c:1", "--claim", "shared", "--job-name", "mine"]
+    words = ["--nodes", "2", "--gpus-per-node", "4", "--image", "a.b/c:1", "--claim", "shared", "--job-name", "mine", "--set", "grace=99.5"]
     config, service, job = documents(folder, "pair.toml", *words, "--set", "epochs=3", "--name", "Other_1")
     names = {document["metadata"]["name"] for document in (config, service, job)}
     assert names == {"mine"} and service["spec"]["selector"] == {"job-name": "mine"}, names
     spec, pod = job["spec"], pod_of(job)
     assert (spec["completionMode"], spec["completions"], spec["parallelism"]) == ("Indexed", 2, 2), spec
     (container,) = pod["containers"]
+    assert pod["terminationGracePeriodSeconds"] == 130, pod
     assert pod["subdomain"] == "mine" and container["image"] == "a.b/c:1", pod
     assert container["resources"] == {"limits": {"nvidia.com/gpu": 4}}, container
     assert {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": "4Gi"}} in pod["volumes"], pod

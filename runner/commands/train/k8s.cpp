@@ -82,6 +82,7 @@ int k8s(KubernetesOptions& o) {
   }
   warn_of_devices({loaded}, job);
   if (config::has_sweep(o.file, sets)) log::warn(o.file + " has a [sweep], and this job trains the file once");
+  job.grace = loaded.experiment.grace;
   job.experiment = text_for_pods(o, sets, loaded.experiment);
   std::cout << launch::kubernetes_file(job) << std::flush;
   return 0;

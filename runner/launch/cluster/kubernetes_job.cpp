@@ -1,6 +1,7 @@
 #include "launch/cluster/kubernetes_job.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <sstream>
 
@@ -10,6 +11,7 @@ namespace ddp::launch {
 namespace {
 
 constexpr std::size_t kLongestName = 56;  // a pod's name is a label of at most 63 characters, with "-" and its number
+constexpr std::int64_t kAfterGrace = 30;  // seconds to end the ranks and to write the summary
 constexpr std::uint16_t kMeetingPort = 29500;
 constexpr const char* kExperimentFolder = "/srv/experiment";
 constexpr const char* kExperimentFile = "experiment.toml";
@@ -110,7 +112,7 @@ spec:
     spec:
       subdomain: @name@
       restartPolicy: Never
-      terminationGracePeriodSeconds: 120 # time to save
+      terminationGracePeriodSeconds: @stop@ # 30 more than the experiment's grace, the time to save
       shareProcessNamespace: true # as process 1 of its own, a program that waits for others would ignore SIGTERM
       securityContext:
         fsGroup: 1000 # the image's user writes to the volume
@@ -172,6 +174,7 @@ std::string kubernetes_file(const KubernetesJob& job) {
                         {"limits", limits(gpus)},
                         {"volume", kVolume},
                         {"folder", kExperimentFolder},
+                        {"stop", std::to_string(static_cast<std::int64_t>(std::ceil(job.grace)) + kAfterGrace)},
                         {"claim", in_yaml(job.claim)},
                         {"shm", std::to_string(std::max(1, gpus))}});
 }

@@ -15,6 +15,7 @@ struct KubernetesJob : TrainingJob {
   std::string claim;       // PersistentVolumeClaim of the volume
   std::string experiment;  // text of the experiment file
   std::string results;     // folder in the pods
+  double grace = 0;        // of the experiment, in seconds
 };
 
 // Returns the name of a job for an experiment: a DNS label that leaves room for the number of a pod.
