@@ -23,14 +23,15 @@ def check_api(all_documents):
 
 def documents_fit(folder):
     (folder / "pair.toml").write_text(PAIR)
-    for words in ([], ["--nodes", "3", "--nproc-per-node", "2"], ["--nodes", "2", "--gpus-per-node", "4", "--elastic", "--set", "logical_ranks=8"],
-                  ["--image", "a.b/c:1", "--claim", "shared", "--port", "7", "--job-name", "mine"]):  # fmt: skip
-        check_api(documents(folder, "pair.toml", *words))
+    for words in ("", "--nodes 3 --nproc-per-node 2", "--nodes 2 --gpus-per-node 4 --elastic --set logical_ranks=8",
+                  "--image a.b/c:1 --claim shared --port 7 --job-name mine"):  # fmt: skip
+        check_api(documents(folder, "pair.toml", *words.split()))
 
 
 def a_job_says_what_was_asked(folder):
-    words = ["--nodes", "2", "--gpus-per-node", "4", "--image", "a.b/c:1", "--claim", "shared", "--job-name", "mine", "--set", "grace=99.5"]
-    config, service, job = documents(folder, "pair.toml", *words, "--set", "epochs=3", "--name", "Other_1")
+    words = "--nodes 2 --gpus-per-node 4 --image a.b/c:1 --claim shared --job-name mine"
+    settings = "--set grace=99.5 --set epochs=3 --name Other_1"
+    config, service, job = documents(folder, "pair.toml", *words.split(), *settings.split())
     names = {document["metadata"]["name"] for document in (config, service, job)}
     assert names == {"mine"} and service["spec"]["selector"] == {"job-name": "mine"}, names
     spec, pod = job["spec"], pod_of(job)

@@ -1,5 +1,5 @@
-"""The pods of `ddp-exp k8s` train, on two hosts: each with the command, the environment and the volumes that the file gives
-it. Its name is known to others a moment after it starts."""
+"""The pods of `ddp-exp k8s` train, on two hosts: each with the command, the environment and the volumes that the file
+gives it. The first one's name is known a moment after it starts."""
 
 import json
 import os
@@ -48,7 +48,8 @@ class Pods:
         lines = ["mount -t tmpfs none /srv"]
         for mount in self.container["volumeMounts"]:
             place, source = shlex.quote(mount["mountPath"]), self.source_of(mount["name"])
-            lines += [f"mkdir -p {place}", f"mount --bind {source} {place}" if source else f"mount -t tmpfs none {place}"]
+            what = f"--bind {source}" if source else "-t tmpfs none"
+            lines += [f"mkdir -p {place}", f"mount {what} {place}"]
         script = " && ".join([*lines, f"cd {shlex.quote(self.container['workingDir'])}", 'exec "$@"'])
         arguments = [re.sub(r"\$\(JOB_COMPLETION_INDEX\)", str(index), word) for word in self.container["args"]]
         assert not any("$" in word for word in arguments), arguments
@@ -88,7 +89,7 @@ def written(c, *words, nodes=2):
 
 
 def stop_and_go_on(c):
-    """pods that get SIGTERM save and end with 143, and the same pods made anew train to the bits of an uninterrupted run"""
+    """pods that get SIGTERM save and end with 143; made anew they train to the bits of an uninterrupted run"""
     pods, words = written(c, "--set", "epochs=1000000")
     nodes = pods.start_all()
     for node in nodes:
