@@ -21,10 +21,12 @@ namespace {
 
 // The name in --help for the text that an option takes.
 const std::map<std::string, std::string> kTexts = {
-    {"--set", "KEY=VALUE"},      {"--name", "NAME"},       {"--results", "FOLDER"},    {"--run-id", "ID"},
-    {"--output", "FILE"},        {"--from", "CHECKPOINT"}, {"--init-from", "WEIGHTS"}, {"--master-addr", "HOST"},
-    {"--rdzv-endpoint", "HOST"}, {"--status", "STATUS"},   {"--where", "CONDITION"},   {"--sort", "KEY"},
-    {"--time", "TIME"},          {"--job-name", "NAME"},   {"--image", "IMAGE"},       {"--claim", "NAME"},
+    {"--set", "KEY=VALUE"},     {"--name", "NAME"},        {"--results", "FOLDER"},
+    {"--run-id", "ID"},         {"--output", "FILE"},      {"--from", "CHECKPOINT"},
+    {"--init-from", "WEIGHTS"}, {"--master-addr", "HOST"}, {"--rdzv-endpoint", "HOST"},
+    {"--status", "STATUS"},     {"--where", "CONDITION"},  {"--sort", "KEY"},
+    {"--time", "TIME"},         {"--job-name", "NAME"},    {"--image", "IMAGE"},
+    {"--claim", "NAME"},        {"--tag", "TAG"},          {"--note", "TEXT"},
 };
 
 // Returns the limits of a value, which CLI11 writes behind the colon: "INT:INT in [1 - 100]".
@@ -97,6 +99,7 @@ const std::vector<std::string>& examples_of(const std::string& verb) {
       {"diff", {"diff basic faster"}},
       {"audit", {"audit basic", "audit basic --stretches 3 --json"}},
       {"reproduce", {"reproduce basic", "reproduce basic --device-pool 1"}},
+      {"tag", {"tag basic +good -doubtful", "tag basic --note 'with the new data'", "tag basic"}},
       {"rm", {"rm basic", "rm basic faster --yes"}},
       {"gc", {"gc --keep-last 1 --dry-run", "gc --status failed --older-than 30d --yes"}},
       {"report", {"report digits", "report basic faster --output both.html"}},

@@ -47,6 +47,15 @@ void add_results(CLI::App& verb, std::string& results, const std::string& doc) {
                "write --results . for this folder");
 }
 
+void add_tag(CLI::App& verb, std::vector<std::string>& tags, const std::string& doc) {
+  verb.add_option("--tag", tags, doc + "; repeatable")->take_all()->allow_extra_args(false)->each(record::require_tag);
+}
+
+void add_tags(CLI::App& verb, record::TagChange& tags) {
+  add_tag(verb, tags.added, "word by which `list` finds the new run or sweep");
+  verb.add_option("--note", tags.note, "text about it");
+}
+
 std::string as_toml(const std::string& text) {
   return config::Value(text).dump(-1, ' ', false, config::Value::error_handler_t::replace);
 }

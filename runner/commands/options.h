@@ -6,6 +6,7 @@
 
 #include "commands/commands.h"
 #include "launch/cluster/launcher.h"
+#include "record/tags.h"
 #include "report/select/row.h"
 
 namespace ddp::commands {
@@ -19,6 +20,11 @@ void add_run_id(CLI::App& verb, std::string& run_id, const std::string& doc);
 // Adds the option --name of a command that starts a run. An empty name is refused, not taken as none.
 void add_name(CLI::App& verb, std::string& name,
               const std::string& doc = "name of the experiment, and of its folder under the results folder");
+
+// Adds the repeatable option --tag; a text that cannot be a tag is refused.
+void add_tag(CLI::App& verb, std::vector<std::string>& tags, const std::string& doc);
+// Adds --tag and --note of a command that starts a run or a sweep.
+void add_tags(CLI::App& verb, record::TagChange& tags);
 
 // Returns a text as the value of a --set: a name such as 7 stays a text.
 std::string as_toml(const std::string& text);

@@ -31,7 +31,7 @@ using Texts = std::vector<std::string>;
 
 const std::set<std::string> kOfRuns = {"resume",    "fork", "show",    "compare",  "diff",   "report",
                                        "list",      "eval", "predict", "generate", "export", "audit",
-                                       "reproduce", "rm",   "watch",   "logs",     "stop"};
+                                       "reproduce", "rm",   "watch",   "logs",     "stop",   "tag"};
 const std::vector<std::string_view> kOfTables = {".csv", ".tsv", ".gz", ".parquet", ".feather", ".jsonl"};
 const std::set<std::string> kOfFiles = {"run", "plan", "validate", "sweep", "slurm", "k8s"};
 

@@ -189,7 +189,7 @@ void RunDirectory::remove_what_was_made() const {
 
 void RunDirectory::discard() const {
   std::error_code ignored;
-  for (const fs::path& file : {config(), sweep(), summary(), metrics()}) fs::remove(file, ignored);
+  for (const fs::path& file : {config(), sweep(), summary(), tags(), metrics()}) fs::remove(file, ignored);
   for (const fs::path& folder : {sources(), graphs(), checkpoints()}) fs::remove_all(folder, ignored);
   for (const fs::path& folder : {trials(), log(0).parent_path(), path_}) fs::remove(folder, ignored);
   remove_what_was_made();

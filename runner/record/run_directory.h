@@ -13,8 +13,8 @@ namespace ddp::record {
 // The folder of the user's C++ files in the folder of a run or sweep.
 inline constexpr const char* kSourcesFolder = "sources";
 
-// The folder of a run: results/<name>/<run-id>/{config.toml, metrics.jsonl, summary.json, sources/, model/,
-// checkpoints/, logs/, tensorboard/}; or of a sweep: {sweep.toml, journal.jsonl, summary.json, sources/,
+// The folder of a run: results/<name>/<run-id>/{config.toml, metrics.jsonl, summary.json, tags.json, sources/, model/,
+// checkpoints/, logs/, tensorboard/}; or of a sweep: {sweep.toml, journal.jsonl, summary.json, tags.json, sources/,
 // trials/<number>/}.
 class RunDirectory {
  public:
@@ -77,6 +77,7 @@ class RunDirectory {
   std::filesystem::path journal() const { return path_ / "journal.jsonl"; }
   std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
   std::filesystem::path summary() const { return path_ / "summary.json"; }
+  std::filesystem::path tags() const { return path_ / "tags.json"; }
   // The curves and errors of the best checkpoint; a run that goes on trains without it (record/saves/retention.h).
   std::filesystem::path evaluation() const { return path_ / "evaluation.json"; }
   // The last measured matrices, if the run measures any (record/summary.h).

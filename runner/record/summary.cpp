@@ -172,6 +172,7 @@ void Summary::members(config::Members& m) const {
   m({"origin", "of a fork"}, origin);
   m({"launch", "id of the launch by a launcher"}, config::unless_empty(launch));
   m({"error", "cause of the failure"}, error);
+  tags.members(m);
 }
 
 std::optional<Origin> read_origin(const config::Value& json) {
@@ -221,6 +222,7 @@ std::string to_text(const config::Value& value, const std::string& indent = "") 
 void write_summary(const RunDirectory& run, const Summary& s) {
   Summary whole = s;
   whole.run_id = run.path().filename().string();
+  whole.tags = read_tags(run);
   if (s.status != "running") {
     whole.ended = timestamp(std::time(nullptr));
     const config::Value matrices = kept_matrices(run, s.steps);
@@ -231,6 +233,16 @@ void write_summary(const RunDirectory& run, const Summary& s) {
     }
   }
   write_atomically(run.summary(), to_text(config::written(whole)) + "\n");
+}
+
+void renew_tags(const RunDirectory& run) try {
+  if (run.is_locked()) return;
+  const FileDescriptor lock = run.lock();
+  config::Value summary = last_summary(run);
+  if (summary.value("status", "running") == "running") return;  // killed, or on another machine
+  summary.update(config::written(read_tags(run)));
+  write_atomically(run.summary(), to_text(summary) + "\n");
+} catch (const Error&) {  // all commands read tags.json
 }
 
 }  // namespace ddp::record

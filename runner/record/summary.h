@@ -9,6 +9,7 @@
 
 #include "config/output.h"
 #include "record/run_directory.h"
+#include "record/tags.h"
 
 namespace ddp::record {
 
@@ -146,6 +147,7 @@ struct Summary {
   std::optional<Origin> origin;  // of a fork
   std::string launch;            // id of the launch by a launcher; its restarted ranks find the run by it
   std::optional<Failure> error;
+  Tags tags;  // write_summary() sets them
 
   void members(config::Members& m) const;
 };
@@ -160,6 +162,10 @@ std::optional<Origin> origin_of(const RunDirectory& run);
 
 // Writes summary.json atomically. A run whose status is not "running" ends now. Throws ddp::Error (training).
 void write_summary(const RunDirectory& run, const Summary& summary);
+
+// Brings the tags in summary.json of an ended run or sweep up to date, if it can. A process that writes the run does it
+// by itself.
+void renew_tags(const RunDirectory& run);
 
 // Returns a time as summaries give it: RFC 3339, UTC, "2026-11-21T21:04:05Z".
 std::string timestamp(std::time_t moment);

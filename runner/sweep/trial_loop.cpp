@@ -93,6 +93,7 @@ struct WrittenSummary {
     m({"best", "the number of the best trial"}, view.best() ? std::optional(view.best()->trial) : std::nullopt);
     view.list_ranking(m);
     m({"repeat", "command that trains the best trial alone"}, config::unless_empty(view.repeat));
+    view.tags.members(m);
   }
 };
 
@@ -112,6 +113,7 @@ report::SweepView summary_before(const record::RunDirectory& directory) {
 void write_summary(const record::RunDirectory& directory, report::SweepView view, const config::Sweep& sweep,
                    const Trials& trials) {
   view.run_id = directory.path().filename().string();
+  view.tags = record::read_tags(directory);
   view.method = sweep.method.name;
   view.metric = sweep.metric.name;
   view.goal = sweep.goal();

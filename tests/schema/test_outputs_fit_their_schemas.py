@@ -85,7 +85,7 @@ with tempfile.TemporaryDirectory(prefix="ddp-outputs-") as name:
     (folder / "labels").write_bytes(struct.pack(">2I", 0x801, 8) + bytes([0, 1] * 4))
     tables = [["table.toml"]] if pathlib.Path(PROGRAM).with_name("libddp_tables.so").exists() else []
 
-    program("run", "small.toml", "--run-id", "done", "--set", "test.split=0.1", "--set", 'validation.every="3 steps"')
+    program("run", "small.toml", "--run-id", "done", "--tag", "b", "--tag", "a", "--note", "first", "--set", "test.split=0.1", "--set", 'validation.every="3 steps"')
     program("resume", "small/done", "--set", "epochs=6", "--set", "optimizer.lr=0.002")
     program("fork", "small/done", "--from", "best", "--run-id", "forked", "--set", "epochs=8")
     program("run", "small.toml", "--run-id", "failed", "--set", "optimizer.lr=1e30", code=1)

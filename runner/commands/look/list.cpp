@@ -103,6 +103,7 @@ void add_list(CLI::App& app, int&) {
   verb->add_option("--status", options->query.status,
                    "list only this status: running, completed, failed or interrupted");
   verb->add_option("--name", options->query.name, "list only experiments of this name; * and ? are wildcards");
+  add_tag(*verb, options->query.tags, "list only results with this tag");
   verb->add_option("--where", options->where,
                    "list only matches of a condition: 'val_loss<0.3 and optimizer.lr=0.1', …; repeatable")
       ->take_all()

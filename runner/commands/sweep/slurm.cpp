@@ -35,7 +35,8 @@ void require_one_line(const SlurmOptions& o) {
   std::vector<std::pair<std::string, std::string>> texts = {
       {job.experiment, "FILE"},   {job.program, "the folder of ddp-exp"},
       {job.results, "--results"}, {job.partition, "--partition"},
-      {job.account, "--account"}, {job.job_name, "--job-name"}};
+      {job.account, "--account"}, {job.job_name, "--job-name"},
+      {job.note, "--note"}};
   for (const auto& module : job.modules) texts.emplace_back(module, "--module");
   for (const auto& set : job.sets) texts.emplace_back(set, "--set");
   for (const auto& [text, where] : texts) {

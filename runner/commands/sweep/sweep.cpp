@@ -36,6 +36,7 @@ struct SweepOptions {
   std::string run_id;
   std::optional<int> jobs;
   std::optional<int> trial;
+  record::TagChange tags;
   bool array = false;
   SlurmOptions slurm;
   bool dry_run = false;
@@ -84,15 +85,18 @@ void place(sweep::SweepPlan& plan, const record::RunDirectory& directory, config
   plan.git = std::move(git);
 }
 
-void begin(const sweep::SweepPlan& p, const record::RunDirectory& directory) {
-  directory.begin_sweep([&] { return launch::text_for(*p.loaded, directory); });
+void begin(const sweep::SweepPlan& p, const record::RunDirectory& directory, const record::TagChange& tags) {
+  directory.begin_sweep([&] {
+    if (!tags.empty()) record::change_tags(directory, tags);
+    return launch::text_for(*p.loaded, directory);
+  });
   sweep::Journal(directory.journal()).begin(p.loaded->sweep.method.name, p.search->trials());
 }
 
 constexpr std::chrono::seconds kPatience{60};
 
 // If several processes start at the same moment, the first one begins the sweep.
-void begin_once(const sweep::SweepPlan& p, const record::RunDirectory& directory) {
+void begin_once(const sweep::SweepPlan& p, const record::RunDirectory& directory, const record::TagChange& tags) {
   if (directory.is_sweep()) return;
   try {
     paths::make_folders(directory.trials());
@@ -104,7 +108,7 @@ void begin_once(const sweep::SweepPlan& p, const record::RunDirectory& directory
   while (!directory.is_sweep()) {
     try {
       const FileDescriptor lock = directory.lock();
-      if (!directory.is_sweep()) begin(p, directory);
+      if (!directory.is_sweep()) begin(p, directory, tags);
     } catch (const Error&) {
       // Another process is beginning the sweep, perhaps on a slow disk; it then trains and keeps the lock.
       if (!directory.is_sweep() && std::chrono::steady_clock::now() > until) throw;
@@ -153,7 +157,7 @@ int sweep_one(const SweepOptions& o, const std::vector<std::string>& sets) {
                       "the sweep has trials 0 to " + std::to_string(prepared.search->trials() - 1));
   }
   const record::RunDirectory directory(fs::path(o.results) / prepared.loaded->name / o.run_id);
-  begin_once(prepared, directory);
+  begin_once(prepared, directory, o.tags);
   require_settings_of(directory, launch::load_sweep(o.file, sets));
   const FileDescriptor lock = directory.lock_shared(kPatience, [&] {
     log::info("waiting up to " + std::to_string(kPatience.count()) +
@@ -175,6 +179,8 @@ int write_array(SweepOptions& o, const std::vector<std::string>& sets) {
   slurm.results = o.results;
   slurm.job.name = o.name;
   slurm.job.sets = o.sets;
+  slurm.job.tags = o.tags.added;
+  slurm.job.note = o.tags.note.value_or("");
   slurm.job.trials = search->trials();
   slurm.job.at_once = o.jobs;
   if (slurm.job.job_name.empty()) slurm.job.job_name = loaded.name;
@@ -208,7 +214,7 @@ int sweep(SweepOptions& o) {
   const auto directory = record::RunDirectory::create_sweep(o.results, prepared.loaded->name, o.run_id);
   const FileDescriptor lock = directory.lock();
   if (directory.is_sweep()) throw usage_error("another process has begun this sweep", directory.path().string());
-  begin(prepared, directory);
+  begin(prepared, directory, o.tags);
   place(prepared, directory, git.result());
   return run_trials(prepared);
 }
@@ -239,6 +245,7 @@ void add_sweep(CLI::App& app, int& exit_code) {
   add_name(*verb, o->name);
   add_results(*verb, o->results);
   add_run_id(*verb, o->run_id, "id of the sweep; an existing sweep is resumed");
+  add_tags(*verb, o->tags);
   add_jobs(*verb, o->jobs);
   verb->add_option("--trial", o->trial,
                    "train only this trial; other processes train the other trials of the same --run-id")

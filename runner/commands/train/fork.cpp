@@ -35,6 +35,7 @@ struct ForkOptions {
   std::string from = "latest";
   bool data_changed = false;
   std::string run_id;
+  record::TagChange tags;
   launch::LaunchFlags flags;
 };
 
@@ -100,7 +101,7 @@ struct Folder {
 
 // Creates the folder of the new run and writes its first files.
 launch::OpenRun open_fork(const NewFork& fork, const ResumePoint& point, Folder& folder) {
-  launch::OpenRun run = create_run(fork.options.results, fork.name, fork.options.run_id);
+  launch::OpenRun run = create_run(fork.options.results, fork.name, fork.options.run_id, fork.options.tags);
   folder.made = run.directory;
   const std::string checkpoint = point.checkpoint.filename().string();
   const fs::path copy =
@@ -182,6 +183,7 @@ void add_fork(CLI::App& app, int& exit_code) {
   add_data_changed(*verb, o->data_changed);
   add_results(*verb, o->results);
   add_run_id(*verb, o->run_id, "id of the new run; an existing fork is resumed");
+  add_tags(*verb, o->tags);
   add_output(*verb);
   add_launch_flags(*verb, o->flags);
   add_max_restarts(*verb, o->flags);

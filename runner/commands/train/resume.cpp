@@ -123,10 +123,17 @@ std::optional<record::RunDirectory> begun_run(const std::string& results, const 
   return launch::find_launched(fs::path(results) / name, launch.id);
 }
 
-launch::OpenRun create_run(const std::string& results, const std::string& name, const std::string& run_id) {
+launch::OpenRun create_run(const std::string& results, const std::string& name, const std::string& run_id,
+                           const record::TagChange& tags) {
   launch::OpenRun run{.directory = record::RunDirectory::create(results, name, run_id), .lock = {}, .start = {}};
   run.lock = run.directory.lock();
   if (run.directory.begun()) throw usage_error("another process has begun this run", run.directory.path().string());
+  try {
+    if (!tags.empty()) record::change_tags(run.directory, tags);
+  } catch (const Error&) {
+    run.directory.discard();
+    throw;
+  }
   return run;
 }
 

@@ -10,6 +10,7 @@
 #include "config/value.h"
 #include "launch/run/train.h"
 #include "record/saves/retention.h"
+#include "record/tags.h"
 
 namespace ddp::commands {
 
@@ -73,8 +74,9 @@ ResumePoint find_resume_point(const Resumption& resumption, const launch::Launch
 std::optional<record::RunDirectory> begun_run(const std::string& results, const std::string& run_id,
                                               const std::string& name, const launch::Launch& launch);
 
-// Opens the folder of a new run. Throws ddp::Error (usage) if another process has begun a run there.
-launch::OpenRun create_run(const std::string& results, const std::string& name, const std::string& run_id);
+// Opens the folder of a new run, with these tags. Throws ddp::Error (usage) if another process has begun a run there.
+launch::OpenRun create_run(const std::string& results, const std::string& name, const std::string& run_id,
+                           const record::TagChange& tags);
 
 // Adds --data-changed to a command that resumes from a checkpoint.
 void add_data_changed(CLI::App& verb, bool& data_changed);

@@ -30,6 +30,7 @@ struct RunOptions {
   std::string results = "results";
   std::string run_id;
   std::string init_from;
+  record::TagChange tags;
   launch::LaunchFlags flags;
   bool dry_run = false;
   std::int64_t profile_steps = 0;
@@ -53,7 +54,7 @@ int begin_run(const RunOptions& o, config::Loaded loaded, const launch::Launch& 
                         .data = prepared.data,
                         .open =
                             [&] {
-                              auto run = create_run(o.results, prepared.plan.experiment.name, o.run_id);
+                              auto run = create_run(o.results, prepared.plan.experiment.name, o.run_id, o.tags);
                               run.start = prepared.start;
                               return run;
                             },
@@ -115,6 +116,7 @@ void add_run(CLI::App& app, int& exit_code) {
   add_results(*verb, o->results);
   add_run_id(*verb, o->run_id, "id of the run; an existing run is resumed");
   verb->add_option("--init-from", o->init_from, "initial weights: a checkpoint, a run or a .safetensors file");
+  add_tags(*verb, o->tags);
   add_launch_flags(*verb, o->flags);
   add_max_restarts(*verb, o->flags);
   add_output(*verb);

@@ -70,6 +70,8 @@ std::string places(const SlurmJob& job) {
 std::string settings(const SlurmJob& job) {
   std::string options = job.name.empty() ? "" : " --name " + shell_word(job.name);
   for (const auto& set : job.sets) options += " --set " + shell_word(set);
+  for (const auto& tag : job.tags) options += " --tag " + tag;
+  if (!job.note.empty()) options += " --note " + shell_word(job.note);
   return options;
 }
 

@@ -26,6 +26,8 @@ struct SlurmJob : TrainingJob {
   std::filesystem::path program;     // ddp-exp; absolute, like the next two paths
   std::filesystem::path experiment;  // experiment file
   std::filesystem::path results;
+  std::vector<std::string> tags;
+  std::string note;
 
   // A sweep: an array of jobs, one trial each.
   std::optional<int> trials;

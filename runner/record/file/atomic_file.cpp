@@ -60,14 +60,18 @@ void write_atomically(const fs::path& file, const std::string& text) {
   }
 }
 
-void link_atomically(const fs::path& link, const std::string& target, const std::string& folder_aside) {
-  const fs::path folder = link.has_parent_path() ? link.parent_path() : ".";
-  // A fixed temporary name: the next process replaces the file that a killed process left. Runs that start at the same
-  // moment link the same name; they wait for each other if the file system has locks.
-  FileDescriptor turn(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!turn) throw unwritten("cannot link", link);
+FileDescriptor take_turn(const fs::path& folder) {
+  FileDescriptor turn(open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!turn) throw unwritten("cannot lock", folder);
   while (flock(turn.get(), LOCK_EX) != 0 && errno == EINTR) {
   }
+  return turn;
+}
+
+void link_atomically(const fs::path& link, const std::string& target, const std::string& folder_aside) {
+  // A fixed temporary name: the next process replaces the file that a killed process left. Runs that start at the same
+  // moment link the same name.
+  const FileDescriptor turn = take_turn(link.parent_path());
   fs::path temporary = link;
   temporary += ".tmp";
   unlink(temporary.c_str());

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <string>
 
+#include "base/file_descriptor.h"
+
 namespace ddp::record {
 
 // Replaces a whole file at once: writes a file beside it, fsyncs, renames. A reader sees the old text or the new text.
@@ -12,6 +14,10 @@ void write_atomically(const std::filesystem::path& file, const std::string& text
 
 // Writes a new file, not yet to disk. Throws ddp::Error (training).
 void write_file(const std::filesystem::path& file, const std::string& text);
+
+// Waits until no other process has its turn at this folder. The turn ends with the descriptor. On a file system without
+// locks there are no turns. Throws ddp::Error (training).
+FileDescriptor take_turn(const std::filesystem::path& folder);
 
 // Points a symbolic link at `target` (relative to the link's folder). Replaces the old link at once. A folder in its
 // place gets the name `folder_aside`, with a warning; hidden, it is not taken for a run.

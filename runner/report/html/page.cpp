@@ -73,6 +73,7 @@ void list_view(config::Members& m, const View& view) {
     moment(view.started > 0 ? std::optional(view.started) : std::nullopt));
   m({.name = "ended", .pattern = record::kTimestampPattern}, moment(view.ended));
   m({"seconds"}, view.seconds);
+  view.tags.members(m);
 }
 
 struct ReportedRun {

@@ -123,6 +123,8 @@ void read_view(View& view, const Value& json, const fs::path& folder) {
   view.started = started ? *started : age_of(directory);
   view.ended = moment(json, "ended");
   view.seconds = number_of(json, "seconds");
+  view.tags = record::read_tags(directory);
+  view.tags.note = to_lines(view.tags.note);
 }
 
 TrialView read_trial(const Value& json, const fs::path& sweep) {
@@ -234,6 +236,7 @@ void View::members(config::Members& m) const {
   m({.name = "ended", .pattern = record::kTimestampPattern},
     ended ? std::optional(record::timestamp(*ended)) : std::nullopt);
   m({"seconds"}, seconds);
+  tags.members(m);
 }
 
 void RunView::members(config::Members& m) const {

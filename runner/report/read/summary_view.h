@@ -24,6 +24,7 @@ struct View {
   std::time_t started = 0;
   std::optional<std::time_t> ended;
   double seconds = 0;
+  record::Tags tags;
 
   void members(config::Members& m) const;
 };

@@ -217,6 +217,8 @@ std::vector<Row> select(std::vector<Row> rows, const Query& query, std::vector<s
   const std::vector<std::string> of_rows = keys_of(rows, query);
   std::erase_if(rows, [&](const Row& row) {
     if (!query.status.empty() && row.view().status != query.status) return true;
+    const std::vector<std::string>& tags = row.view().tags.names;
+    if (!std::all_of(query.tags.begin(), query.tags.end(), [&](auto& tag) { return contains(tags, tag); })) return true;
     return !query.name.empty() && fnmatch(query.name.c_str(), row.view().name.c_str(), 0) != 0;
   });
   const auto keep = [&](bool of_config) {

@@ -113,6 +113,11 @@ std::string resume_command(const View& view) {
   return own_command("resume " + path_word(config::printable(view.folder.string())));
 }
 
+void add_tags(Facts& facts, const record::Tags& tags) {
+  facts.add("tags", joined(tags.names));
+  facts.add("note", tags.note);
+}
+
 // "12: 9 completed, 2 at a rung, 1 failed".
 std::string trials_in_words(const SweepView& sweep) {
   std::vector<std::string> parts;
@@ -160,6 +165,7 @@ void print_sweep(const std::string& name, const SweepView& sweep, std::ostream& 
   Facts facts;
   facts.add("sweep", name);
   facts.add("status", sweep.status);
+  add_tags(facts, sweep.tags);
   facts.add("method", sweep.method + " over " + joined(sweep.parameters));
   facts.add("metric", sweep.metric + (sweep.goal == "max" ? ", greatest is best" : ", least is best"));
   facts.add("started", since(sweep));
@@ -337,6 +343,7 @@ void print_run(const std::string& name, const RunView& run, std::ostream& out, c
   facts.add("run", name);
   facts.add("status", status_in_words(run));
   facts.add("stuck", run.stuck);
+  add_tags(facts, run.tags);
   if (run.error) {
     facts.add("error",
               (run.error->rank >= 0 ? "rank " + std::to_string(run.error->rank) + ": " : "") + run.error->what);
@@ -476,6 +483,7 @@ void print_list(const std::vector<Row>& rows, std::ostream& out, const Terminal&
       {{.header = "time", .right = true, .spare = 4}, [](auto& row) { return duration(row.view().seconds); }},
       {{.header = "size", .right = true}, [](auto& row) { return row.size ? bytes_in_words(*row.size) : ""; }},
       {{.header = "age", .right = true, .spare = 2}, [&](auto& row) { return age(row.view().started, now); }},
+      {{.header = "tags", .spare = 2}, [](auto& row) { return joined(row.view().tags.names, " "); }},
       {{.header = "loss", .spare = 5},
        [&](auto& row) { return with_curves && row.as_run() ? curve_of(row.view().folder, kNarrowCurve) : ""; }}};
   fields.insert(fields.end(), more.begin(), more.end());

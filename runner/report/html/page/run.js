@@ -8,6 +8,9 @@ const statusText = (status) => (status === "stopped" ? "at a rung" : status);
 const card = (name, value, below = null) => el("div", {class: "card"}, el("div", {class: "name"}, breakable(name)),
   el("div", {class: "value"}, value), below ? el("div", {class: "below"}, below) : null);
 
+const tagsAndNote = ({tags, note}) => (tags.length > 0 || note
+  ? el("p", {class: "lead"}, tags.map((tag) => el("span", {class: "pill"}, tag)), note) : null);
+
 function runHeader(run) {
   return [
     el("h1", {}, run.name || run.label, el("span", {class: "id"}, run.run_id)),
@@ -16,7 +19,8 @@ function runHeader(run) {
       run.stuck ? el("span", {}, `stuck: ${run.stuck}`) : null,
       el("span", {}, `started ${moment(run.started)}`),
       el("span", {}, `${plural(run.world_size, "rank")} on ${devicesText(run.devices)}`),
-      run.backend && run.backend !== "none" ? el("span", {}, `backend ${run.backend}`) : null)
+      run.backend && run.backend !== "none" ? el("span", {}, `backend ${run.backend}`) : null),
+    tagsAndNote(run)
   ];
 }
 

@@ -98,7 +98,8 @@ function sweepPage(data) {
   return [
     el("header", {}, el("h1", {}, sweep.name || "sweep", el("span", {class: "id"}, sweep.run_id)),
       el("p", {class: "lead"}, statusPill(sweep.status), el("span", {}, `started ${moment(sweep.started)}`),
-        el("span", {}, `sweep of ${plural(sweep.trials, "trial")}`))),
+        el("span", {}, `sweep of ${plural(sweep.trials, "trial")}`)),
+      tagsAndNote(sweep)),
     sweepCards(sweep, best),
     rankingSection(sweep),
     differenceSection(sweep),

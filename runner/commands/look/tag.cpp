@@ -1,0 +1,70 @@
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "base/error.h"
+#include "commands/commands.h"
+#include "commands/options.h"
+#include "config/text/source.h"
+#include "record/run_directory.h"
+#include "record/summary.h"
+#include "record/tags.h"
+#include "report/select/row.h"
+#include "report/text/table.h"
+#include "report/text/words.h"
+
+namespace ddp::commands {
+namespace {
+
+struct TagOptions {
+  std::vector<std::string> words;  // runs, +TAG and -TAG
+  std::string results = "results";
+  record::TagChange change;
+};
+
+// Takes +TAG and -TAG out of the words.
+void take_changes(TagOptions& o) {
+  std::erase_if(o.words, [&](const std::string& word) {
+    if (!word.starts_with('+') && !word.starts_with('-')) return false;
+    const std::string name = word.substr(1);
+    record::require_tag(name);
+    (word.starts_with('+') ? o.change.added : o.change.removed).push_back(name);
+    return true;
+  });
+  if (o.words.empty()) throw usage_error("no run is named", "tag");
+}
+
+void tag(TagOptions o) {
+  take_changes(o);
+  std::vector<record::RunDirectory> runs;
+  for (const std::string& name : o.words) runs.push_back(record::RunDirectory::find(o.results, name));
+  report::Table table({{.header = "run"}, {.header = "tags"}, {.header = "note"}});
+  for (const record::RunDirectory& run : runs) {
+    const record::Tags now = o.change.empty() ? record::read_tags(run) : record::change_tags(run, o.change);
+    if (!o.change.empty()) record::renew_tags(run);
+    table.row({report::name_of(run.path(), o.results), report::joined(now.names, " "), config::printable(now.note)});
+  }
+  table.print(std::cout, report::terminal_of_stdout());
+}
+
+void add_tag_command(CLI::App& app, int&) {
+  CLI::App* verb = app.add_subcommand("tag", "print or change the tags and the note of runs and sweeps");
+  auto options = std::make_shared<TagOptions>();
+  verb->add_option("RUN", options->words, std::string(kRunInWords) + "; +TAG adds a tag, -TAG removes one")->required();
+  verb->add_option("--note", options->change.note, "the new note; \"\" removes it");
+  add_results(*verb, options->results);
+  verb->set_help_flag("--help", "show this help");  // -h removes the tag "h"
+  verb->allow_extras();                             // -TAG
+  verb->callback([options, verb] {
+    for (const std::string& word : verb->remaining()) options->words.push_back(word);
+    tag(*options);
+  });
+}
+
+const bool tag_registered = register_verb(105, add_tag_command);
+
+}  // namespace
+}  // namespace ddp::commands
