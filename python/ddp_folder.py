@@ -30,6 +30,7 @@ class Folder:
         self.config_file = path / ("sweep.toml" if self.is_sweep else "config.toml")
         self.summary_file = path / "summary.json"
         self.settings = parsed(self.config_file, tomllib.loads)
+        self.settings.pop("notify", None)  # it sets nothing of the training, and may hold an address
         self.summary = parsed(self.summary_file, json.loads)
         try:
             name, run_id, started = (self.summary[key] for key in ("name", "run_id", "started"))

@@ -230,6 +230,13 @@ void Log::fields(Fields& f) {
     tensorboard);
 }
 
+void Notify::fields(Fields& f) {
+  f({.name = "command",
+     .doc = "for /bin/sh; its environment has DDP_RUN, DDP_NAME, DDP_STATUS, DDP_REASON",
+     .form = kCommandForm},
+    command);
+}
+
 void Experiment::fields(Fields& f) {
   f({.name = "name",
      .doc = "folder under results/; default: the file's name without .toml",
@@ -379,6 +386,12 @@ void Experiment::fields(Fields& f) {
   f.section({.name = "stop", .doc = "conditions that end the run before its last step", .aliases = {"early_stopping"}},
             stop);
   f.section({.name = "log", .doc = "logging of the run"}, log);
+  f.section({.name = "notify", .doc = "what runs once at the end of a run or a sweep, whatever the end"}, notify);
+}
+
+Experiment comparable(Experiment experiment) {
+  experiment.notify = {};
+  return experiment;
 }
 
 std::vector<std::string> Experiment::metric_names() const {

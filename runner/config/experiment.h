@@ -124,6 +124,12 @@ struct Log {
   void fields(Fields& f);
 };
 
+// What runs at the end of a run or a sweep.
+struct Notify {
+  std::optional<std::string> command;
+  void fields(Fields& f);
+};
+
 // Torch's default ignore_index: targets of this class do not count.
 inline constexpr std::int64_t kIgnoredByDefault = -100;
 
@@ -197,6 +203,7 @@ struct Experiment {
   Checkpoint checkpoint;
   Stop stop;
   Log log;
+  Notify notify;
   void fields(Fields& f);
 
   // The number of ranks that defines the training, for so many ranks that compute it.
@@ -221,6 +228,9 @@ struct Experiment {
   std::optional<Components> components_;
   Direction direction_ = Direction::less;  // of best_metric()
 };
+
+// The experiment without [notify], which makes no two runs different.
+Experiment comparable(Experiment experiment);
 
 // The parameter groups of a checked experiment, in the order of the file.
 std::vector<ParameterGroup> parameter_groups(const Experiment& experiment);

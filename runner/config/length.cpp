@@ -98,6 +98,10 @@ const TextForm& text_form(const std::string& name) {
        {.in_words = "a text such as \"2h30m\", with days (d), hours (h), minutes (m) and seconds (s)",
         .pattern = "^([0-9]+[dhms])*$",
         .fits = [](const std::string& text) { return text.empty() || read_time_span(text).has_value(); }}},
+      {kCommandForm,
+       {.in_words = "a command, which is not empty",
+        .pattern = R"(\S)",
+        .fits = [](const std::string& text) { return text.find_first_not_of(" \t\r\n") != std::string::npos; }}},
   };
   const auto found = kForms.find(name);
   if (found == kForms.end()) throw usage_error("components.json names an unknown form \"" + name + "\"");

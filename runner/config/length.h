@@ -55,6 +55,7 @@ struct TextForm {
 // The names of the forms: Option::form.
 inline constexpr const char* kPartForm = "part";
 inline constexpr const char* kTimeSpanForm = "timespan";
+inline constexpr const char* kCommandForm = "command";
 
 // The types of each value of a list whose texts have a form.
 inline const std::vector<Type> kTypesWithForm = {Type::integer, Type::text};

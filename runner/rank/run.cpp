@@ -32,7 +32,7 @@ namespace {
 
 // The experiment as all ranks must have it. Folders may differ, and only rank 0 reads the initial weights.
 config::Value experiment_of_all(const Task& t) {
-  config::Value experiment = config::write(record::as_kept(*t.experiment));
+  config::Value experiment = config::write(config::comparable(record::as_kept(*t.experiment)));
   experiment["source_texts"] = record::hashes_of_texts(*t.experiment);
   experiment.erase("init_from");
   return experiment;

@@ -144,7 +144,7 @@ config::Value flat(const config::Value& table) {
 
 config::Value hyper_parameters(const config::Experiment& experiment) {
   const config::Value defaults = flat(config::write(config::Experiment{}));
-  const config::Value written = config::write(experiment);
+  const config::Value written = config::write(config::comparable(experiment));
   config::Value shown = config::Value::object();
   for (const auto& [key, value] : written.items()) {
     if (key == "name") continue;  // the run's name shows it

@@ -112,6 +112,7 @@ TEST_CASE("a value in another unit or form is refused with the form that the key
   for (const auto& [line, what] : std::vector<std::pair<std::string, std::string>>{
            {"stop.max_time = 3600", "must be a text such as \"2h30m\""},
            {"stop.max_time = \"2 hours 30 min\"", "must be a text such as \"2h30m\""},
+           {"notify.command = \" \"", "must be a command, which is not empty"},
            {"grace = \"30s\"", "must be a number above 0"},
            {"save_every = \"2 epochs\"", "must be an integer"},
            {"validation.every = \"2 epochs\"", "must be epochs or steps"},

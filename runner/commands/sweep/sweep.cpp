@@ -18,6 +18,7 @@
 #include "config/text/compose.h"
 #include "launch/cluster/launcher.h"
 #include "launch/library/plugin.h"
+#include "launch/run/notify.h"
 #include "launch/run/run_summary.h"
 #include "record/saves/checkpoint_index.h"
 #include "record/saves/checkpoint_settings.h"
@@ -68,14 +69,37 @@ void require_same_data(const sweep::SweepPlan& plan, const sweep::Trials& trials
   }
 }
 
-int run_trials(const sweep::SweepPlan& plan) {
+// Runs notify.command at the end of a sweep, whose lock it releases: the command may change the sweep.
+void tell_end(const sweep::SweepPlan& plan, FileDescriptor lock, const std::string& status,
+              const std::string& reason = "") {
+  lock.close();
+  const config::Value settings = plan.loaded->to_value().value("notify", config::Value::object());
+  launch::notify(config::read<config::Notify>(settings),
+                 {.folder = plan.directory.path(), .name = plan.loaded->name, .status = status, .reason = reason});
+}
+
+std::string status_of(const record::RunDirectory& sweep) { return record::last_summary(sweep).value("status", ""); }
+
+// `lock`: of the sweep.
+int run_trials(const sweep::SweepPlan& plan, FileDescriptor lock) {
   sweep::Trials trials(plan.loaded->sweep, *plan.search);
   for (const sweep::Event& event : sweep::read_journal(plan.directory.journal())) trials.take(event);
   if (!plan.only) require_same_data(plan, trials);
   print_folder(plan.directory.path());
-  const int code = sweep::TrialLoop(plan, trials).run();
+  const std::string before = status_of(plan.directory);
+  int code = 0;
+  try {
+    code = sweep::TrialLoop(plan, trials).run();
+  } catch (const Error& error) {
+    if (!plan.only) tell_end(plan, std::move(lock), "failed", error.what());
+    throw;
+  }
   // A single job of an array has nothing to show yet.
   if (!plan.only) show_results(plan.directory);
+  const std::string status = status_of(plan.directory);
+  const bool had_ended = before == "completed" || before == "failed";
+  // Of an array's jobs only the last one ends the sweep.
+  if (!had_ended && (!plan.only || status != "running")) tell_end(plan, std::move(lock), status);
   return code;
 }
 
@@ -126,6 +150,7 @@ void require_independent(const search::Search& search, const std::string& method
 config::Value settings_of(const config::LoadedSweep& sweep) {
   config::Value settings = sweep.to_value();
   settings.erase("sources");
+  settings.erase("notify");
   return settings;
 }
 
@@ -159,13 +184,13 @@ int sweep_one(const SweepOptions& o, const std::vector<std::string>& sets) {
   const record::RunDirectory directory(fs::path(o.results) / prepared.loaded->name / o.run_id);
   begin_once(prepared, directory, o.tags);
   require_settings_of(directory, launch::load_sweep(o.file, sets));
-  const FileDescriptor lock = directory.lock_shared(kPatience, [&] {
+  FileDescriptor lock = directory.lock_shared(kPatience, [&] {
     log::info("waiting up to " + std::to_string(kPatience.count()) +
               " seconds: another process trains all trials of this sweep, or begins it: " + directory.path().string());
   });
   place(prepared, directory, git.result());
   prepared.only = o.trial;
-  return run_trials(prepared);
+  return run_trials(prepared, std::move(lock));
 }
 
 // Only writes a script and needs no devices: a login node has no GPUs.
@@ -212,22 +237,22 @@ int sweep(SweepOptions& o) {
   launch::GitState git(folder);
   sweep::SweepPlan prepared = prepare_sweep(o.file, sets, o.jobs, o.results);
   const auto directory = record::RunDirectory::create_sweep(o.results, prepared.loaded->name, o.run_id);
-  const FileDescriptor lock = directory.lock();
+  FileDescriptor lock = directory.lock();
   if (directory.is_sweep()) throw usage_error("another process has begun this sweep", directory.path().string());
   begin(prepared, directory, o.tags);
   place(prepared, directory, git.result());
-  return run_trials(prepared);
+  return run_trials(prepared, std::move(lock));
 }
 
 }  // namespace
 
 int resume_sweep(const record::RunDirectory& directory, std::optional<int> jobs, bool data_changed) {
-  const FileDescriptor lock = directory.lock();
+  FileDescriptor lock = directory.lock();
   launch::GitState git(paths::working_folder());
   sweep::SweepPlan prepared = prepare_sweep(directory.sweep(), {}, jobs, directory.path().parent_path().parent_path());
   place(prepared, directory, git.result());
   prepared.data_changed = data_changed;
-  return run_trials(prepared);
+  return run_trials(prepared, std::move(lock));
 }
 
 void add_jobs(CLI::App& verb, std::optional<int>& jobs) {

@@ -91,7 +91,7 @@ void require_batch_left(const Prepared& now, const config::Experiment& before, c
 }  // namespace
 
 Value changes_of(const config::Experiment& before, const config::Experiment& now) {
-  return config::differences(config::write(before), config::write(now));
+  return config::differences(config::write(config::comparable(before)), config::write(config::comparable(now)));
 }
 
 bool keeps_samples(const std::string& key) { return key.substr(key.rfind('.') + 1) == "on_bad"; }

@@ -97,7 +97,8 @@ int run(const RunOptions& o) {
     return 0;
   }
   launch::apply_init_method(loaded, launch);
-  config::Value asked = config::write(record::as_kept(loaded.experiment));  // source folders may differ between nodes
+  config::Value asked =
+      config::write(config::comparable(record::as_kept(loaded.experiment)));  // source folders may differ between nodes
   asked["source_texts"] = record::hashes_of_texts(loaded.experiment);
   asked.erase("init_from");  // only node 0 reads weights
   const config::Value terms = launch::terms_of(launch, "run", {{"experiment", asked}});

@@ -191,6 +191,10 @@ std::vector<std::string> without_effect(const config::Loaded& loaded, const Plan
 
 std::vector<std::string> device_warnings(const config::Loaded& loaded, const Plan& plan, const Launch& launch) {
   std::vector<std::string> lines;
+  if (launch.one_rank && loaded.experiment.notify.command) {
+    lines.push_back(loaded.where("notify.command") +
+                    ": \"notify.command\" has no effect: a launcher started the ranks");
+  }
   const config::Value& pool = loaded.experiment.device_pool;
   const char* const gpus = std::getenv("SLURM_GPUS_ON_NODE");
   if (!pool.is_array() && plan.gpus.empty() && gpus != nullptr && std::atoi(gpus) > 0) {

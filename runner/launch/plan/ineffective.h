@@ -15,7 +15,8 @@ std::vector<std::string> without_effect(const config::Loaded& loaded);
 std::vector<std::string> without_effect(const config::Loaded& loaded, const Plan& plan, const rank::Probe& probe,
                                         const config::Length& length);
 
-// Returns one line if CPU ranks train although Slurm gave this job GPUs, or if a launcher uses a part of device_pool.
+// Returns one line for each effect of the launch: CPU ranks train although Slurm gave this job GPUs, a launcher uses a
+// part of device_pool, or no parent process runs notify.command.
 std::vector<std::string> device_warnings(const config::Loaded& loaded, const Plan& plan, const Launch& launch);
 
 }  // namespace ddp::launch

@@ -295,7 +295,8 @@ Plan Plan::in(const World& world, int place, const std::vector<int>& lost) const
 }
 
 std::string Plan::config_hash() const {
-  return record::hash_hex(config::to_toml(record::as_kept(experiment)) + record::hash_of_texts(experiment));
+  return record::hash_hex(config::to_toml(config::comparable(record::as_kept(experiment))) +
+                          record::hash_of_texts(experiment));
 }
 
 Plan make_plan(const config::Loaded& loaded, std::vector<Gpu> gpus, const Launch& launch,

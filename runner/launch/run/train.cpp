@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/own_command.h"
 #include "launch/cluster/node_watch.h"
+#include "launch/run/notify.h"
 #include "launch/run/run_summary.h"
 #include "launch/start/probe.h"
 #include "launch/watch/supervisor.h"
@@ -36,6 +37,7 @@ class ForkedRun {
 
  private:
   Ending to_its_end();
+  void notify();
   // Runs a group from the forks to the last rank's end. Returns whether the ranks are to be restarted.
   bool run_group(record::SharedProgress& shared, Outcome& outcome);
   Job job() const;
@@ -118,20 +120,38 @@ int ForkedRun::train() {
   const auto graphs = read_graphs(run_.library, run_.plan, run_.data);
   summary_ = begin_run(run_.plan, graphs, open_.directory, nodes_.devices());
   if (run_.begun) run_.begun(open_.directory);
+  const BlockedStopSignals signals;  // one between two groups must reach the second group, a last one notify()
   try {
     const Ending ending = to_its_end();
     nodes_.end(ending.exit_code, ending.why);
+    notify();
     return ending.exit_code;
   } catch (const Error& error) {
     summary_.status = "failed";
     summary_.error = {.rank = -1, .what = error.what(), .log = ""};
-    record::write_summary(open_.directory, summary_);
+    try {
+      record::write_summary(open_.directory, summary_);
+    } catch (const Error&) {  // the first error tells
+    }
+    nodes_.end(error.exit_code(), error.what());
+    notify();
     throw;
   }
 }
 
+void ForkedRun::notify() {
+  const bool goes_on = run_.until_epoch > 0 || run_.until_step > 0;
+  if (goes_on || open_.directory.is_trial()) return;
+  // The command may resume the run, or use its devices.
+  open_.lock.close();
+  device_locks_.clear();
+  launch::notify(run_.plan.experiment.notify, {.folder = open_.directory.path(),
+                                               .name = summary_.name,
+                                               .status = summary_.status,
+                                               .reason = summary_.error ? summary_.error->what : ""});
+}
+
 Ending ForkedRun::to_its_end() {
-  const BlockedStopSignals signals;  // a signal between two groups must reach the second group
   for (;;) {
     // New for each group.
     record::SharedProgress shared(run_.plan.world_size());

@@ -82,7 +82,7 @@ std::string probe_key(const Plan& plan, const Start& start) {
   }
   const auto states = file_states(plan.experiment, origins);
   if (!states) return "";
-  Value experiment = config::write(plan.experiment);
+  Value experiment = config::write(config::comparable(plan.experiment));
   experiment.erase("name");
   return record::hash_hex(rank::json_line(
       {build_id(), plan.experiment.components().plugin().hash, experiment, plan.groups.front(), plan.world_size(),

@@ -32,7 +32,7 @@ std::vector<ComparisonLine> config_lines(const std::vector<Row>& runs) {
   for (std::size_t i = 1; i < configs.size(); ++i) {
     const Value differences = config::differences(configs.front(), configs[i]);
     for (const auto& [key, values] : differences.items()) {
-      if (key == "name") continue;
+      if (key == "name" || key.starts_with("notify")) continue;
       auto line =
           std::find_if(lines.begin(), lines.end(), [&key = key](const ComparisonLine& l) { return l.first == key; });
       if (line == lines.end()) {
