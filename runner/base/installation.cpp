@@ -126,11 +126,17 @@ const OptionalLibrary& images_library() {
   return library;
 }
 
+const OptionalLibrary& serve_library() {
+  static const OptionalLibrary library{
+      .name = "serve", .purpose = "serves pages of results", .cmake_option = "-DDDP_SERVE=ON"};
+  return library;
+}
+
 const OptionalLibrary& optional_library(const std::string& name) {
-  for (const OptionalLibrary* library : {&tables_library(), &images_library()}) {
+  for (const OptionalLibrary* library : {&tables_library(), &images_library(), &serve_library()}) {
     if (library->name == name) return *library;
   }
-  throw usage_error("no optional library is named \"" + name + "\"", "", "\"tables\" or \"images\"");
+  throw usage_error("no optional library is named \"" + name + "\"", "", "\"tables\", \"images\" or \"serve\"");
 }
 
 }  // namespace ddp

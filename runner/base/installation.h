@@ -22,7 +22,7 @@ std::filesystem::path cache_folder();
 // where pip installs other packages.
 std::vector<std::filesystem::path> default_places(const std::string& file);
 
-// A library of the program that few experiments need, and that not every build has: libddp_NAME.so. The first command
+// A library of the program that few users need, and that not every build has: libddp_NAME.so. The first command
 // that needs it obtains it (launch/library/obtain.h). The first process that calls one of its functions loads it.
 struct OptionalLibrary {
   std::string name;     // argument of scripts/ddp-exp --obtain, and value of a component's trait "library"
@@ -52,6 +52,9 @@ const OptionalLibrary& tables_library();
 
 // Decodes images, and lists image archives (runner/images).
 const OptionalLibrary& images_library();
+
+// Serves live pages of results (runner/serve).
+const OptionalLibrary& serve_library();
 
 // Throws ddp::Error (usage) if no library has that name.
 const OptionalLibrary& optional_library(const std::string& name);

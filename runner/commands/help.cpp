@@ -103,6 +103,7 @@ const std::vector<std::string>& examples_of(const std::string& verb) {
       {"rm", {"rm basic", "rm basic faster --yes"}},
       {"gc", {"gc --keep-last 1 --dry-run", "gc --status failed --older-than 30d --yes"}},
       {"report", {"report digits", "report basic faster --output both.html"}},
+      {"serve", {"serve", "serve --port 8080 --results /data/results"}},
       {"eval", {"eval people", "eval people --from best --set dataset.path=other.csv"}},
       {"predict", {"predict people strangers.csv -o answers.csv"}},
       {"generate", {"generate shakespeare_char --prompt 'To be' --tokens 100"}},

@@ -9,7 +9,7 @@
 #   peers      $cache/peers-<version>      the peers of sweeps in benches
 #   pillow     $cache/pillow-<version>     Pillow, which draws the letters of scripts/glyphs
 #   tables     $arrow                      Arrow C++, for experiments that name a table
-# (fetch_images, for experiments with images, installs packages: packages.sh.)
+# (fetch_images and fetch_serve install packages: packages.sh.)
 # shellcheck shell=bash
 
 marker() { printf '%s/.complete-%s' "$1" "$2"; }

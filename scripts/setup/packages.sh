@@ -5,8 +5,9 @@ packages=(g++ cmake ninja-build ccache pkg-config libtomlplusplus-dev libspdlog-
   catch2 libxxhash-dev libprotobuf-dev protobuf-compiler zlib1g-dev libpcre2-dev libutf8proc-dev python3 python3-pip
   ca-certificates git)
 
-# For libddp_images.so (fetch_images).
+# For libddp_images.so and libddp_serve.so.
 image_packages=(libjpeg-dev libpng-dev libdeflate-dev libwebp-dev libarchive-dev)
+serve_packages=(libcpp-httplib-dev)
 
 # For tests/cluster, tests/slurm, tests/faults, tests/system and tests/completion. If a package cannot be installed, its
 # tests are skipped with a message.
@@ -27,15 +28,20 @@ install_packages() {
   check_compiler
 }
 
-# Installs the packages that the build of libddp_images.so needs.
-fetch_images() {
+# Each installs the packages that the build of the optional library of that name needs.
+fetch_images() { install_for "libjpeg libpng libdeflate libwebp libarchive" "${image_packages[@]}"; }
+fetch_serve() { install_for cpp-httplib "${serve_packages[@]}"; }
+
+# install_for MODULES PACKAGE...: installs the missing ones; MODULES are pkg-config's names of the same.
+install_for() {
   local missing=()
   if command -v dpkg-query >/dev/null; then
-    find_missing_packages "${image_packages[@]}"
+    find_missing_packages "${@:2}"
   else
-    find_missing_modules libjpeg libpng libdeflate libwebp libarchive
+    # shellcheck disable=SC2086
+    find_missing_modules $1
   fi
-  install_missing "${image_packages[@]}"
+  install_missing "${@:2}"
 }
 
 # install_missing PACKAGE...: installs the packages in `missing` of its caller, or refuses to continue. PACKAGE...: the

@@ -97,12 +97,18 @@ file(GLOB models CONFIGURE_DEPENDS models/*.txt)
 add_custom_command(OUTPUT bin/ddp-exp COMMAND sh ${CMAKE_SOURCE_DIR}/cmake/build.sh bin/ddp-exp ${CMAKE_SOURCE_DIR} ${models}
   DEPENDS ${models} cmake/build.sh cmake/program.sh)
 add_custom_target(program ALL DEPENDS bin/ddp-exp)
-file(REMOVE "${CMAKE_BINARY_DIR}/bin/libddp_tables.so" "${CMAKE_BINARY_DIR}/bin/libddp_images.so")
+file(REMOVE "${CMAKE_BINARY_DIR}/bin/libddp_tables.so" "${CMAKE_BINARY_DIR}/bin/libddp_images.so"
+  "${CMAKE_BINARY_DIR}/bin/libddp_serve.so")
 file(GLOB tables CONFIGURE_DEPENDS runner/*.txt)
 if(DDP_IMAGES)
   add_custom_command(OUTPUT bin/libddp_images.so COMMAND sh ${CMAKE_SOURCE_DIR}/cmake/tables.sh bin/libddp_images.so
     ${CMAKE_SOURCE_DIR}/cmake/tables.sh ${tables} DEPENDS ${tables})
   add_custom_target(images ALL DEPENDS bin/libddp_images.so)
+endif()
+if(DDP_SERVE)
+  add_custom_command(OUTPUT bin/libddp_serve.so COMMAND sh ${CMAKE_SOURCE_DIR}/cmake/tables.sh bin/libddp_serve.so
+    ${CMAKE_SOURCE_DIR}/cmake/tables.sh ${tables} DEPENDS ${tables})
+  add_custom_target(serve ALL DEPENDS bin/libddp_serve.so)
 endif()
 if(DDP_ARROW)
   add_custom_command(OUTPUT bin/libddp_tables.so COMMAND sh ${CMAKE_SOURCE_DIR}/cmake/tables.sh bin/libddp_tables.so

@@ -76,14 +76,16 @@ struct ReportOptions {
 // Returns the data of the named results, and the folder of their page: the sweep's, or the first run's.
 config::Value gather(const ReportOptions& options, fs::path& home) {
   std::vector<fs::path> runs;
+  report::Histories histories;
   for (const std::string& name : options.runs) {
     const auto directory = record::RunDirectory::find(options.results, name);
     if (runs.empty()) home = directory.path();
-    if (directory.is_sweep() && options.runs.size() == 1) return report::sweep_data(directory.path(), kProgram);
+    if (directory.is_sweep() && options.runs.size() == 1)
+      return report::sweep_data(directory.path(), kProgram, histories);
     directory.require_run();
     runs.push_back(directory.path());
   }
-  return report::runs_data(runs, kProgram);
+  return report::runs_data(runs, kProgram, histories);
 }
 
 void report(const ReportOptions& options) {
@@ -107,7 +109,8 @@ void report(const ReportOptions& options) {
 }  // namespace
 
 fs::path write_sweep_report(const fs::path& sweep) {
-  config::Value data = report::sweep_data(sweep, kProgram);
+  report::Histories histories;
+  const config::Value data = report::sweep_data(sweep, kProgram, histories);
   const fs::path file = sweep / kPage;
   record::write_atomically(file, report::page(data));
   return file;

@@ -23,12 +23,15 @@ class LineReader {
   static constexpr std::size_t kLongest = 64 << 10;
 
   // Throws ddp::Error (training) if the file cannot be opened; next() throws it if a read fails.
-  explicit LineReader(const std::filesystem::path& file, std::size_t longest = kLongest)
-      : in_(file), longest_(longest) {}
+  // `from`: the offset of the first line.
+  explicit LineReader(const std::filesystem::path& file, std::size_t longest = kLongest, std::uint64_t from = 0)
+      : in_(file), longest_(longest), offset_(from) {}
 
   // Returns the next line without its newline, valid until the next call.
   std::optional<std::string_view> next();
   std::int64_t passed_over() const { return passed_over_; }
+  // The offset of the next line.
+  std::uint64_t position() const { return offset_ - (block_.size() - begin_); }
   // After the last line: the text behind the last newline.
   std::string_view rest() const {
     return inside_long_line_ ? std::string_view() : std::string_view(block_).substr(begin_);
@@ -39,7 +42,7 @@ class LineReader {
 
   const InputFile in_;
   const std::size_t longest_;
-  std::uint64_t offset_ = 0;  // of the first byte that is not in block_ yet
+  std::uint64_t offset_;  // of the first byte that is not in block_ yet
   std::string block_;
   std::size_t begin_ = 0;  // of the first byte that next() has not returned yet
   bool inside_long_line_ = false;
@@ -89,8 +92,8 @@ class EventReader {
   // `wanted`: the kinds that next() returns; empty: all. Most lines of other kinds are skipped unparsed. Throws
   // ddp::Error (training) if the file cannot be opened; next() throws it if a read fails.
   explicit EventReader(const std::filesystem::path& metrics, std::initializer_list<EventKind> wanted = {},
-                       std::size_t longest_line = LineReader::kLongest)
-      : wanted_(wanted), lines_(metrics, longest_line) {}
+                       std::size_t longest_line = LineReader::kLongest, std::uint64_t from = 0)
+      : wanted_(wanted), lines_(metrics, longest_line, from) {}
   EventReader(const EventReader&) = delete;
   EventReader& operator=(const EventReader&) = delete;
 
@@ -102,6 +105,8 @@ class EventReader {
   std::string_view line() const { return line_; }
   // The number of damaged lines so far.
   std::int64_t damaged() const { return damaged_ + lines_.passed_over(); }
+  // The offset of the next line in the file, for `from` of a later reader.
+  std::uint64_t position() const { return lines_.position(); }
 
  private:
   bool is_wanted(EventKind kind) const;

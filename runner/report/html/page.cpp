@@ -51,8 +51,10 @@ Value flat_config(Problems& problems, const fs::path& file) try {
   return Value::object();
 }
 
-History history_of(Problems& problems, const fs::path& metrics, std::size_t most_points) try {
-  History history = read_history(metrics, most_points);
+History history_of(Problems& problems, const fs::path& metrics, std::size_t most_points, Histories& histories) try {
+  HistoryReader& reader = histories.try_emplace(metrics, metrics, most_points).first->second;
+  if (reader.most_points() != most_points) reader = HistoryReader(metrics, most_points);
+  History history = reader.read();
   const std::int64_t lost = history.passed_over;
   if (lost > 0) note(problems, metrics, std::to_string(lost) + (lost == 1 ? " line is" : " lines are") + " damaged");
   return history;
@@ -274,7 +276,7 @@ config::Value report_schema() {
   return config::output_schema<std::variant<RunsPage, SweepPage>>("report RUN|SWEEP --json: the data of the page");
 }
 
-Value runs_data(const std::vector<fs::path>& folders, const std::string& program) {
+Value runs_data(const std::vector<fs::path>& folders, const std::string& program, Histories& histories) {
   if (folders.size() > kMostRuns) {
     throw usage_error(std::to_string(folders.size()) + " runs are too many for one page", "",
                       "name at most " + std::to_string(kMostRuns));
@@ -288,14 +290,14 @@ Value runs_data(const std::vector<fs::path>& folders, const std::string& program
     run.changed = changed_keys(run.config);
     run.evaluation = evaluation_of(problems, run.run.view);
     run.layers = layers_of(folder);
-    run.history = history_of(problems, directory.metrics(), points_for(folders.size()));
+    run.history = history_of(problems, directory.metrics(), points_for(folders.size()), histories);
     page.runs.push_back(std::move(run));
   }
   add_labels(page.runs);
   return config::written(page);
 }
 
-Value sweep_data(const fs::path& folder, const std::string& program) {
+Value sweep_data(const fs::path& folder, const std::string& program, Histories& histories) {
   SweepPage page{.head = {.program = program}, .sweep = {.view = read_sweep(folder)}};
   Problems& problems = page.head.problems;
   const SweepView& sweep = page.sweep.view;
@@ -309,7 +311,8 @@ Value sweep_data(const fs::path& folder, const std::string& program) {
   if (shown > 0) page.environment = reported(problems, begun.front()->folder);
   for (std::size_t i = 0; i < shown; ++i) {
     const fs::path metrics = record::RunDirectory(begun[i]->folder).metrics();
-    page.runs.push_back({.trial = begun[i]->trial, .history = history_of(problems, metrics, points_for(shown))});
+    page.runs.push_back(
+        {.trial = begun[i]->trial, .history = history_of(problems, metrics, points_for(shown), histories)});
     for (const char* not_drawn : {"lr", "samples_per_second"}) page.runs.back().history.steps.hide(not_drawn);
   }
   page.left_out = begun.size() - shown;
@@ -325,10 +328,12 @@ std::string_view page_file(std::string_view name) {
   return std::find_if(kPageFiles.begin(), kPageFiles.end(), is_it)->text;
 }
 
-std::string page_files(std::string_view ending) {
+std::string page_files(std::string_view ending, std::span<const EmbeddedFile> live) {
   std::string text;
-  for (const EmbeddedFile& file : kPageFiles) {
-    if (file.name.ends_with(ending)) text.append(file.text) += '\n';
+  for (const auto& files : {kPageFiles, live}) {
+    for (const EmbeddedFile& file : files) {
+      if (file.name.ends_with(ending)) text.append(file.text) += '\n';
+    }
   }
   return text;
 }
@@ -350,7 +355,7 @@ std::string new_nonce() {
 
 }  // namespace
 
-std::string page(const config::Value& data) {
+std::string page(const config::Value& data, std::span<const EmbeddedFile> live) {
   // "<" could begin "</script>" or "<!--" in <script type="application/json">; with ASCII alone, older JavaScript finds
   // no other line ends.
   std::string json;
@@ -359,8 +364,10 @@ std::string page(const config::Value& data) {
   }
   std::string text(page_file("report.html"));
   replace(text, "@nonce@", new_nonce());
-  replace(text, "@style@", page_files(".css"));
-  replace(text, "@script@", page_files(".js"));
+  replace(text, "@style@", page_files(".css", live));
+  replace(text, "@script@", page_files(".js", live));
+  replace(text, "@follow@", live.empty() ? "" : "follow");
+  replace(text, "@connect@", live.empty() ? "" : "connect-src 'self'; ");
   replace(text, "@data@", json);
   return text;
 }

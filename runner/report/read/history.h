@@ -105,7 +105,29 @@ struct History {
   void list_checkpoints(config::Members& m) const;
 };
 
-// A missing file counts as empty: the run has done no step yet. Throws ddp::Error if the file cannot be read.
+// The history of a metrics.jsonl that grows.
+class HistoryReader {
+ public:
+  HistoryReader(std::filesystem::path metrics, std::size_t most_points)
+      : metrics_(std::move(metrics)), most_points_(most_points), history_(most_points) {}
+
+  std::size_t most_points() const { return most_points_; }
+
+  // Takes the lines that are new since the last call; all lines again if the file was replaced or cut, as by a resume.
+  // A missing file counts as empty: the run has done no step yet. Throws ddp::Error if the file cannot be read.
+  const History& read();
+
+ private:
+  std::string text_before_position() const;
+
+  std::filesystem::path metrics_;
+  std::size_t most_points_;
+  History history_;
+  std::int64_t last_epoch_ = -1;
+  std::uint64_t position_ = 0;  // of the first byte that is not in history_
+  std::string last_text_;       // before the position
+};
+
 History read_history(const std::filesystem::path& metrics, std::size_t most_points);
 
 struct CurvePoint {

@@ -1,5 +1,6 @@
 #include "report/select/row.h"
 
+#include <sys/stat.h>
 #include <set>
 
 #include "base/error.h"
@@ -111,6 +112,76 @@ std::vector<Row> rows_of(Catalog catalog, const fs::path& results) {
   take(catalog.runs);
   take(catalog.sweeps);
   return rows;
+}
+
+Stamp stamp_of(const fs::path& folder) {
+  Stamp stamp{};
+  auto next = stamp.begin();
+  for (const char* file : {"summary.json", "metrics.jsonl", "config.toml", "sweep.toml", "evaluation.json"}) {
+    struct stat status {};
+    if (lstat((folder / file).c_str(), &status) == 0) {
+      next[0] = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;
+      next[1] = status.st_size;
+      next[2] = static_cast<std::int64_t>(status.st_ino);
+    }
+    next += 3;
+  }
+  return stamp;
+}
+
+fs::path link_out_of(const fs::path& results, const fs::path& folder) {
+  const fs::path root = followed(results);
+  const auto leads_out = [&root](const fs::path& path) { return !is_below(followed(path).lexically_relative(root)); };
+  if (leads_out(folder)) return folder;
+  std::error_code error;
+  for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    std::error_code gone;
+    if (entry->is_symlink(gone) && leads_out(entry->path())) return entry->path();
+  }
+  return {};
+}
+
+bool Listing::is_old(const Entry& entry, const Stamp& now) const {
+  return entry.stamp != now || (!entry.row.empty() && entry.row.front().view().status == "running");
+}
+
+bool Listing::read() {
+  Catalog of_folders;
+  std::map<fs::path, Entry> all;
+  bool changed = false;
+  for (const fs::path& name : folders_in(of_folders, results_)) {
+    for (const fs::path& folder : folders_in(of_folders, name)) {
+      auto known = entries_.extract(folder);
+      Entry& entry = known ? all.insert(std::move(known)).position->second : all[folder];
+      const Stamp now = stamp_of(folder);
+      if (!is_old(entry, now)) continue;
+      changed = true;
+      Catalog one;
+      if (const fs::path link = link_out_of(results_, folder); link.empty()) {
+        one = read_folder(folder);
+      } else {
+        note(one, link.string(), "leads out of the results folder");
+      }
+      entry = {.stamp = now, .problems = std::move(one.problems)};
+      entry.row = rows_of(std::move(one), results_);
+    }
+  }
+  changed = changed || !entries_.empty() || of_folders.problems != problems_;
+  entries_ = std::move(all);
+  problems_ = std::move(of_folders.problems);
+  return changed;
+}
+
+std::vector<Row> Listing::rows() const {
+  std::vector<Row> rows;
+  for (const auto& [folder, entry] : entries_) rows.insert(rows.end(), entry.row.begin(), entry.row.end());
+  return rows;
+}
+
+std::vector<std::string> Listing::problems() const {
+  std::vector<std::string> all = problems_;
+  for (const auto& [folder, entry] : entries_) all.insert(all.end(), entry.problems.begin(), entry.problems.end());
+  return all;
 }
 
 std::optional<double> metric_of(const Row& row, const std::string& name) {

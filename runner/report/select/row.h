@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -48,6 +49,38 @@ struct Row {
 std::string name_of(const std::filesystem::path& folder, const std::filesystem::path& results);
 
 std::vector<Row> rows_of(Catalog catalog, const std::filesystem::path& results);
+
+// The state of the files that tell of a run or a sweep: another state means that it has changed.
+using Stamp = std::array<std::int64_t, 15>;
+Stamp stamp_of(const std::filesystem::path& folder);
+
+// Returns a folder of the results, or a link anywhere below it, if it leads out of the results folder; empty if none
+// does.
+std::filesystem::path link_out_of(const std::filesystem::path& results, const std::filesystem::path& folder);
+
+// The runs and sweeps of a results folder, for a process that looks at them again and again: a run is read again if its
+// files have changed, or while it runs. Skips a run with a link that leads out of the results folder.
+class Listing {
+ public:
+  explicit Listing(std::filesystem::path results) : results_(std::move(results)) {}
+
+  // Reads what has changed. Returns whether anything has.
+  bool read();
+  std::vector<Row> rows() const;
+  std::vector<std::string> problems() const;
+
+ private:
+  struct Entry {
+    Stamp stamp = {};
+    std::vector<Row> row = {};  // none: it has no run, or one that cannot be read
+    std::vector<std::string> problems = {};
+  };
+  bool is_old(const Entry& entry, const Stamp& now) const;
+
+  std::filesystem::path results_;
+  std::map<std::filesystem::path, Entry> entries_;
+  std::vector<std::string> problems_;  // of the results folder itself
+};
 
 // Returns a metric of a run's best checkpoint or test; "last.NAME": of its last validation. For a sweep, its metric in
 // the best trial.

@@ -77,16 +77,19 @@ struct Field {
 };
 
 template <class T>
-void print_table(const std::vector<T>& rows, const std::vector<Field<T>>& fields, std::ostream& out,
-                 const Terminal& terminal) {
-  std::vector<Column> columns;
-  for (const Field<T>& field : fields) columns.push_back(field.column);
-  Table table(std::move(columns));
+ListTable table_of(const std::vector<T>& rows, const std::vector<Field<T>>& fields) {
+  ListTable table;
+  for (const Field<T>& field : fields) table.columns.push_back(field.column);
   for (const T& row : rows) {
-    std::vector<std::string> cells;
+    std::vector<std::string>& cells = table.rows.emplace_back();
     for (const Field<T>& field : fields) cells.push_back(field.cell(row));
-    table.row(std::move(cells));
   }
+  return table;
+}
+
+void print_table(ListTable from, std::ostream& out, const Terminal& terminal) {
+  Table table(std::move(from.columns));
+  for (std::vector<std::string>& cells : from.rows) table.row(std::move(cells));
   table.print(out, terminal);
 }
 
@@ -158,7 +161,7 @@ void print_ranking(const std::string& name, const SweepView& sweep, std::ostream
        [&](auto& trial) { return with_curves ? curve_of(trial.folder, kNarrowCurve) : ""; }},
       {{.header = "error", .spare = 3}, [](auto& trial) { return trial.error.substr(0, trial.error.find('\n')); }}};
   fields.insert(fields.end(), more.begin(), more.end());
-  print_table(sweep.ranking, fields, out, terminal);
+  print_table(table_of(sweep.ranking, fields), out, terminal);
 }
 
 void print_sweep(const std::string& name, const SweepView& sweep, std::ostream& out, const Terminal& terminal) {
@@ -457,9 +460,9 @@ std::string sweep_of(const std::vector<Row>& rows) {
 
 }  // namespace
 
-void print_list(const std::vector<Row>& rows, std::ostream& out, const Terminal& terminal) {
+ListTable list_table(const std::vector<Row>& rows, bool with_curves) {
   const std::string sweep = sweep_of(rows);
-  const bool with_curves = terminal.utf8 && rows.size() <= kRowsWithCurve;
+  with_curves = with_curves && rows.size() <= kRowsWithCurve;
   const std::time_t now = std::time(nullptr);
   std::vector<Field<Row>> fields = {
       {{.header = sweep.empty() ? "run" : "trial", .keeps_end = !sweep.empty()},
@@ -487,7 +490,11 @@ void print_list(const std::vector<Row>& rows, std::ostream& out, const Terminal&
       {{.header = "loss", .spare = 5},
        [&](auto& row) { return with_curves && row.as_run() ? curve_of(row.view().folder, kNarrowCurve) : ""; }}};
   fields.insert(fields.end(), more.begin(), more.end());
-  print_table(rows, fields, out, terminal);
+  return table_of(rows, fields);
+}
+
+void print_list(const std::vector<Row>& rows, std::ostream& out, const Terminal& terminal) {
+  print_table(list_table(rows, terminal.utf8), out, terminal);
 }
 
 namespace {

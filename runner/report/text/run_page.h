@@ -19,6 +19,14 @@ void print_page(const Row& row, std::ostream& out, const Terminal& terminal);
 void print_page_as_json(const Row& row, std::ostream& out);
 config::Value show_schema();
 
+// The table of `list`: its columns, and the cells of each row. A column may be empty.
+struct ListTable {
+  std::vector<Column> columns;
+  std::vector<std::vector<std::string>> rows;
+};
+// `with_curves`: with the curves of the losses, for a list that is not long; each reads a file.
+ListTable list_table(const std::vector<Row>& rows, bool with_curves);
+
 // Prints the output of `list`: a table of runs and sweeps in the given order.
 void print_list(const std::vector<Row>& rows, std::ostream& out, const Terminal& terminal);
 void print_list_as_json(const std::vector<Row>& rows, std::ostream& out);

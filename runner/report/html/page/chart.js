@@ -10,13 +10,13 @@ const MARKS = {
 const MANY = 10;  // with more curves, the tip shows only the one under the pointer
 
 class Chart {
-  // curves: a function that returns them; marks: events of the run; fromZero: the axis begins at 0; more: further
+  // curves, marks: functions that return the curves and the events of the runs; fromZero: the axis begins at 0; more: further
   // controls; key: [[line class, text]...]
   constructor({
     title,
     note = "",
     curves,
-    marks = [],
+    marks = () => [],
     fromZero = false,
     canLog = true,
     height = 230,
@@ -24,7 +24,7 @@ class Chart {
     key = [],
     below = null
   }) {
-    Object.assign(this, {curves, marks, fromZero, height, log: false, focus: null});
+    Object.assign(this, {curves, marksOf: marks, fromZero, height, log: false, focus: null});
     this.plot = svg(
       "svg", {class: "plot", tabindex: 0, role: "img", "aria-label": `${title}: a chart; arrow keys show its values`});
     this.tip = el("div", {class: "tip", hidden: true, role: "status"});
@@ -42,8 +42,7 @@ class Chart {
     this.plot.addEventListener("pointerleave", () => this.leave());
     this.plot.addEventListener("blur", () => this.leave());
     this.plot.addEventListener("keydown", (event) => this.key(event));
-    view.listeners.push(() => this.draw());
-    crosshair.listeners.push((x) => this.cross(x));
+    view.charts.push(this);
     new ResizeObserver(() => this.fit()).observe(this.figure);
   }
 
@@ -56,7 +55,9 @@ class Chart {
 
   draw() {
     if (!this.width) return;
+    const focus = this.focus;
     this.leave();
+    this.marks = this.marksOf();
     this.drawn = this.curves().filter((curve) => curve && !view.hidden.has(curve.run));
     this.measure();
     const {width, height} = this;
@@ -68,6 +69,7 @@ class Chart {
     if (this.empty)
       this.plot.append(
         svg("text", {class: "nothing", x: width / 2, y: height / 2, "text-anchor": "middle"}, "nothing measured yet"));
+    if (focus !== null) this.tellAt(focus);
   }
 
   // Scales both axes to everything that is drawn.
@@ -242,8 +244,12 @@ class Chart {
     if (!curve || by === undefined) return;
     event.preventDefault();
     const i = this.focus === null ? 0 : Math.max(0, Math.min(curve.xs.length - 1, nearest(curve.xs, this.focus) + by));
-    const x = this.x.at(curve.xs[i]);
-    this.tell(curve.xs[i], this.drawn.filter((c) => c.xs.length > 0).map((c) => this.candidate(c, x, 0)));
+    this.tellAt(curve.xs[i]);
+  }
+
+  tellAt(value) {
+    const x = this.x.at(value);
+    this.tell(value, this.drawn.filter((c) => c.xs.length > 0).map((c) => this.candidate(c, x, 0)));
   }
 }
 

@@ -131,17 +131,18 @@ function throughputChart(runs, marks) {
 
 // The controls of smoothing and of the curves' axis.
 function curveControls(runs) {
-  const value = el("output", {}, "off");
+  const weight = () => (view.smoothing > 0 ? view.smoothing.toFixed(2) : "off");
+  const value = el("output", {}, weight());
   const slider = el("input", {
     type: "range",
     min: 0,
     max: 0.99,
     step: 0.01,
-    value: 0,
+    value: view.smoothing,
     "aria-label": "smoothing of the curves per step",
     input: () => {
-      value.textContent = Number(slider.value) > 0 ? Number(slider.value).toFixed(2) : "off";
       view.set({smoothing: Number(slider.value)});
+      value.textContent = weight();
     },
   });
   return el("div", {class: "controls"},
@@ -164,7 +165,7 @@ function runLegend(runs) {
 }
 
 function curvesSection(runs) {
-  const marks = marksOf(runs);
+  const marks = () => marksOf(runs);
   const columns = epochColumns(runs);
   const charts = [
     new Chart({
@@ -187,7 +188,7 @@ function curvesSection(runs) {
     timesChart(runs, marks),
     throughputChart(runs, marks),
   ].filter(Boolean);
-  return section("Curves", curveControls(runs), chartGrid(charts), markKey(runs, marks));
+  return section("Curves", curveControls(runs), chartGrid(charts), markKey(runs, marks()));
 }
 
 // The first chart is as wide as the page; so is the last one if it would be alone in its row.

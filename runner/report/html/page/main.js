@@ -34,11 +34,17 @@ function withoutPrototype(_, value) {
     Object.assign(Object.create(null), value);
 }
 
-function start() {
-  const data = JSON.parse(document.getElementById("data").textContent, withoutPrototype);
+const kinds = {sweep: sweepPage, runs: runsPage, preview: previewPage};
+
+function sectionsOf(data) {
   data.runs?.forEach(prepare);
-  const kinds = {sweep: sweepPage, runs: runsPage, preview: previewPage};
-  const page = document.getElementById("page");
-  page.append(themeButton(), ...[kinds[data.kind](data)].flat(3).filter(Boolean),
-    problemsBox(data.problems) ?? "", el("footer", {}, `written ${moment(data.written)} by ${data.program}`));
+  return [kinds[data.kind](data), problemsBox(data.problems),
+    el("footer", {}, `written ${moment(data.written)} by ${data.program}`)].flat(3).filter(Boolean);
+}
+
+// follow(data): keeps a page from a server up to date; `data` is what the page shows.
+function start(follow) {
+  const data = JSON.parse(document.getElementById("data").textContent, withoutPrototype);
+  document.getElementById("page").append(themeButton(), ...sectionsOf(data));
+  follow?.(data);
 }

@@ -1,6 +1,6 @@
 // The page of one run, or of several side by side.
 
-const STATUSES = ["running", "completed", "failed", "interrupted", "stopped", "waiting"];
+const STATUSES = ["running", "stuck", "completed", "failed", "interrupted", "stopped", "waiting"];
 const statusPill = (status) => el("span", {class: `pill ${STATUSES.includes(status) ? status : ""}`}, statusText(status));
 // A trial that asha stopped may continue later.
 const statusText = (status) => (status === "stopped" ? "at a rung" : status);
@@ -14,14 +14,22 @@ const tagsAndNote = ({tags, note}) => (tags.length > 0 || note
 function runHeader(run) {
   return [
     el("h1", {}, run.name || run.label, el("span", {class: "id"}, run.run_id)),
-    el("p", {class: "lead"}, statusPill(run.status),
+    el("p", {class: "lead"}, statusPill(run.stuck ? "stuck" : run.status),
       run.stopped_by ? el("span", {}, `by stop.${run.stopped_by}`) : null,
-      run.stuck ? el("span", {}, `stuck: ${run.stuck}`) : null,
+      run.stuck ? el("span", {}, run.stuck) : null,
       el("span", {}, `started ${moment(run.started)}`),
       el("span", {}, `${plural(run.world_size, "rank")} on ${devicesText(run.devices)}`),
-      run.backend && run.backend !== "none" ? el("span", {}, `backend ${run.backend}`) : null),
+      run.backend && run.backend !== "none" ? el("span", {}, `backend ${run.backend}`) : null,
+      run.status === "running" ? el("span", {}, progressText(run)) : null),
     tagsAndNote(run)
   ];
+}
+
+// "step 340 of 1,000, loss 0.12, 12 s left"
+function progressText(run) {
+  const steps = run.total_steps > 0 ? `step ${count(run.steps)} of ${count(run.total_steps)}` : `step ${count(run.steps)}`;
+  return [steps, isNumber(run.loss) && `loss ${number(run.loss)}`,
+    isNumber(run.seconds_left) && `${duration(run.seconds_left)} left`].filter(Boolean).join(", ");
 }
 
 // ["cpu", "cpu"] is "2 × cpu".

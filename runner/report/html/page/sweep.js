@@ -14,10 +14,17 @@ function outcomes(sweep) {
   return known.map((word) => `${count(sweep[word])} ${statusText(word)}`).join(", ");
 }
 
+// Only a server has pages of trials.
+function trialLink(sweep, {trial}) {
+  if (!sweep.trials_page) return trial;
+  const run = sweep.trials_page + String(trial).padStart(3, "0");
+  return el("a", {href: `/report?${new URLSearchParams({run})}`}, trial);
+}
+
 function rankingSection(sweep) {
   const columns = [
     {name: "#", cell: (trial) => (isNumber(trial.place) ? trial.place : MISSING), value: (trial) => trial.place},
-    {name: "trial", cell: (trial) => trial.trial, value: (trial) => trial.trial},
+    {name: "trial", cell: (trial) => trialLink(sweep, trial), value: (trial) => trial.trial},
     {name: "status", cell: (trial) => statusPill(trial.status), value: (trial) => trial.status, text: true},
     {name: sweep.metric || "metric", cell: (trial) => number(trial.metric), value: (trial) => trial.metric},
     ...sweep.parameters.map((key) => ({

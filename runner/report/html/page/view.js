@@ -1,14 +1,14 @@
-// The reader's choices for all curves; charts listen for changes.
+// All charts, and the reader's choices for their curves.
 
 const view = {
   along: "step",      // or "epoch", "seconds"
   smoothing: 0,       // 0 … 0.99: weight of the past in an exponential moving average
   perRank: false,     // throughput
   hidden: new Set(),  // runs whose curves are hidden
-  listeners: [],
+  charts: [],
   set(changes) {
     Object.assign(view, changes);
-    view.listeners.forEach((listener) => listener());
+    view.charts.forEach((chart) => chart.draw());
   },
 };
 
@@ -20,8 +20,7 @@ const AXES = {
 
 // The crosshair: all charts show the same place.
 const crosshair = {
-  listeners: [],
-  move(x) { crosshair.listeners.forEach((listener) => listener(x)); },
+  move(x) { view.charts.forEach((chart) => chart.cross(x)); },
 };
 
 // Highlights the trial or run under the pointer in all pictures: marks the elements with its data-run as "lit".

@@ -1,0 +1,48 @@
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "base/error.h"
+#include "base/installation.h"
+#include "commands/commands.h"
+#include "commands/options.h"
+#include "launch/library/libtorch.h"
+#include "report/html/server.h"
+
+namespace ddp::commands {
+namespace fs = std::filesystem;
+namespace {
+
+struct ServeOptions {
+  std::string results = "results";
+  int port = 0;
+};
+
+void serve(const ServeOptions& o) {
+  if (std::error_code none; !fs::is_directory(o.results, none)) throw usage_error("is no folder", o.results);
+  launch::obtain({serve_library().name});
+  const report::ServerOptions options{
+      .results = o.results,
+      .port = o.port,
+      .program = std::string("ddp-exp ") + launch::kVersion,
+      .listens = [](int port) { std::cout << "http://127.0.0.1:" << port << "/" << std::endl; }};
+  reinterpret_cast<decltype(&ddp_serve)>(serve_library().entry("ddp_serve"))(&options);
+}
+
+void add_serve(CLI::App& app, int&) {
+  CLI::App* verb = app.add_subcommand("serve", "show live pages of all runs in a browser of this machine, until ^C");
+  auto options = std::make_shared<ServeOptions>();
+  verb->add_option("--port", options->port, "port on 127.0.0.1; 0: a free one")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
+  add_results(*verb, options->results);
+  verb->callback([options] { serve(*options); });
+}
+
+const bool serve_registered = register_verb(141, add_serve);
+
+}  // namespace
+
+}  // namespace ddp::commands
