@@ -32,9 +32,9 @@ Value change(const Value& before, const Value& after) {
 }
 
 void Pace::done(Clock::time_point begin) {
-  constexpr Clock::duration kLongest = std::chrono::seconds(5);
+  using std::chrono::milliseconds;
   const Clock::time_point end = Clock::now();
-  due_ = end + std::clamp<Clock::duration>(19 * (end - begin), least_, kLongest);
+  due_ = end + std::clamp<Clock::duration>(9 * (end - begin), milliseconds(200), milliseconds(700));
 }
 
 namespace {

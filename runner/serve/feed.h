@@ -16,18 +16,15 @@ namespace ddp::serve {
 // that has gone; of an array {"$length": 3, "$at": [2], "$items": [0.5]}; any other value itself.
 config::Value change(const config::Value& before, const config::Value& after);
 
-// What repeats after a pause that is at least as long as given, and that lets it take a twentieth of one core at most.
+// What repeats after pauses of 0.2 to 0.7 s: long enough that it takes a tenth of one core, if that is possible.
 class Pace {
  public:
   using Clock = std::chrono::steady_clock;
-
-  explicit Pace(std::chrono::milliseconds least) : least_(least) {}
   Clock::time_point due() const { return due_; }
   // Call it after the work that began at `begin`.
   void done(Clock::time_point begin);
 
  private:
-  const std::chrono::milliseconds least_;
   Clock::time_point due_ = {};
 };
 
@@ -53,7 +50,7 @@ class Feed {
   const Read read_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  Pace pace_{std::chrono::milliseconds(200)};
+  Pace pace_;
   std::int64_t version_ = 0;  // 0: never read
   config::Value data_ = config::Value::object();
   std::string change_;  // from the version before

@@ -1,6 +1,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <algorithm>
@@ -121,7 +122,7 @@ class Server : public httplib::Server {
   std::atomic<int> streams_ = 0;
 };
 
-Server::Server(const report::ServerOptions& options) : site_(options.results, options.program) {
+Server::Server(const report::ServerOptions& options) : site_(options) {
   new_task_queue = [] { return new AtOnce; };
   // httplib also lets other processes listen at the same port.
   set_socket_options([](socket_t socket) {
@@ -246,6 +247,7 @@ sigset_t stop_signals_blocked() {
 
 void ddp_serve(const ddp::report::ServerOptions* options) {
   const sigset_t stops = ddp::serve::stop_signals_blocked();
+  setpriority(PRIO_PROCESS, 0, 10);  // runs that train on this machine come first
   ddp::serve::Server server(*options);
   std::thread listening([&server] {
     server.listen_after_bind();

@@ -7,8 +7,6 @@
 #include "base/error.h"
 #include "base/paths.h"
 #include "base/text_number.h"
-#include "config/components.h"
-#include "config/metric.h"
 #include "record/run_directory.h"
 #include "record/summary.h"
 #include "report/select/query.h"
@@ -36,14 +34,12 @@ std::string key_of_column(const std::string& head, const std::vector<std::string
   return std::find(keys.begin(), keys.end(), key) == keys.end() ? "" : key;
 }
 
-report::Query query_of(const Parameters& parameters) {
-  report::Query query;
+report::Query query_of(const Parameters& parameters, const std::vector<std::string>& metrics) {
+  report::Query query{.metrics = metrics};
   if (const std::string where = parameter(parameters, "where"); !where.empty()) {
     query.where = report::parse_conditions(where);
   }
   if (const std::string sort = parameter(parameters, "sort"); !sort.empty()) query.sort_by = sort;
-  static const std::vector<std::string> kMetrics = config::metric_names(config::Components::installed());
-  query.metrics = kMetrics;
   return query;
 }
 
@@ -61,8 +57,8 @@ std::vector<report::Stamp> stamps_of(const std::vector<fs::path>& folders) {
 
 }  // namespace
 
-Site::Site(fs::path results, std::string program)
-    : results_(std::move(results)), program_(std::move(program)), listing_(results_) {}
+Site::Site(const report::ServerOptions& options)
+    : results_(options.results), program_(options.program), metrics_(options.metrics), listing_(results_) {}
 
 Site::Snapshot Site::rows() {
   const std::lock_guard lock(mutex_);
@@ -128,7 +124,7 @@ Value Site::list_data(const Rows& all, const Parameters& parameters) const {
   std::vector<report::Row> rows;
   std::string sort;
   try {
-    const report::Query query = query_of(parameters);
+    const report::Query query = query_of(parameters, metrics_);
     sort = query.sort_by;
     rows = report::select(all.rows, query, problems);
   } catch (const Error& error) {

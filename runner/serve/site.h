@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "report/html/page.h"
+#include "report/html/server.h"
 #include "report/select/row.h"
 #include "serve/feed.h"
 
@@ -22,7 +23,7 @@ using Parameters = std::multimap<std::string, std::string>;
 // may call it.
 class Site {
  public:
-  Site(std::filesystem::path results, std::string program);
+  explicit Site(const report::ServerOptions& options);
 
   // Returns the data of a page; null if there is no such page, or no run of that name. A run is looked up by its name
   // in the list: a name is never a path.
@@ -45,9 +46,10 @@ class Site {
 
   const std::filesystem::path results_;
   const std::string program_;
+  const std::vector<std::string> metrics_;
   std::mutex mutex_;  // guards the members below
   report::Listing listing_;
-  Pace pace_{std::chrono::milliseconds(200)};
+  Pace pace_;
   Snapshot snapshot_;
   std::list<std::pair<std::string, std::shared_ptr<Feed>>> feeds_;  // the last used one is first
 };

@@ -194,4 +194,22 @@ TEST_CASE("a step's line in the written form is read by the fast path, and any o
   }
 }
 
+TEST_CASE("a history takes the lines that are new, and all of them after a cut") {
+  const ScratchFolder scratch;
+  HistoryReader reader(scratch.folder() / "metrics.jsonl", 100);
+  CHECK(reader.read().steps.rows() == 0);
+  const std::string two = history_line(1, 0.5) + history_line(2, 0.25);
+  const std::string third = history_line(3, 0.125);
+  scratch.write("metrics.jsonl", two + third.substr(0, 20));
+  CHECK(reader.read().steps.rows() == 2);
+  scratch.write("metrics.jsonl", two + third);
+  CHECK(config::written(reader.read().steps)["columns"]["loss"]["mean"] == Value({0.5, 0.25, 0.125}));
+  CHECK(reader.read().passed_over == 0);
+  // A resume cut off the third step and went on; the file is as long as before.
+  scratch.write("metrics.jsonl", two + history_line(3, 0.375));
+  CHECK(config::written(reader.read().steps)["columns"]["loss"]["mean"] == Value({0.5, 0.25, 0.375}));
+  std::filesystem::remove(scratch.folder() / "metrics.jsonl");
+  CHECK(reader.read().steps.rows() == 0);
+}
+
 }  // namespace ddp::report

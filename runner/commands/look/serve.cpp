@@ -8,6 +8,8 @@
 #include "base/installation.h"
 #include "commands/commands.h"
 #include "commands/options.h"
+#include "config/components.h"
+#include "config/metric.h"
 #include "launch/library/libtorch.h"
 #include "report/html/server.h"
 
@@ -27,6 +29,7 @@ void serve(const ServeOptions& o) {
       .results = o.results,
       .port = o.port,
       .program = std::string("ddp-exp ") + launch::kVersion,
+      .metrics = config::metric_names(config::Components::installed()),
       .listens = [](int port) { std::cout << "http://127.0.0.1:" << port << "/" << std::endl; }};
   reinterpret_cast<decltype(&ddp_serve)>(serve_library().entry("ddp_serve"))(&options);
 }

@@ -3,15 +3,17 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <vector>
 
 // The server of live pages is in libddp_serve.so (runner/serve), which needs cpp-httplib.
 namespace ddp::report {
 
 struct ServerOptions {
   std::filesystem::path results;
-  int port = 0;                           // 0: a free one
-  std::string program;                    // its name and version
-  std::function<void(int port)> listens;  // called once, when the server accepts connections
+  int port = 0;                                // 0: a free one
+  std::string program = {};                    // its name and version
+  std::vector<std::string> metrics = {};       // that a condition may name even if no run has them
+  std::function<void(int port)> listens = {};  // called once, when the server accepts connections
 };
 
 }  // namespace ddp::report

@@ -1,10 +1,14 @@
 // Keeps a page up to date with the server's events, without moving what the reader looks at.
 
-// Makes the changes of an event in `old`, in place: the charts hold on to its arrays and objects.
+// Makes the changes of an event in `old`, in place, since the charts hold on to its arrays and objects. The first event
+// has all data.
 function merge(old, change) {
   const isObject = (value) => value !== null && typeof value === "object";
-  if (!isObject(old) || !isObject(change) || Array.isArray(change)) return change;
-  if ("$length" in change) {
+  if (!isObject(old) || !isObject(change)) return change;
+  if (Array.isArray(change)) {
+    change.forEach((item, i) => { old[i] = item; });
+    old.length = change.length;
+  } else if ("$length" in change) {
     change.$at.forEach((index, i) => { old[index] = merge(old[index], change.$items[i]); });
     old.length = change.$length;
   } else {
