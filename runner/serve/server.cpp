@@ -1,3 +1,4 @@
+#include <malloc.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
@@ -248,6 +249,7 @@ sigset_t stop_signals_blocked() {
 void ddp_serve(const ddp::report::ServerOptions* options) {
   const sigset_t stops = ddp::serve::stop_signals_blocked();
   setpriority(PRIO_PROCESS, 0, 10);  // runs that train on this machine come first
+  mallopt(M_ARENA_MAX, 1);           // an arena for each connection would keep memory
   ddp::serve::Server server(*options);
   std::thread listening([&server] {
     server.listen_after_bind();

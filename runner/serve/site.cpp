@@ -168,10 +168,12 @@ Feed::Read Site::report_page(std::vector<fs::path> folders) const {
 }
 
 Value Site::report_data(const std::vector<fs::path>& folders, report::Histories& histories) const {
+  const fs::path root = report::followed(results_);
   for (const fs::path& folder : folders) {
-    if (const fs::path link = report::link_out_of(results_, folder); !link.empty()) {
-      throw usage_error("leads out of the results folder", link.string());
-    }
+    // The listing has no links, but a sweep's trials may be some.
+    const bool is_link = report::followed(folder) != root / folder.lexically_relative(results_);
+    const fs::path link = is_link ? folder : report::link_out_of(root, folder);
+    if (!link.empty()) throw usage_error("leads out of the results folder", link.string());
   }
   const bool is_sweep = folders.size() == 1 && record::RunDirectory(folders.front()).is_sweep();
   if (!is_sweep) {

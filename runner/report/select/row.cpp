@@ -82,16 +82,15 @@ const std::string kLast = "last.";
 
 Value or_null(const std::optional<double>& number) { return number ? Value(*number) : Value(); }
 
-// Returns the path without symbolic links, as far as the system can resolve it.
+bool is_below(const fs::path& relative) { return !relative.empty() && *relative.begin() != ".."; }
+
+}  // namespace
+
 fs::path followed(const fs::path& path) {
   std::error_code error;
   const fs::path found = fs::weakly_canonical(path, error);
   return error ? path.lexically_normal() : found;
 }
-
-bool is_below(const fs::path& relative) { return !relative.empty() && *relative.begin() != ".."; }
-
-}  // namespace
 
 std::string name_of(const fs::path& folder, const fs::path& results) {
   // In most cases the written paths suffice, without disk access.
@@ -129,14 +128,12 @@ Stamp stamp_of(const fs::path& folder) {
   return stamp;
 }
 
-fs::path link_out_of(const fs::path& results, const fs::path& folder) {
-  const fs::path root = followed(results);
-  const auto leads_out = [&root](const fs::path& path) { return !is_below(followed(path).lexically_relative(root)); };
-  if (leads_out(folder)) return folder;
+fs::path link_out_of(const fs::path& root, const fs::path& folder) {
   std::error_code error;
   for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     std::error_code gone;
-    if (entry->is_symlink(gone) && leads_out(entry->path())) return entry->path();
+    if (!entry->is_symlink(gone)) continue;
+    if (!is_below(followed(entry->path()).lexically_relative(root))) return entry->path();
   }
   return {};
 }
@@ -157,7 +154,7 @@ bool Listing::read() {
       if (!is_old(entry, now)) continue;
       changed = true;
       Catalog one;
-      if (const fs::path link = link_out_of(results_, folder); link.empty()) {
+      if (const fs::path link = link_out_of(root_, folder); link.empty()) {
         one = read_folder(folder);
       } else {
         note(one, link.string(), "leads out of the results folder");

@@ -54,15 +54,17 @@ std::vector<Row> rows_of(Catalog catalog, const std::filesystem::path& results);
 using Stamp = std::array<std::int64_t, 15>;
 Stamp stamp_of(const std::filesystem::path& folder);
 
-// Returns a folder of the results, or a link anywhere below it, if it leads out of the results folder; empty if none
-// does.
-std::filesystem::path link_out_of(const std::filesystem::path& results, const std::filesystem::path& folder);
+// Returns a path without links, as far as the system can resolve it.
+std::filesystem::path followed(const std::filesystem::path& path);
+
+// Returns a link anywhere below the folder that leads out of `root`, a path without links; empty if none does.
+std::filesystem::path link_out_of(const std::filesystem::path& root, const std::filesystem::path& folder);
 
 // The runs and sweeps of a results folder, for a process that looks at them again and again: a run is read again if its
 // files have changed, or while it runs. Skips a run with a link that leads out of the results folder.
 class Listing {
  public:
-  explicit Listing(std::filesystem::path results) : results_(std::move(results)) {}
+  explicit Listing(std::filesystem::path results) : results_(std::move(results)), root_(followed(results_)) {}
 
   // Reads what has changed. Returns whether anything has.
   bool read();
@@ -78,6 +80,7 @@ class Listing {
   bool is_old(const Entry& entry, const Stamp& now) const;
 
   std::filesystem::path results_;
+  std::filesystem::path root_;
   std::map<std::filesystem::path, Entry> entries_;
   std::vector<std::string> problems_;  // of the results folder itself
 };
