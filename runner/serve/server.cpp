@@ -105,6 +105,14 @@ void answer(httplib::Response& response, int status, const std::string& text) {
   response.set_content(text + "\n", "text/plain; charset=utf-8");
 }
 
+// A reset, which unread bytes would cause when the socket is closed, could overtake the answer.
+void end_answer(int socket) {
+  shutdown(socket, SHUT_WR);
+  char unread[4096];
+  while (recv(socket, unread, sizeof unread, MSG_DONTWAIT) > 0) {
+  }
+}
+
 class Server : public httplib::Server {
  public:
   explicit Server(const report::ServerOptions& options);
@@ -125,10 +133,13 @@ class Server : public httplib::Server {
 
 Server::Server(const report::ServerOptions& options) : site_(options) {
   new_task_queue = [] { return new AtOnce; };
-  // httplib also lets other processes listen at the same port.
+  // httplib also lets other processes listen at the same port. The connections inherit the size of the buffer, which
+  // holds what a slow reader has not taken.
   set_socket_options([](socket_t socket) {
     const int yes = 1;
+    const int bytes = 64 << 10;
     setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
   });
   set_default_headers(
       {{"Content-Security-Policy",
@@ -164,7 +175,9 @@ bool Server::process_and_close_socket(socket_t socket) {
       --connections_;
     }
   constexpr std::string_view kBusy = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nConnection: close\r\n\r\n";
-  return Connection(socket).write(kBusy.data(), kBusy.size()) > 0;
+  const bool sent = Connection(socket).write(kBusy.data(), kBusy.size()) > 0;
+  end_answer(socket);
+  return sent;
 }
 
 void Server::converse(const FileDescriptor& socket) {
@@ -178,11 +191,7 @@ void Server::converse(const FileDescriptor& socket) {
     });
   } catch (const std::exception&) {  // the stream of a page that cannot be read, or too little memory: it ends here
   }
-  // A reset, which unread bytes would cause, could overtake the answer.
-  shutdown(socket.get(), SHUT_WR);
-  char unread[4096];
-  while (recv(socket.get(), unread, sizeof unread, MSG_DONTWAIT) > 0) {
-  }
+  end_answer(socket.get());
 }
 
 bool Server::accepts(const httplib::Request& request, httplib::Response& response) const {

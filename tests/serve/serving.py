@@ -50,6 +50,11 @@ class Server:
         connection.sendall(f"GET {target} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\n\r\n".encode())
         return connection
 
+    def processor(self):
+        """The seconds of a core that it has used."""
+        with open(f"/proc/{self.process.pid}/stat") as stat:
+            return sum(map(int, stat.read().rsplit(")", 1)[1].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+
     def memory(self):
         """The memory of its process, in MB."""
         with open(f"/proc/{self.process.pid}/status") as status:

@@ -9,7 +9,7 @@ import tempfile
 import threading
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "report"))
-from folders import sweep, train
+from folders import sweep, train, write_events
 from serving import Server, read_all, status_of
 
 
@@ -94,15 +94,21 @@ def many_streams(server):
 
 
 def slow_ones(server):
-    """A request that never ends is cut off, and so is an answer that nobody reads; others are served meanwhile."""
-    with server.connect() as slow, server.connect() as reader:
-        slow.sendall(b"GET / HTTP/1.1\r\nX: ")
-        reader.sendall(f"GET /report?run=one/a HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode())
-        trickling = threading.Event()
+    """An answer that nobody reads is cut off, and so is a request that never ends; others are served meanwhile."""
+    reader = socket.socket()
+    reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+    reader.connect(("127.0.0.1", server.port))
+    large = "/report?run=one/b"
+    reader.sendall(f"GET {large} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode())
+    assert reader.recv(12) == b"HTTP/1.1 200"
+    whole = len(server.get(large))
+    with reader, server.connect() as slow:
+        cut = threading.Event()
 
         def trickle():
             try:
-                while not trickling.wait(0.2):
+                slow.sendall(b"GET / HTTP/1.1\r\nX: ")
+                while not cut.wait(0.2):
                     slow.send(b"y")
             except OSError:
                 pass
@@ -111,13 +117,16 @@ def slow_ones(server):
         thread.start()
         assert status_of(server.get("/")) == 200
         assert status_of(read_all(slow)) in (0, 400)
-        trickling.set()
+        cut.set()
         thread.join()
+        assert len(read_all(reader)) < whole - 12
 
 
 def prepare(folder):
     train(folder, "one", "a")
-    train(folder, "one", "b", "optimizer.lr=0.01")
+    long = train(folder, "one", "b", "optimizer.lr=0.01")
+    step = {"event": "step", "epoch": 3, "lr": 0.05, "samples": 32, "samples_per_second": 1000.0}
+    write_events(long, *({**step, "step": n, "loss": 1 / n, "seconds": n / 7} for n in range(100, 4000)), mode="a")
     sweep(folder)
     (folder / "secret").mkdir()
     (folder / "secret" / "config.toml").write_text('name = "a secret"\n')

@@ -22,7 +22,7 @@ class Address:
 
 def open_page(window, server, target, width=1280, phone=False):
     page = Page(window, Address(server, target), width, 900, False, phone)
-    page.until(lambda: page.texts(".live") == ["live"])
+    page.until(lambda: page.texts(".live span") == ["live"])
     return page
 
 

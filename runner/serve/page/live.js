@@ -57,8 +57,9 @@ function follow(data) {
   let source = null;
   let pressed = false;  // a section that is replaced between press and release would lose the click
   let behind = false;
-  const state = el("p", {class: "live", role: "status"});
-  document.body.append(state);
+  const state = el("span", {role: "status"});
+  const home = data.kind === "list" ? [] : [el("a", {href: "/"}, "all runs"), " · "];
+  document.body.append(el("p", {class: "live"}, home, state));
 
   function show() {
     behind = pressed;
@@ -80,12 +81,10 @@ function follow(data) {
     view.set({});
   }
 
-  function tell(text) { state.textContent = text; }
-
   function listen() {
     source = new EventSource(`/events${location.pathname}${location.search}`);
-    source.onopen = () => tell("live");
-    source.onerror = () => tell("the server does not answer");
+    source.onopen = () => { state.textContent = "live"; };
+    source.onerror = () => { state.textContent = "the server does not answer"; };
     source.onmessage = (event) => {
       merge(data, JSON.parse(event.data, withoutPrototype));
       show();
