@@ -141,7 +141,7 @@ Value Site::list_data(const Rows& all, const Parameters& parameters) const {
     columns.push_back({{"name", column.header}, {"right", column.right}, {"key", key_of_column(column.header, keys)}});
   }
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    cells.push_back({{"run", rows[i].run}, {"status", rows[i].view().status}, {"cells", table.rows[i]}});
+    cells.push_back({{"run", rows[i].run}, {"cells", table.rows[i]}});
   }
   return {{"kind", "list"},
           {"written", record::timestamp(std::time(nullptr))},

@@ -80,8 +80,7 @@ def commands_work(folder):
     assert digits["final"]["val_accuracy"] >= 0.97, digits["final"]
     sweep = json.loads((folder / "results/digits_sweep/latest/summary.json").read_text())
     assert (sweep["status"], sweep["completed"]) == ("completed", 12), sweep
-    faster = json.loads((folder / "results/faster/latest/summary.json").read_text())
-    assert faster["epochs"] == 3, faster
+    assert not (folder / "results/faster").exists()  # `rm faster`
 
 
 # A build needs these. ccache's objects of this checkout are valid for the copy too.

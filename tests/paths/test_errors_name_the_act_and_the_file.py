@@ -30,7 +30,7 @@ IN_THE_WAY = [
     ("tiny/r1/checkpoints", [(["resume", "tiny", "--set", "steps=4"], 1, "checkpoints"), (["show", "tiny"], 0, "")]),
     ("tiny/r1/logs", [(["resume", "tiny", "--set", "steps=4"], 0, ""), (["show", "tiny"], 0, "")]),
     ("tiny/r1/tensorboard", [(["resume", "tiny", "--set", "steps=4"], 0, "tensorboard")]),
-    ("s/w1/summary.json", [(["show", "s"], 2, "summary.json"), (["resume", "s"], 1, "summary.json"),
+    ("s/w1/summary.json", [(["show", "s"], 2, "summary.json"), (["resume", "s"], 2, "summary.json"),
                            (["list"], 0, "summary.json"), (["report", "s"], 2, "summary.json")]),
     ("s/w1/sweep.toml", [(["resume", "s"], 2, "sweep.toml")]),
     ("s/w1/journal.jsonl", [(["resume", "s"], 2, "journal.jsonl")]),

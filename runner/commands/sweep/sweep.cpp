@@ -85,8 +85,8 @@ int run_trials(const sweep::SweepPlan& plan, FileDescriptor lock) {
   sweep::Trials trials(plan.loaded->sweep, *plan.search);
   for (const sweep::Event& event : sweep::read_journal(plan.directory.journal())) trials.take(event);
   if (!plan.only) require_same_data(plan, trials);
-  print_folder(plan.directory.path());
   const std::string before = status_of(plan.directory);
+  print_folder(plan.directory.path());
   int code = 0;
   try {
     code = sweep::TrialLoop(plan, trials).run();

@@ -53,7 +53,7 @@ function rowOf(row, columns) {
   box.checked = chosen.has(row.run);
   const cell = (text, name) => {
     if (name === "run") return el("a", {href: reportOf([row.run])}, breakable(text));
-    return name === "status" ? el("span", {class: `pill ${row.status}`}, text) : text;
+    return name === "status" ? el("span", {class: `pill ${text.split(" ")[0]}`}, text) : text;
   };
   return el("tr", {}, el("td", {}, box),
     columns.map(({name, right, at}) => el("td", {class: right ? "number" : "text"}, cell(row.cells[at], name))));
