@@ -100,6 +100,23 @@ def stops_early(machine, folder):
     return [f"ended after epoch {summary['epochs']} by {summary['stopped_by']}"]
 
 
+def profiles(machine, folder):
+    """a profiled run has the device's kernels in its trace"""
+    run = machine.call("run", ROOT / "experiments/digits.toml", "--results", folder / "results", "--profile", 10,
+                       *sets(device_pool=machine.pool(), epochs=2), folder=folder).strip()  # fmt: skip
+    trace = json.loads((folder / run / "profile/rank-0.json").read_text())
+    kinds = {event.get("cat") for event in trace["traceEvents"]}
+    assert ("cpu_op" if machine.rehearsal else "kernel") in kinds, kinds
+    return (folder / run / "profile/table.txt").read_text().splitlines()
+
+
+def page_of_the_machine(machine, folder):
+    """doctor finds nothing broken, and describes each GPU"""
+    lines = machine.call("doctor", folder=folder).splitlines()
+    assert machine.rehearsal or sum("NVIDIA" in line for line in lines) >= machine.gpus, lines
+    return [line for line in lines if line]
+
+
 def collectives(machine, folder):
     """the six collectives of comm have the right values, over each backend"""
     sizes = "4,64KiB,1MiB" if machine.rehearsal else "4,64KiB,64MiB"
@@ -126,4 +143,4 @@ def refused(machine, folder):
         yield f"{pool}: {text}"
 
 
-CHECKS = [experiments, groups, several, resumes, moves, stops_early, collectives, refused]
+CHECKS = [experiments, profiles, page_of_the_machine, groups, several, resumes, moves, stops_early, collectives, refused]
