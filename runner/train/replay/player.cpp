@@ -229,6 +229,7 @@ const std::vector<at::Tensor>& Player::forward(const std::vector<at::Tensor>& ba
     if (source.kind == SourceKind::gradient) tape_.values[i] = (*tape_.around.parameters)[source.index].second.grad();
   }
   next_ = 0;
+  is_watched_ = at::getStepCallbacksUnlessEmpty(at::RecordScope::FUNCTION).has_value();
   run_until(tape_.calls_of_forward);
   outputs_.clear();
   for (const Slot slot : tape_.outputs) outputs_.push_back(tape_.at(slot));
@@ -275,17 +276,26 @@ void Player::run_until(std::size_t call) {
 void Player::run(const Step& step) {
   const Tape::Call& now = tape_.calls[step.call];
   if (now.kernel) {
-    // Shows the call to a profiler, as the dispatcher does with the others.
-    at::RecordFunction shown(at::RecordScope::FUNCTION);
-    if (shown.isActive()) {
-      put_arguments(now);
-      shown.before(std::cref(now.operation.schema()), &stack_);
+    if (is_watched_) {
+      run_watched(step);
+    } else {
+      now.kernel(step.operands.data());
     }
-    now.kernel(step.operands.data());
   } else {
     call(now);
   }
   for (const Slot slot : step.last_uses) tape_.values[index(slot)].reset();
+}
+
+// Shows a kernel's call to a profiler, as the dispatcher does with the other calls.
+void Player::run_watched(const Step& step) {
+  const Tape::Call& now = tape_.calls[step.call];
+  at::RecordFunction shown(at::RecordScope::FUNCTION);
+  if (shown.isActive()) {
+    put_arguments(now);
+    shown.before(std::cref(now.operation.schema()), &stack_);
+  }
+  now.kernel(step.operands.data());
 }
 
 // Puts the arguments of a call on the stack.

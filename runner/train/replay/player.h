@@ -68,6 +68,7 @@ class Player {
   void find_last_uses();
   bool is_kept(Slot slot) const { return kept_[index(slot)]; }
   void run(const Step& step);
+  void run_watched(const Step& step);
   void put_arguments(const Tape::Call& call);
   void call(const Tape::Call& call);
   void run_until(std::size_t call);
@@ -80,7 +81,8 @@ class Player {
   std::vector<bool> kept_;         // of each slot: its tensor outlives a run
   std::vector<at::Tensor> free_;   // kept memory that later results may take, while the plan is made
   std::vector<Step> steps_;
-  std::size_t next_ = 0;  // the step that runs next
+  std::size_t next_ = 0;     // the step that runs next
+  bool is_watched_ = false;  // by a profiler, in this run
   std::vector<at::Tensor> outputs_;
   std::vector<c10::IValue> stack_;
 };
