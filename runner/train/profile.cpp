@@ -10,6 +10,7 @@
 #include <ATen/ops/tensor.h>
 #include <torch/csrc/autograd/profiler_kineto.h>
 
+#include "base/error.h"
 #include "record/file/atomic_file.h"
 
 namespace ddp::train {
@@ -162,7 +163,10 @@ void Profile::finish(std::int64_t step, std::int64_t steps) {
   std::filesystem::create_directory(r_.folder, unseen);
   const std::filesystem::path trace = r_.folder / ("rank-" + std::to_string(r_.rank) + ".json");
   if (!unseen) result->save(trace.string());
-  if (!std::filesystem::exists(trace, unseen)) r_.console.line("warning: " + trace.string() + " was not written");
+  if (!std::filesystem::exists(trace, unseen)) {
+    std::filesystem::remove(trace.string() + ".tmp", unseen);  // Kineto's, which a full disk cuts short
+    r_.console.line("warning: the trace was not written: " + trace.string());
+  }
   std::vector<Parts> ranks;
   for (const at::Tensor& one : dist::all_gather(r_.group, at::tensor(mine, at::kDouble))) {
     const at::Tensor of_rank = one.cpu();
@@ -170,8 +174,12 @@ void Profile::finish(std::int64_t step, std::int64_t steps) {
   }
   if (r_.rank != 0) return;
   const std::string text = table(ranks, *operators, step, steps);
-  record::write_atomically(r_.folder / "table.txt", text);
   r_.console.line(text.substr(0, text.size() - 1));
+  try {
+    record::write_atomically(r_.folder / "table.txt", text);
+  } catch (const Error& error) {  // the training goes on
+    r_.console.line(std::string("warning: the profile's table was not written: ") + error.what());
+  }
 }
 
 std::string Profile::table(const std::vector<Parts>& ranks, const OperatorTimes& operators, std::int64_t step,

@@ -1,4 +1,6 @@
 // run --profile: traces and a table of some steps.
+#include <sys/resource.h>
+#include <iterator>
 #include <regex>
 
 #include "catch.h"
@@ -7,10 +9,11 @@
 #include "workspace.h"
 
 namespace ddp::system_test {
+namespace fs = std::filesystem;
 namespace {
 
 // How many events of each name a trace holds.
-std::map<std::string, int> names_of(const std::filesystem::path& trace) {
+std::map<std::string, int> names_of(const fs::path& trace) {
   std::map<std::string, int> names;
   const Json whole = json_of(trace);
   for (const Json& event : whole.at("traceEvents")) ++names[event.value("name", "")];
@@ -45,7 +48,21 @@ TEST_CASE("a profile is of the steps that there are, and a stop cuts it short") 
   const Outcome stopped = w.finish(*process);
   CHECK(stopped.code == 130);
   CHECK(contains(stopped.err, "to " + std::to_string(run.last_step()) + ";"));
-  CHECK(std::filesystem::exists(run.path() / "profile" / "rank-1.json"));
+  CHECK(fs::exists(run.path() / "profile" / "rank-1.json"));
+}
+
+TEST_CASE("a trace that cannot be written ends no run, and leaves nothing") {
+  const Workspace w("small.toml", kSmall);
+  rlimit whole{};
+  getrlimit(RLIMIT_FSIZE, &whole);
+  const rlimit little{.rlim_cur = 40'000, .rlim_max = whole.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &little);
+  const auto process = w.start({"run", "small.toml", "--profile", "10"});
+  setrlimit(RLIMIT_FSIZE, &whole);
+  const Outcome run = w.ends(0, *process, {"warning: the trace was not written: ", "Profile of steps 19 to 28"});
+  const fs::path profile = run.run.path() / "profile";
+  CHECK(std::distance(fs::directory_iterator(profile), fs::directory_iterator()) == 1);
+  CHECK(fs::exists(profile / "table.txt"));
 }
 
 }  // namespace ddp::system_test
