@@ -124,7 +124,7 @@ struct Log {
   void fields(Fields& f);
 };
 
-// What runs at the end of a run or a sweep.
+// A command that runs once at the end of a run or a sweep.
 struct Notify {
   std::optional<std::string> command;
   void fields(Fields& f);

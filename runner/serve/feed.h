@@ -16,7 +16,7 @@ namespace ddp::serve {
 // that has gone; of an array {"$length": 3, "$at": [2], "$items": [0.5]}; any other value itself.
 config::Value change(const config::Value& before, const config::Value& after);
 
-// What repeats after pauses of 0.2 to 0.7 s: long enough that it takes a tenth of one core, if that is possible.
+// The pauses between repetitions of some work: from 0.2 to 0.7 s, so long that the work takes a tenth of one core.
 class Pace {
  public:
   using Clock = std::chrono::steady_clock;

@@ -53,7 +53,7 @@ double of_attention(Values inputs, std::size_t first) {
                                             : static_cast<double>(query->numel()) * static_cast<double>(key->size(-2));
 }
 
-// What the inputs tell. A convolution's count needs its output: `filter` gets its weight.
+// Counts from the inputs alone. A convolution's count needs its output: `filter` gets its weight.
 double multiplications(std::string_view name, Values inputs, at::Tensor& filter) {
   if (name == "aten::mm" || name == "aten::bmm") return of_product(inputs, 0);
   if (name == "aten::addmm" || name == "aten::baddbmm") return of_product(inputs, 1);

@@ -6,9 +6,9 @@
 
 #include "base/log.h"
 #include "base/paths.h"
+#include "commands/cluster/slurm.h"
 #include "commands/commands.h"
 #include "commands/options.h"
-#include "commands/sweep/slurm.h"
 #include "config/text/compose.h"
 #include "launch/cluster/kubernetes_job.h"
 #include "launch/library/libtorch.h"

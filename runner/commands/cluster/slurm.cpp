@@ -1,4 +1,4 @@
-#include "commands/sweep/slurm.h"
+#include "commands/cluster/slurm.h"
 
 #include <unistd.h>
 #include <algorithm>

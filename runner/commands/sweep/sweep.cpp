@@ -13,7 +13,7 @@
 #include "commands/look/report.h"
 #include "commands/look/show_plan.h"
 #include "commands/options.h"
-#include "commands/sweep/slurm.h"
+#include "commands/cluster/slurm.h"
 #include "config/difference.h"
 #include "config/text/compose.h"
 #include "launch/cluster/launcher.h"

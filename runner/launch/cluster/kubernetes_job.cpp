@@ -68,7 +68,7 @@ std::string arguments(const KubernetesJob& job, const std::string& indent) {
   return lines;
 }
 
-// What stands between two @ is replaced.
+// A value replaces each name between two @.
 constexpr const char* kFile =
     R"(# Trains an experiment with ddp-exp, with one pod per node. Written by "ddp-exp k8s", yours to change.
 apiVersion: v1

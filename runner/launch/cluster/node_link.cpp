@@ -117,6 +117,7 @@ std::optional<Address> resolve_if_known(const std::string& host, std::uint16_t p
   return found ? std::optional(outward(*found, host, port)) : std::nullopt;
 }
 
+// A socket cannot be bound to another machine's address.
 bool is_of_this_machine(const Address& address) {
   const SocketAddress own = look_up(address.ip, 0);
   const FileDescriptor tried(socket(own.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));

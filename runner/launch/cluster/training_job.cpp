@@ -3,13 +3,10 @@
 #include <algorithm>
 
 #include "launch/plan/plan.h"
+#include "report/text/words.h"
 
 namespace ddp::launch {
 namespace {
-
-std::string count_of(int number, const std::string& what) {
-  return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
-}
 
 // Returns the GPUs that a node must have. A pool that names no devices trains on CPUs if the job requests no GPUs.
 int needed_gpus(const config::Experiment& e, const TrainingJob& job) {
@@ -43,8 +40,8 @@ std::vector<std::string> check_devices(const config::Loaded& loaded, const Train
   const bool named = !loaded.experiment.device_pool.is_string();
   const int needed = needed_gpus(loaded.experiment, job);
   if (job.gpus_per_node && needed > *job.gpus_per_node) {
-    const std::string what =
-        "needs " + count_of(needed, "GPU") + " on a node, and --gpus-per-node is " + std::to_string(*job.gpus_per_node);
+    const std::string what = "needs " + report::counted(needed, "GPU") + " on a node, and --gpus-per-node is " +
+                             std::to_string(*job.gpus_per_node);
     throw !named && job.nproc_per_node ? usage_error(what, "--nproc-per-node") : loaded.error("device_pool", what);
   }
   // Without --gpus-per-node a pool decides only on the node: one of GPUs, or one of CPU ranks.
@@ -58,10 +55,11 @@ std::vector<std::string> check_devices(const config::Loaded& loaded, const Train
   const std::string where = loaded.where("device_pool") + ": ";
   std::vector<std::string> warnings;
   if (used > 0 && !job.gpus_per_node) {
-    warnings.push_back(where + "the ranks need " + count_of(used, "GPU") + " of each node, and the job requests none");
+    warnings.push_back(where + "the ranks need " + report::counted(used, "GPU") +
+                       " of each node, and the job requests none");
   }
   if (job.gpus_per_node && used < *job.gpus_per_node) {
-    warnings.push_back(where + "the job requests " + count_of(*job.gpus_per_node, "GPU") +
+    warnings.push_back(where + "the job requests " + report::counted(*job.gpus_per_node, "GPU") +
                        " of each node, and its ranks use " + std::to_string(used));
   }
   return warnings;

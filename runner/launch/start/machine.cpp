@@ -1,11 +1,9 @@
 #include "launch/start/machine.h"
 
-#include <arpa/inet.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <gnu/libc-version.h>
 #include <netdb.h>
-#include <netinet/in.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -28,6 +26,7 @@
 #include "base/file_descriptor.h"
 #include "base/paths.h"
 #include "base/shared_memory.h"
+#include "launch/cluster/node_link.h"
 #include "launch/library/compile.h"
 #include "launch/library/libtorch.h"
 #include "launch/library/rank_library.h"
@@ -153,9 +152,7 @@ HostFacts look_up_host(const std::string& name) {
     const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(list, &freeaddrinfo);
     for (const addrinfo* i = list; i != nullptr; i = i->ai_next) {
       facts.addresses.push_back(ip_of(i->ai_addr, i->ai_addrlen));
-      // A socket cannot be bound to another machine's address.
-      const FileDescriptor probe(socket(i->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-      facts.is_own = facts.is_own || (probe && bind(probe.get(), i->ai_addr, i->ai_addrlen) == 0);
+      facts.is_own = facts.is_own || is_of_this_machine({.ip = facts.addresses.back()});
     }
   }
   return facts;

@@ -34,7 +34,7 @@ function keepChoices(old, fresh) {
   });
 }
 
-// What is shown of each section until something in it changes, and a name of its own.
+// Returns the element of each section, its form as HTML, and a name of its own.
 function formsOf(nodes) {
   const names = [];
   return nodes.map((node) => {
