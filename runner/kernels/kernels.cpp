@@ -7,11 +7,6 @@
 // without contraction of products and sums, so all of them give the same bits.
 #define DDP_CLONES __attribute__((target_clones("default", "arch=haswell", "arch=skylake-avx512")))
 
-// Of BLAS, in LibTorch: matrices are column after column.
-extern "C" void sgemm_(const char* transpose_a, const char* transpose_b, const int* m, const int* n, const int* k,
-                       const float* alpha, const float* a, const int* stride_a, const float* b, const int* stride_b,
-                       const float* beta, float* c, const int* stride_c);
-
 namespace ddp::kernels {
 namespace {
 
@@ -135,14 +130,6 @@ DDP_CLONES void squared_difference(const float* a, const float* b, float* out, s
 DDP_CLONES void mse_backward(float gradient, const float* a, const float* b, float factor, float* out,
                              std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) out[i] = factor * (a[i] - b[i]) * gradient;
-}
-
-void product(const Matrix& a, const Matrix& b, int m, int n, int k, bool adds, float* out) {
-  const float one = 1;
-  const float beta = adds ? 1 : 0;
-  // The transposed product: out^T = b^T x a^T.
-  sgemm_(b.by_columns ? "t" : "n", a.by_columns ? "t" : "n", &n, &m, &k, &one, b.data, &b.stride, a.data, &a.stride,
-         &beta, out, &n);
 }
 
 }  // namespace ddp::kernels

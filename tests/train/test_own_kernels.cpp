@@ -51,6 +51,24 @@ TEST_CASE("our kernels have the bits of ATen's for many sizes") {
   }
 }
 
+// Rows of more than 192 terms are summed in blocks. The numbers do not begin at a cache line, as views of a batch may.
+TEST_CASE("our products have the bits of ATen's for short and long sums") {
+  const auto matrix = [](std::int64_t rows, std::int64_t columns) {
+    return at::randn({rows * columns + 1}).slice(0, 1).view({rows, columns});
+  };
+  for (const std::int64_t terms : {1, 10, 191, 192, 193, 300, 383, 384, 385, 577, 784}) {
+    for (const std::int64_t rows : {1, 4, 11, 20, 64, 150}) {
+      for (const std::int64_t columns : {1, 8, 10, 24, 63, 64, 65, 300}) {
+        INFO("sizes " << rows << ", " << columns << ", " << terms);
+        const at::Tensor a = matrix(rows, terms), b = matrix(terms, columns), bias = at::randn({columns});
+        CHECK(without_kernel([&] { a.mm(b); }).empty());
+        CHECK(without_kernel([&] { at::addmm(bias, a, matrix(columns, terms).t()); }).empty());
+        CHECK(without_kernel([&] { matrix(terms, rows).t().mm(b); }).empty());
+      }
+    }
+  }
+}
+
 TEST_CASE("our sums of rows have the bits of ATen's for long and short columns") {
   for (const std::int64_t rows : kManyRows) {
     for (const std::int64_t columns : kSizes) {

@@ -39,7 +39,8 @@ class Drawn {
   explicit Drawn(unsigned seed) : draw_(seed) {
     at::manual_seed(seed);
     batch_ = draw_.from(2, 40);
-    std::int64_t width = features_ = draw_.from(1, 40);
+    // Products add up rows of more than 192 numbers in blocks.
+    std::int64_t width = features_ = draw_.from(0, 9) == 0 ? draw_.from(180, 600) : draw_.from(1, 40);
     for (std::int64_t layers = draw_.from(1, 5); layers > 0; --layers) width = add_layer(width);
     add_loss(width);
     for (const auto& item : model_->named_parameters()) parameters_.emplace_back(item.key(), item.value());

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <ATen/Parallel.h>
 #include <ATen/core/Reduction.h>
 #include <ATen/ops/_log_softmax_backward_data_cpu_dispatch.h>
 #include <ATen/ops/_log_softmax_cpu_dispatch.h>
@@ -38,6 +39,7 @@
 #include <ATen/ops/tanh_cpu_dispatch.h>
 
 #include "kernels/kernels.h"
+#include "kernels/product.h"
 
 namespace ddp::train {
 namespace {
@@ -78,71 +80,60 @@ float* out(Operands at) { return at[0]->mutable_data_ptr<float>(); }
 
 bool fits_int(std::int64_t number) { return number > 0 && number <= std::numeric_limits<int>::max(); }
 
-// The layout of a matrix, as sgemm takes it. `data` is set for each call.
-std::optional<kernels::Matrix> layout_of(const at::Tensor& matrix) {
+// The layout of a matrix, as sgemm takes it.
+std::optional<kernels::Layout> layout_of(const at::Tensor& matrix) {
   if (matrix.scalar_type() != at::kFloat || matrix.dim() != 2 || !fits_int(matrix.size(0)) || !fits_int(matrix.size(1)))
     return {};
   for (const bool by_columns : {false, true}) {
     const std::int64_t between = matrix.stride(by_columns ? 1 : 0), inside = matrix.stride(by_columns ? 0 : 1);
     if (inside == 1 && between >= matrix.size(by_columns ? 0 : 1) && fits_int(between)) {
-      return kernels::Matrix{.by_columns = by_columns, .stride = static_cast<int>(between)};
+      return kernels::Layout{.by_columns = by_columns, .stride = static_cast<int>(between)};
     }
   }
   return {};
 }
 
-struct Product {
-  kernels::Matrix a, b;
-  int m = 0, n = 0, k = 0;
+std::shared_ptr<kernels::Product> product_of(const at::Tensor& a, const at::Tensor& b, const at::Tensor& result,
+                                             bool has_bias) {
+  const auto left = layout_of(a), right = layout_of(b);
+  if (!left || !right || !result.is_contiguous()) return {};
+  return std::make_shared<kernels::Product>(*left, *right, static_cast<int>(a.size(0)), static_cast<int>(b.size(1)),
+                                            static_cast<int>(a.size(1)), has_bias, at::get_num_threads());
+}
 
-  static std::optional<Product> of(const at::Tensor& a, const at::Tensor& b, const at::Tensor& result) {
-    const auto left = layout_of(a), right = layout_of(b);
-    if (!left || !right || !result.is_contiguous()) return {};
-    return Product{.a = *left,
-                   .b = *right,
-                   .m = static_cast<int>(a.size(0)),
-                   .n = static_cast<int>(b.size(1)),
-                   .k = static_cast<int>(a.size(1))};
-  }
+// Operands: the result, the bias if there is one, and both factors.
+void multiply(kernels::Product& product, Operands at, const kernels::Product::Ending& ending) {
+  const std::size_t first = product.has_bias() ? 2 : 1;
+  product(in(at, first), in(at, first + 1), product.has_bias() ? in(at, 1) : nullptr, ending, out(at));
+}
 
-  void operator()(const float* left, const float* right, bool adds, float* to) const {
-    kernels::Matrix from_a = a, from_b = b;
-    from_a.data = left;
-    from_b.data = right;
-    kernels::product(from_a, from_b, m, n, k, adds, to);
-  }
-};
+Kernel kernel_of(std::shared_ptr<kernels::Product> product) {
+  if (product == nullptr) return {};
+  return {.run = [product](Operands at) { multiply(*product, at, {}); }, .product = product};
+}
 
 Kernel mm(const Signature& call) {
-  const auto product = Product::of(call.tensor(0), call.tensor(1), call.result());
-  if (!product) return {};
-  return [product = *product](Operands at) { product(in(at, 1), in(at, 2), false, out(at)); };
+  return kernel_of(product_of(call.tensor(0), call.tensor(1), call.result(), /*has_bias=*/false));
 }
 
 Kernel addmm(const Signature& call) {
-  const auto product = Product::of(call.tensor(1), call.tensor(2), call.result());
   const at::Tensor& bias = call.tensor(0);
-  if (!product || !call.is_float(0) || bias.dim() != 1 || bias.numel() != product->n || !call.is_one(3) ||
+  if (!call.is_float(0) || bias.dim() != 1 || bias.numel() != call.result().size(1) || !call.is_one(3) ||
       !call.is_one(4))
     return {};
-  return [product = *product](Operands at) {
-    const float* const bias_row = in(at, 1);
-    float* const to = out(at);
-    for (int row = 0; row < product.m; ++row) std::copy_n(bias_row, product.n, to + std::ptrdiff_t{row} * product.n);
-    product(in(at, 2), in(at, 3), true, to);
-  };
+  return kernel_of(product_of(call.tensor(1), call.tensor(2), call.result(), /*has_bias=*/true));
 }
 
 Kernel relu(const Signature& call) {
   if (!call.is_pointwise({0})) return {};
-  return [count = call.result().numel()](Operands at) { kernels::relu(in(at, 1), out(at), count); };
+  return Kernel{[count = call.result().numel()](Operands at) { kernels::relu(in(at, 1), out(at), count); }};
 }
 
 Kernel threshold_backward(const Signature& call) {
   if (!call.is_pointwise({0, 1})) return {};
-  return [count = call.result().numel(), threshold = call.argument(2).toScalar().to<float>()](Operands at) {
+  return Kernel{[count = call.result().numel(), threshold = call.argument(2).toScalar().to<float>()](Operands at) {
     kernels::threshold_backward(in(at, 1), in(at, 2), threshold, out(at), count);
-  };
+  }};
 }
 
 Kernel sum_dim(const Signature& call) {
@@ -151,9 +142,9 @@ Kernel sum_dim(const Signature& call) {
   if (!call.is_float(0) || !call.gives_floats()) return {};
   const bool of_rows = dims.isIntList() && dims.toIntVector() == std::vector<std::int64_t>{0};
   if (!of_rows || matrix.dim() != 2 || !matrix.is_contiguous() || matrix.size(0) < 2) return {};
-  return [rows = matrix.size(0), columns = matrix.size(1)](Operands at) {
+  return Kernel{[rows = matrix.size(0), columns = matrix.size(1)](Operands at) {
     kernels::sum_rows(in(at, 1), rows, columns, out(at));
-  };
+  }};
 }
 
 Kernel mse_loss(const Signature& call) {
@@ -163,10 +154,10 @@ Kernel mse_loss(const Signature& call) {
     return {};
   }
   const auto squares = std::make_shared<std::vector<float>>(static_cast<std::size_t>(a.numel()));
-  return [squares, count = a.numel()](Operands at) {
+  return Kernel{[squares, count = a.numel()](Operands at) {
     kernels::squared_difference(in(at, 1), in(at, 2), squares->data(), count);
     *out(at) = kernels::sum(squares->data(), count) / static_cast<float>(count);
-  };
+  }};
 }
 
 Kernel mse_loss_backward(const Signature& call) {
@@ -175,14 +166,14 @@ Kernel mse_loss_backward(const Signature& call) {
     return {};
   }
   const std::int64_t count = call.result().numel();
-  return [count, factor = static_cast<float>(2.0 / static_cast<double>(count))](Operands at) {
+  return Kernel{[count, factor = static_cast<float>(2.0 / static_cast<double>(count))](Operands at) {
     kernels::mse_backward(*in(at, 1), in(at, 2), in(at, 3), factor, out(at), count);
-  };
+  }};
 }
 
 Kernel ones_like(const Signature& call) {
   if (!call.gives_floats()) return {};
-  return [count = call.result().numel()](Operands at) { std::fill_n(out(at), count, 1.0F); };
+  return Kernel{[count = call.result().numel()](Operands at) { std::fill_n(out(at), count, 1.0F); }};
 }
 
 // An argument of one of ATen's functions that write into given tensors. A tensor is an operand of the call; anything
@@ -238,7 +229,7 @@ struct Direct<kFunction> {
     std::size_t operand = 0;
     const std::tuple<Argument<Arguments>...> arguments{
         Argument<Arguments>(call.argument_behind_results(kPlaces), call.operand_of(kPlaces, operand))...};
-    return [arguments](Operands at) { kFunction(std::get<kPlaces>(arguments).get(at)...); };
+    return Kernel{[arguments](Operands at) { kFunction(std::get<kPlaces>(arguments).get(at)...); }};
   }
 };
 
@@ -249,16 +240,21 @@ Kernel mul(const Signature& call) {
   const bool is_double = is_number && call.tensor(1).scalar_type() == at::kDouble;
   if (!is_number) return Direct<at::cpu::mul_out>::make(call);
   if (!call.is_pointwise({0}) || (!is_double && !call.is_float(1))) return {};
-  return [count = call.result().numel(), is_double](Operands at) {
+  return Kernel{[count = call.result().numel(), is_double](Operands at) {
     const float factor = is_double ? static_cast<float>(*at[2]->const_data_ptr<double>()) : *in(at, 2);
     kernels::scale(in(at, 1), factor, out(at), count);
-  };
+  }};
 }
 
 // A gradient into its place in a bucket.
 Kernel copy(const Signature& call) {
   if (!call.is_pointwise({0, 1}) || call.tensor(0).is_alias_of(call.tensor(1))) return {};
-  return [bytes = call.result().nbytes()](Operands at) { std::memcpy(out(at), in(at, 2), bytes); };
+  return Kernel{[bytes = call.result().nbytes()](Operands at) { std::memcpy(out(at), in(at, 2), bytes); }};
+}
+
+std::string name_of(const c10::OperatorHandle& operation) {
+  const c10::OperatorName& name = operation.operator_name();
+  return name.overload_name.empty() ? name.name : name.name + "." + name.overload_name;
 }
 
 using Maker = Kernel (*)(const Signature&);
@@ -300,8 +296,7 @@ Maker maker_of(const c10::OperatorHandle& operation) {
       {"aten::add.Tensor", Direct<cpu::add_out>::make},
       {"aten::sub.Tensor", Direct<cpu::sub_out>::make},
   };
-  const c10::OperatorName& name = operation.operator_name();
-  const auto found = makers.find(name.overload_name.empty() ? name.name : name.name + "." + name.overload_name);
+  const auto found = makers.find(name_of(operation));
   return found == makers.end() ? nullptr : found->second;
 }
 
@@ -317,6 +312,21 @@ bool is_dense(const c10::IValue& result) {
 }
 
 }  // namespace
+
+Kernel joined_kernel(const std::shared_ptr<kernels::Product>& product, const c10::OperatorHandle& call,
+                     const std::vector<c10::IValue>& arguments) {
+  const std::string name = name_of(call);
+  if (name == "aten::relu" && product->takes_relu()) {
+    return Kernel{[product](Operands at) { multiply(*product, at, {.relu = true}); }};
+  }
+  if (name == "aten::threshold_backward" && product->takes_gate()) {
+    const std::size_t gate = product->has_bias() ? 4 : 3;
+    return Kernel{[product, gate, threshold = arguments[2].toScalar().to<float>()](Operands at) {
+      multiply(*product, at, {.gate = in(at, gate), .threshold = threshold});
+    }};
+  }
+  return {};
+}
 
 Kernel own_kernel(const RecordedCall& call) {
   const Maker maker = maker_of(call.operation);
@@ -336,7 +346,7 @@ Kernel own_kernel(const RecordedCall& call) {
   for (const c10::IValue& argument : call.arguments) {
     if (argument.isTensor()) operands.push_back(&argument.toTensor());
   }
-  kernel(operands.data());
+  kernel.run(operands.data());
   for (std::size_t i = 0; i < own.size(); ++i) {
     const at::Tensor& expected = call.results[i].toTensor();
     if (std::memcmp(own[i].const_data_ptr(), expected.const_data_ptr(), expected.nbytes()) != 0) return {};

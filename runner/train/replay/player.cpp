@@ -1,6 +1,7 @@
 #include "train/replay/player.h"
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -39,6 +40,7 @@ Player::Player(Tape tape, CommonMemory& common) : tape_(std::move(tape)) {
   const at::AutoDispatchBelowADInplaceOrView below;
   leave_out_kernels();
   find_places();
+  join_calls();
   find_ends();
   find_targets();
   plan(common);
@@ -72,6 +74,77 @@ void Player::find_places() {
   }
   kept_.assign(places_.size(), false);
   for (std::size_t i = 0; i < places_.size(); ++i) kept_[i] = tape_.sources[i].kind == SourceKind::constant;
+}
+
+// A product and the call that alone reads it become one kernel: the product is not written, and read again.
+void Player::join_calls() {
+  for (std::size_t i = 0; i < tape_.calls.size(); ++i) {
+    if (tape_.calls[i].kernel.product == nullptr) continue;
+    if (const auto next = next_to_join(i)) join(i, *next);
+  }
+}
+
+// Returns the only call that reads the result of this one, if it may be made in its place.
+std::optional<std::size_t> Player::next_to_join(std::size_t call) const {
+  const auto root_of = [this](Slot slot) { return slot == Tape::kNone ? slot : places_[index(slot)].root; };
+  const Slot product = tape_.calls[call].results[0].slots[0], root = root_of(product);
+  const auto is_it = [&](Slot slot) { return root_of(slot) == root; };
+  const auto& after = tape_.gradients_after;
+  if (root != product || std::any_of(tape_.outputs.begin(), tape_.outputs.end(), is_it) ||
+      std::any_of(after.begin(), after.end(), is_it) ||
+      std::any_of(tape_.complete.begin(), tape_.complete.end(), [&](const auto& one) { return is_it(one.slot); })) {
+    return {};
+  }
+  std::vector<std::size_t> users;
+  for (std::size_t i = 0; i < tape_.calls.size(); ++i) {
+    const auto use = [&](Slot slot) {
+      if (i != call && is_it(slot)) users.push_back(i);
+    };
+    tape_.calls[i].each_read(use);
+    tape_.calls[i].each_result(use);
+  }
+  if (users.size() != 1) return {};
+  const std::size_t next = users.front();
+  const Tape::Call& reader = tape_.calls[next];
+  const bool both_in_forward = (call < tape_.calls_of_forward) == (next < tape_.calls_of_forward);
+  if (!reader.kernel || !both_in_forward || reader.late[0].slots[0] != product) return {};
+  if (root_of(reader.results[0].slots[0]) != reader.results[0].slots[0]) return {};
+  // What else it reads is there already, and does not change until then.
+  bool ready = true;
+  reader.each_read([&](Slot slot) {
+    const Tape::Source& source = tape_.sources[index(slot)];
+    if (slot != product && source.kind == SourceKind::result) ready = ready && source.index < call;
+    for (std::size_t i = call; i < next; ++i) {
+      tape_.calls[i].each_result(
+          [&](Slot written) { ready = ready && (is_it(written) || root_of(written) != root_of(slot)); });
+    }
+  });
+  return ready ? std::optional(next) : std::nullopt;
+}
+
+// The joined kernel, too, is compared with what was recorded.
+bool Player::join(std::size_t first, std::size_t next) {
+  Tape::Call &call = tape_.calls[first], &reader = tape_.calls[next];
+  const Kernel joined = joined_kernel(call.kernel.product, reader.operation, reader.arguments);
+  if (!joined) return false;
+  const Slot result = reader.results[0].slots[0];
+  const at::Tensor& expected = tape_.at(result);
+  const at::Tensor computed = at::empty_strided(expected.sizes(), expected.strides(), expected.options());
+  std::vector<Tape::Late> read = call.late;
+  for (std::size_t i = 1; i < reader.late.size(); ++i) {
+    read.push_back(reader.late[i]);
+    read.back().place = Tape::kNone;
+  }
+  std::vector<const at::Tensor*> operands = {&computed};
+  for (const Tape::Late& one : read) operands.push_back(&tape_.at(one.slots.front()));
+  joined.run(operands.data());
+  if (std::memcmp(computed.const_data_ptr(), expected.const_data_ptr(), expected.nbytes()) != 0) return false;
+  call.kernel = joined;
+  call.late = std::move(read);
+  call.results = std::move(reader.results);
+  tape_.sources[index(result)].index = first;
+  reader = {.operation = reader.operation, .arguments = {}, .late = {}, .results = {}, .kernel = {}, .joined = true};
+  return true;
 }
 
 void Player::find_ends() {
@@ -133,8 +206,9 @@ void Player::plan(CommonMemory& common) {
   free_.clear();
 }
 
-// A copy of what was computed in its place.
+// A call that a kernel does beside its own, or a copy of what was computed in its place.
 bool Player::is_done(const Tape::Call& call) const {
+  if (call.joined) return true;
   if (call.operation.schema().name() != "aten::copy_") return false;
   return targets_[index(call.late[1].slots[0])] == call.late[0].slots[0];
 }
@@ -279,7 +353,7 @@ void Player::run(const Step& step) {
     if (is_watched_) {
       run_watched(step);
     } else {
-      now.kernel(step.operands.data());
+      now.kernel.run(step.operands.data());
     }
   } else {
     call(now);
@@ -295,13 +369,14 @@ void Player::run_watched(const Step& step) {
     put_arguments(now);
     shown.before(std::cref(now.operation.schema()), &stack_);
   }
-  now.kernel(step.operands.data());
+  now.kernel.run(step.operands.data());
 }
 
 // Puts the arguments of a call on the stack.
 void Player::put_arguments(const Tape::Call& call) {
   stack_.assign(call.arguments.begin(), call.arguments.end());
   for (const Tape::Late& late : call.late) {
+    if (late.place == Tape::kNone) continue;
     c10::IValue& argument = stack_[static_cast<std::size_t>(late.place)];
     if (!late.is_list) {
       argument = tape_.at(late.slots.front());

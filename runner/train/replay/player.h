@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -57,6 +58,9 @@ class Player {
 
   void leave_out_kernels();
   void find_places();
+  void join_calls();
+  std::optional<std::size_t> next_to_join(std::size_t call) const;
+  bool join(std::size_t first, std::size_t next);
   void find_ends();
   void find_targets();
   void plan(CommonMemory& common);

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -10,12 +11,21 @@
 #include <ATen/core/ivalue.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
+namespace ddp::kernels {
+class Product;
+}
+
 namespace ddp::train {
 
 // A call's results, then its tensors in the order of its arguments.
 using Operands = const at::Tensor* const*;
 // Computes a call's results, in the memory that they have.
-using Kernel = std::function<void(Operands)>;
+struct Kernel {
+  std::function<void(Operands)> run = {};
+  std::shared_ptr<kernels::Product> product = {};  // that it computes, and nothing else; nullptr: something else
+
+  explicit operator bool() const { return static_cast<bool>(run); }
+};
 
 // A call of an operator below autograd: of a kernel, by forward, by autograd's formulas, or by DDP's reducer.
 struct RecordedCall {
@@ -30,6 +40,12 @@ struct RecordedCall {
 // have none (own_kernels.cpp). The call's arguments have not changed since. The kernel writes every result whole, and
 // reads no result.
 Kernel own_kernel(const RecordedCall& call);
+
+// Returns a kernel that makes this product and a call behind it which reads its result first: at::relu, or
+// at::threshold_backward; empty: it cannot. Operands: the result of that call, the tensors of the product, and what
+// else the call reads. `arguments`: of the call; its tensors may be missing.
+Kernel joined_kernel(const std::shared_ptr<kernels::Product>& product, const c10::OperatorHandle& call,
+                     const std::vector<c10::IValue>& arguments);
 
 // A part of the recorded work that is no call of an operator: this parameter's gradient is complete on this rank.
 struct RecordedGradient {

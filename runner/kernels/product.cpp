@@ -1,0 +1,357 @@
+#include "kernels/product.h"
+
+#include <immintrin.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+// The loops of this file are for these vector instructions alone; sgemm does the products of other machines.
+#define DDP_AVX512 __attribute__((target("avx512f,avx512vl,fma"), always_inline)) inline
+#define DDP_AVX512_FUNCTION __attribute__((target("avx512f,avx512vl,fma"), noinline))
+#define DDP_UNROLLED _Pragma("GCC unroll 16")
+
+// Of BLAS, in LibTorch: matrices are column after column.
+extern "C" void sgemm_(const char* transpose_a, const char* transpose_b, const int* m, const int* n, const int* k,
+                       const float* alpha, const float* a, const int* stride_a, const float* b, const int* stride_b,
+                       const float* beta, float* c, const int* stride_c);
+
+namespace ddp::kernels {
+namespace {
+
+using std::ptrdiff_t;
+
+constexpr ptrdiff_t kWidth = 16;
+constexpr ptrdiff_t kPanel = 4 * kWidth;  // columns of a result that are computed together
+
+constexpr ptrdiff_t kMostTerms = 192;     // that MKL sums at once
+constexpr ptrdiff_t kRows = 192;          // of a result that are computed before the next panel
+constexpr ptrdiff_t kStrip = 3 * kWidth;  // rows of a transposed result that are stored together
+constexpr __mmask16 kAll = 0xffff;
+
+// Some rows of a result, over the columns of one panel: out[r][c] = sum of a[r][term] * b[term][c].
+struct Tile {
+  const float* a;
+  ptrdiff_t a_row, a_term;  // strides
+  const float* b;
+  ptrdiff_t b_term;
+  ptrdiff_t terms;
+  float* out;
+  ptrdiff_t out_row;
+  __mmask16 last;     // the columns of the last vector
+  bool adds;          // to what is in `out`
+  const float* bias;  // what a sum is added to; nullptr: nothing
+  bool bias_of_rows;  // a number a row, or one a column
+  bool relu;          // what follows the last term
+  const float* gate;  // with rows as in `out`
+  float threshold;
+};
+
+struct Whole {
+  using Vector = __m512;
+  DDP_AVX512 static Vector zero() { return _mm512_setzero_ps(); }
+  DDP_AVX512 static Vector all(float x) { return _mm512_set1_ps(x); }
+  DDP_AVX512 static Vector part(Whole::Vector x) { return x; }
+  DDP_AVX512 static Vector load(const float* from, __mmask16 lanes) { return _mm512_maskz_loadu_ps(lanes, from); }
+  DDP_AVX512 static void store(float* to, __mmask16 lanes, Vector x) { _mm512_mask_storeu_ps(to, lanes, x); }
+  DDP_AVX512 static Vector add(Vector x, Vector y) { return _mm512_add_ps(x, y); }
+  DDP_AVX512 static Vector multiply_add(Vector x, Vector y, Vector sum) { return _mm512_fmadd_ps(x, y, sum); }
+  DDP_AVX512 static Vector relu(Vector x) { return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, zero(), _CMP_NLT_UQ), x); }
+  DDP_AVX512 static Vector gated(Vector x, Vector gate, Vector threshold) {
+    return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(gate, threshold, _CMP_NLE_UQ), x);
+  }
+};
+
+// Half of a vector: the last one, if that is enough.
+struct Half {
+  using Vector = __m256;
+  DDP_AVX512 static Vector zero() { return _mm256_setzero_ps(); }
+  DDP_AVX512 static Vector all(float x) { return _mm256_set1_ps(x); }
+  DDP_AVX512 static Vector part(Whole::Vector x) { return __builtin_shufflevector(x, x, 0, 1, 2, 3, 4, 5, 6, 7); }
+  DDP_AVX512 static Vector load(const float* from, __mmask16 lanes) {
+    return _mm256_maskz_loadu_ps(static_cast<__mmask8>(lanes), from);
+  }
+  DDP_AVX512 static void store(float* to, __mmask16 lanes, Vector x) {
+    _mm256_mask_storeu_ps(to, static_cast<__mmask8>(lanes), x);
+  }
+  DDP_AVX512 static Vector add(Vector x, Vector y) { return _mm256_add_ps(x, y); }
+  DDP_AVX512 static Vector multiply_add(Vector x, Vector y, Vector sum) { return _mm256_fmadd_ps(x, y, sum); }
+  DDP_AVX512 static Vector relu(Vector x) { return _mm256_maskz_mov_ps(_mm256_cmp_ps_mask(x, zero(), _CMP_NLT_UQ), x); }
+  DDP_AVX512 static Vector gated(Vector x, Vector gate, Vector threshold) {
+    return _mm256_maskz_mov_ps(_mm256_cmp_ps_mask(gate, threshold, _CMP_NLE_UQ), x);
+  }
+};
+
+// Ends the sums of one vector, and stores them.
+template <class Lanes>
+DDP_AVX512 void finish(const Tile& t, ptrdiff_t row, ptrdiff_t column, __mmask16 lanes, typename Lanes::Vector sum) {
+  float* const out = t.out + row * t.out_row + column;
+  if (t.adds) {
+    sum = Lanes::add(Lanes::load(out, lanes), sum);
+  } else if (t.bias != nullptr) {
+    sum = Lanes::add(t.bias_of_rows ? Lanes::all(t.bias[row]) : Lanes::load(t.bias + column, lanes), sum);
+  }
+  if (t.relu) sum = Lanes::relu(sum);
+  if (t.gate != nullptr) {
+    sum = Lanes::gated(sum, Lanes::load(t.gate + row * t.out_row + column, lanes), Lanes::all(t.threshold));
+  }
+  Lanes::store(out, lanes, sum);
+}
+
+// kRows rows of kVectors vectors, of which the last one has `Last` lanes.
+template <int kRows, int kVectors, class Last>
+DDP_AVX512_FUNCTION void multiply_rows(const Tile& t) {
+  constexpr int kWhole = kVectors - 1;
+  Whole::Vector sums[kRows][kWhole + 1];  // the last one is not used
+  typename Last::Vector last_sums[kRows];
+  DDP_UNROLLED for (int r = 0; r < kRows; ++r) {
+    DDP_UNROLLED for (int v = 0; v < kWhole; ++v) sums[r][v] = Whole::zero();
+    last_sums[r] = Last::zero();
+  }
+  const float* a = t.a;
+  const float* b = t.b;
+  for (ptrdiff_t term = 0; term < t.terms; ++term, a += t.a_term, b += t.b_term) {
+    Whole::Vector from_b[kWhole + 1];
+    DDP_UNROLLED for (int v = 0; v < kWhole; ++v) from_b[v] = Whole::load(b + v * kWidth, kAll);
+    const typename Last::Vector last_from_b = Last::load(b + kWhole * kWidth, t.last);
+    DDP_UNROLLED for (int r = 0; r < kRows; ++r) {
+      const Whole::Vector factor = Whole::all(a[r * t.a_row]);
+      DDP_UNROLLED for (int v = 0; v < kWhole; ++v) { sums[r][v] = Whole::multiply_add(factor, from_b[v], sums[r][v]); }
+      last_sums[r] = Last::multiply_add(Last::part(factor), last_from_b, last_sums[r]);
+    }
+  }
+  DDP_UNROLLED for (int r = 0; r < kRows; ++r) {
+    DDP_UNROLLED for (int v = 0; v < kWhole; ++v) finish<Whole>(t, r, v * kWidth, kAll, sums[r][v]);
+    finish<Last>(t, r, kWhole * kWidth, t.last, last_sums[r]);
+  }
+}
+
+using Loop = void (*)(const Tile&);
+
+// Loops of one width, for so many rows. All their sums are in registers, of which there are 32.
+template <int kVectors, class Last>
+constexpr std::pair<ptrdiff_t, Loop> kLoops[] = {{kVectors <= 2   ? 12
+                                                  : kVectors == 3 ? 8
+                                                                  : 6,
+                                                  multiply_rows<kVectors <= 2   ? 12
+                                                                : kVectors == 3 ? 8
+                                                                                : 6,
+                                                                kVectors, Last>},
+                                                 {4, multiply_rows<4, kVectors, Last>},
+                                                 {2, multiply_rows<2, kVectors, Last>},
+                                                 {1, multiply_rows<1, kVectors, Last>}};
+using Loops = const std::pair<ptrdiff_t, Loop>*;
+
+Loops loops_for(ptrdiff_t columns) {
+  const bool half = (columns - 1) % kWidth < kWidth / 2;
+  switch ((columns + kWidth - 1) / kWidth) {
+    case 1:
+      return half ? kLoops<1, Half> : kLoops<1, Whole>;
+    case 2:
+      return half ? kLoops<2, Half> : kLoops<2, Whole>;
+    case 3:
+      return half ? kLoops<3, Half> : kLoops<3, Whole>;
+    default:
+      return half ? kLoops<4, Half> : kLoops<4, Whole>;
+  }
+}
+
+// The rows of a panel. `tile` is of the first row.
+void multiply_panel(Tile tile, ptrdiff_t rows, ptrdiff_t columns) {
+  const ptrdiff_t in_last = (columns - 1) % kWidth + 1;
+  tile.last = static_cast<__mmask16>((1U << in_last) - 1);
+  Loops loops = loops_for(columns);
+  for (ptrdiff_t row = 0; row < rows;) {
+    while (loops->first > rows - row) ++loops;
+    loops->second(tile);
+    row += loops->first;
+    tile.a += loops->first * tile.a_row;
+    tile.out += loops->first * tile.out_row;
+    if (tile.bias_of_rows && tile.bias != nullptr) tile.bias += loops->first;
+    if (tile.gate != nullptr) tile.gate += loops->first * tile.out_row;
+  }
+}
+
+// to[k][i] = from[i][k], for at most 16 rows i of `from`. If `to` has more columns, up to 16, they become 0.
+DDP_AVX512_FUNCTION void transpose(const float* from, ptrdiff_t from_row, ptrdiff_t rows, ptrdiff_t columns, float* to,
+                                   ptrdiff_t to_row, ptrdiff_t to_columns) {
+  const auto lanes = static_cast<__mmask16>((1U << to_columns) - 1);
+  for (ptrdiff_t first = 0; first < columns; first += kWidth) {
+    const ptrdiff_t width = std::min(kWidth, columns - first);
+    const auto there = static_cast<__mmask16>((1U << width) - 1);
+    __m512 x[16], y[16];
+    DDP_UNROLLED for (int i = 0; i < 16; ++i) {
+      x[i] = i < rows ? _mm512_maskz_loadu_ps(there, from + i * from_row + first) : _mm512_setzero_ps();
+    }
+    // Pairs of rows, then fours, then blocks of four by four.
+    DDP_UNROLLED for (int i = 0; i < 16; i += 2) {
+      y[i] = _mm512_maskz_unpacklo_ps(kAll, x[i], x[i + 1]);
+      y[i + 1] = _mm512_maskz_unpackhi_ps(kAll, x[i], x[i + 1]);
+    }
+    DDP_UNROLLED for (int i = 0; i < 16; i += 4) {
+      DDP_UNROLLED for (int j = 0; j < 2; ++j) {
+        const __m512d low = _mm512_castps_pd(y[i + j]), high = _mm512_castps_pd(y[i + 2 + j]);
+        x[i + 2 * j] = _mm512_castpd_ps(_mm512_maskz_unpacklo_pd(0xff, low, high));
+        x[i + 2 * j + 1] = _mm512_castpd_ps(_mm512_maskz_unpackhi_pd(0xff, low, high));
+      }
+    }
+    DDP_UNROLLED for (int i = 0; i < 4; ++i) {
+      const __m512 a = _mm512_maskz_shuffle_f32x4(kAll, x[i], x[4 + i], 0x88),
+                   b = _mm512_maskz_shuffle_f32x4(kAll, x[8 + i], x[12 + i], 0x88);
+      const __m512 c = _mm512_maskz_shuffle_f32x4(kAll, x[i], x[4 + i], 0xdd),
+                   d = _mm512_maskz_shuffle_f32x4(kAll, x[8 + i], x[12 + i], 0xdd);
+      y[i] = _mm512_maskz_shuffle_f32x4(kAll, a, b, 0x88);
+      y[8 + i] = _mm512_maskz_shuffle_f32x4(kAll, a, b, 0xdd);
+      y[4 + i] = _mm512_maskz_shuffle_f32x4(kAll, c, d, 0x88);
+      y[12 + i] = _mm512_maskz_shuffle_f32x4(kAll, c, d, 0xdd);
+    }
+    DDP_UNROLLED for (int i = 0; i < 16; ++i) {
+      if (i < width) _mm512_mask_storeu_ps(to + (first + i) * to_row, lanes, y[i]);
+    }
+  }
+}
+
+// Numbers in [-1, 1) with all bits of their fractions.
+std::vector<float> random_numbers(ptrdiff_t count, std::uint32_t seed) {
+  std::vector<float> numbers(static_cast<std::size_t>(count));
+  for (float& number : numbers) {
+    seed = seed * 1664525U + 1013904223U;
+    number = static_cast<float>(static_cast<std::int32_t>(seed)) * 0x1p-31F;
+  }
+  return numbers;
+}
+
+bool has_avx512() { return __builtin_cpu_supports("avx512f") > 0 && __builtin_cpu_supports("avx512vl") > 0; }
+
+}  // namespace
+
+Product::Product(Layout a, Layout b, int m, int n, int k, bool has_bias, int threads)
+    : a_(a), b_(b), m_(m), n_(n), k_(k), has_bias_(has_bias) {
+  // MKL halves what is longer than a block, and not longer than two.
+  block_ = k_ <= kMostTerms ? k_ : k_ <= 2 * kMostTerms ? k_ / 2 : kMostTerms;
+  if (threads > 1 || !has_avx512()) return;
+  if (b.by_columns) {
+    // The smaller operand is laid out anew. If it is `a`, the loops compute the transposed result.
+    transposes_ = !a.by_columns && n_ > 2 * m_;
+    const ptrdiff_t packed = ((transposes_ ? m_ : n_) + kWidth - 1) / kWidth * kWidth;
+    panel_stride_ = std::min(packed, kPanel);
+    panels_.resize(static_cast<std::size_t>((packed + kPanel - 1) / kPanel * panel_stride_ * k_));
+  }
+  has_loops_ = true;
+  has_loops_ = has_bits_of_blas();
+  if (!has_loops_) panels_ = {};
+}
+
+bool Product::has_bits_of_blas() {
+  const std::vector<float> a = random_numbers(a_.stride * (a_.by_columns ? k_ : m_), 1);
+  const std::vector<float> b = random_numbers(b_.stride * (b_.by_columns ? n_ : k_), 2);
+  const std::vector<float> bias = random_numbers(n_, 3);
+  std::vector<float> expected(static_cast<std::size_t>(m_ * n_)), own(expected.size());
+  call_blas(a.data(), b.data(), bias.data(), expected.data());
+  (*this)(a.data(), b.data(), bias.data(), {}, own.data());
+  return std::memcmp(own.data(), expected.data(), own.size() * sizeof(float)) == 0;
+}
+
+void Product::operator()(const float* a, const float* b, const float* bias, const Ending& ending, float* out) {
+  if (!has_bias_) bias = nullptr;
+  if (!has_loops_) {
+    call_blas(a, b, bias, out);
+  } else if (transposes_) {
+    multiply_transposed(a, b, bias, ending, out);
+  } else {
+    multiply(a, b, bias, ending, out);
+  }
+}
+
+void Product::call_blas(const float* a, const float* b, const float* bias, float* out) const {
+  const float one = 1;
+  const float beta = has_bias_ ? 1 : 0;
+  for (ptrdiff_t row = 0; has_bias_ && row < m_; ++row) std::copy_n(bias, n_, out + row * n_);
+  // The transposed product: out^T = b^T x a^T.
+  const int m = static_cast<int>(m_), n = static_cast<int>(n_), k = static_cast<int>(k_);
+  sgemm_(b_.by_columns ? "t" : "n", a_.by_columns ? "t" : "n", &n, &m, &k, &one, b, &b_.stride, a, &a_.stride, &beta,
+         out, &n);
+}
+
+// Lays rows of k numbers side by side: panel by panel, term by term.
+void Product::pack(const float* from, ptrdiff_t from_row, ptrdiff_t rows) {
+  for (ptrdiff_t i = 0; i < rows; i += kWidth) {
+    float* const to = panels_.data() + i / kPanel * panel_stride_ * k_ + i % kPanel;
+    transpose(from + i * from_row, from_row, std::min(kWidth, rows - i), k_, to, panel_stride_, kWidth);
+  }
+}
+
+void Product::multiply(const float* a, const float* b, const float* bias, const Ending& ending, float* out) {
+  if (b_.by_columns) pack(b, b_.stride, n_);
+  const ptrdiff_t a_row = a_.by_columns ? 1 : a_.stride, a_term = a_.by_columns ? a_.stride : 1;
+  for (ptrdiff_t row = 0; row < m_; row += kRows) {
+    for (ptrdiff_t column = 0; column < n_; column += kPanel) {
+      const float* const panel = b_.by_columns ? panels_.data() + column / kPanel * panel_stride_ * k_ : b + column;
+      const ptrdiff_t b_term = b_.by_columns ? panel_stride_ : b_.stride;
+      for (ptrdiff_t term = 0; term < k_; term += block_) {
+        const bool ends = term + block_ >= k_;
+        multiply_panel({.a = a + row * a_row + term * a_term,
+                        .a_row = a_row,
+                        .a_term = a_term,
+                        .b = panel + term * b_term,
+                        .b_term = b_term,
+                        .terms = std::min(block_, k_ - term),
+                        .out = out + row * n_ + column,
+                        .out_row = n_,
+                        .last = 0,
+                        .adds = term > 0,
+                        .bias = bias == nullptr ? nullptr : bias + column,
+                        .bias_of_rows = false,
+                        .relu = ends && ending.relu,
+                        .gate = ends && ending.gate != nullptr ? ending.gate + row * n_ + column : nullptr,
+                        .threshold = ending.threshold},
+                       std::min(kRows, m_ - row), std::min(kPanel, n_ - column));
+      }
+    }
+  }
+}
+
+void Product::multiply_transposed(const float* a, const float* b, const float* bias, const Ending& ending, float* out) {
+  pack(a, a_.stride, m_);
+  alignas(64) float strip[kStrip * kPanel];
+  // Rows of which the loops read all terms before the next ones. Rows that are a multiple of 4096 bytes apart push each
+  // other out of the cache if they are many.
+  const ptrdiff_t rows_at_once = b_.stride % 1024 == 0 ? 4 : 12;
+  for (ptrdiff_t column = 0; column < m_; column += kPanel) {
+    const ptrdiff_t columns = std::min(kPanel, m_ - column);
+    const float* const panel = panels_.data() + column / kPanel * panel_stride_ * k_;
+    for (ptrdiff_t row = 0; row < n_; row += kStrip) {
+      const ptrdiff_t rows = std::min(kStrip, n_ - row);
+      for (ptrdiff_t i = 0; i < rows; i += rows_at_once) {
+        const ptrdiff_t count = std::min(rows_at_once, rows - i);
+        for (ptrdiff_t term = 0; term < k_; term += block_) {
+          const ptrdiff_t terms = std::min(block_, k_ - term);
+          multiply_panel({.a = b + (row + i) * b_.stride + term,
+                          .a_row = b_.stride,
+                          .a_term = 1,
+                          .b = panel + term * panel_stride_,
+                          .b_term = panel_stride_,
+                          .terms = terms,
+                          .out = strip + i * kPanel,
+                          .out_row = kPanel,
+                          .last = 0,
+                          .adds = term > 0,
+                          .bias = bias == nullptr ? nullptr : bias + row + i,
+                          .bias_of_rows = true,
+                          .relu = ending.relu && term + block_ >= k_,
+                          .gate = nullptr,
+                          .threshold = 0},
+                         count, columns);
+        }
+      }
+      for (ptrdiff_t i = 0; i < rows; i += kWidth) {
+        const ptrdiff_t count = std::min(kWidth, rows - i);
+        transpose(strip + i * kPanel, kPanel, count, columns, out + column * n_ + row + i, n_, count);
+      }
+    }
+  }
+}
+
+}  // namespace ddp::kernels
