@@ -28,7 +28,8 @@ class RandomBatch : public DrawnDataset {
 
   Batch draw(std::int64_t batch_size, const MicroBatchPosition&) const override {
     if (options_.keep == 0) return draw_samples(batch_size);
-    if (batch_size <= options_.keep) return kept_.first(batch_size);
+    if (batch_size == options_.keep) return kept_;
+    if (batch_size < options_.keep) return kept_.first(batch_size);
     throw usage_error(
         "keeps " + std::to_string(options_.keep) + " samples, fewer than a batch of " + std::to_string(batch_size),
         "dataset.keep", "keep at least batch_size samples");

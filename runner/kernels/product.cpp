@@ -26,9 +26,10 @@ using std::ptrdiff_t;
 constexpr ptrdiff_t kWidth = 16;
 constexpr ptrdiff_t kPanel = 4 * kWidth;  // columns of a result that are computed together
 
-constexpr ptrdiff_t kMostTerms = 192;     // that MKL sums at once
-constexpr ptrdiff_t kRows = 192;          // of a result that are computed before the next panel
-constexpr ptrdiff_t kStrip = 3 * kWidth;  // rows of a transposed result that are stored together
+constexpr ptrdiff_t kMostTerms = 192;      // that MKL sums at once
+constexpr ptrdiff_t kRows = 192;           // of a result that are computed before the next panel
+constexpr ptrdiff_t kStrip = 3 * kWidth;   // rows of a transposed result that are stored together
+constexpr ptrdiff_t kMostSmallTerms = 64;  // of a product in MKL's order for small matrices: sgemm adds more as fast
 constexpr __mmask16 kAll = 0xffff;
 
 // Some rows of a result, over the columns of one panel: out[r][c] = sum of a[r][term] * b[term][c].
@@ -48,6 +49,10 @@ struct Tile {
   const float* gate;  // with rows as in `out`
   float threshold;
 };
+
+__mmask16 first_lanes(ptrdiff_t count) {
+  return static_cast<__mmask16>((1U << std::clamp<ptrdiff_t>(count, 0, 16)) - 1);
+}
 
 struct Whole {
   using Vector = __m512;
@@ -160,8 +165,7 @@ Loops loops_for(ptrdiff_t columns) {
 
 // The rows of a panel. `tile` is of the first row.
 void multiply_panel(Tile tile, ptrdiff_t rows, ptrdiff_t columns) {
-  const ptrdiff_t in_last = (columns - 1) % kWidth + 1;
-  tile.last = static_cast<__mmask16>((1U << in_last) - 1);
+  tile.last = first_lanes((columns - 1) % kWidth + 1);
   Loops loops = loops_for(columns);
   for (ptrdiff_t row = 0; row < rows;) {
     while (loops->first > rows - row) ++loops;
@@ -177,10 +181,10 @@ void multiply_panel(Tile tile, ptrdiff_t rows, ptrdiff_t columns) {
 // to[k][i] = from[i][k], for at most 16 rows i of `from`. If `to` has more columns, up to 16, they become 0.
 DDP_AVX512_FUNCTION void transpose(const float* from, ptrdiff_t from_row, ptrdiff_t rows, ptrdiff_t columns, float* to,
                                    ptrdiff_t to_row, ptrdiff_t to_columns) {
-  const auto lanes = static_cast<__mmask16>((1U << to_columns) - 1);
+  const __mmask16 lanes = first_lanes(to_columns);
   for (ptrdiff_t first = 0; first < columns; first += kWidth) {
     const ptrdiff_t width = std::min(kWidth, columns - first);
-    const auto there = static_cast<__mmask16>((1U << width) - 1);
+    const __mmask16 there = first_lanes(width);
     __m512 x[16], y[16];
     DDP_UNROLLED for (int i = 0; i < 16; ++i) {
       x[i] = i < rows ? _mm512_maskz_loadu_ps(there, from + i * from_row + first) : _mm512_setzero_ps();
@@ -213,6 +217,90 @@ DDP_AVX512_FUNCTION void transpose(const float* from, ptrdiff_t from_row, ptrdif
   }
 }
 
+// How many floats lie before the next border of 16 bytes.
+ptrdiff_t before_border(const float* from) {
+  return static_cast<ptrdiff_t>((0 - reinterpret_cast<std::uintptr_t>(from)) % 16 / sizeof(float));
+}
+
+// Sums of 16 columns for a row of `a`, as MKL's loops for small matrices compute them. They use vectors of four numbers
+// from a border of 16 bytes on, and round each product before they add it.
+struct SmallRow {
+  const float* a;
+  ptrdiff_t a_term;
+  const float* b;
+  ptrdiff_t b_term, terms;
+  __mmask16 columns;
+
+  DDP_AVX512 __m512 term(ptrdiff_t i) const {
+    return _mm512_mul_ps(Whole::all(a[i * a_term]), Whole::load(b + i * b_term, columns));
+  }
+
+  // Where `a` and `b` lie term after term: as many sums as a vector has numbers, times kVectors. The terms before the
+  // border begin the first one, and what is left is added to their sum.
+  template <int kVectors>
+  DDP_AVX512 __m512 dot() const {
+    constexpr int kSums = 4 * kVectors;
+    __m512 sums[kSums];
+    DDP_UNROLLED for (__m512& sum : sums) sum = Whole::zero();
+    const ptrdiff_t first = std::min(terms, before_border(a));
+    ptrdiff_t i = 0;
+    for (; i < first; ++i) sums[0] = Whole::add(sums[0], term(i));
+    for (; i + kSums <= terms; i += kSums) {
+      DDP_UNROLLED for (int k = 0; k < kSums; ++k) sums[k] = Whole::add(sums[k], term(i + k));
+    }
+    DDP_UNROLLED for (int k = 4; k < kSums; ++k) sums[k - 4] = Whole::add(sums[k - 4], sums[k]);
+    __m512 sum = Whole::add(Whole::add(sums[0], sums[2]), Whole::add(sums[1], sums[3]));
+    for (; i < terms; ++i) sum = Whole::add(sum, term(i));
+    return sum;
+  }
+
+  // Whether dot<2>() adds as dot<1>() does.
+  bool dots_are_alike() const {
+    const ptrdiff_t fours = (terms - std::min(terms, before_border(a))) / 4;
+    return fours == 0 || fours == 2;
+  }
+
+  // Where the columns of `b` and of the result lie side by side: term by term.
+  DDP_AVX512 __m512 in_order(__m512 sum) const {
+    for (ptrdiff_t i = 0; i < terms; ++i) sum = Whole::add(sum, term(i));
+    return sum;
+  }
+
+  // The same of the columns before the border: of eight terms the last four are added up before they are added.
+  DDP_AVX512 __m512 by_eights(__m512 sum) const {
+    ptrdiff_t i = 0;
+    for (; i + 8 <= terms; i += 8) {
+      DDP_UNROLLED for (int k = 0; k < 4; ++k) sum = Whole::add(sum, term(i + k));
+      __m512 four = term(i + 4);
+      DDP_UNROLLED for (int k = 5; k < 8; ++k) four = Whole::add(four, term(i + k));
+      sum = Whole::add(sum, four);
+    }
+    for (; i < terms; ++i) sum = Whole::add(sum, term(i));
+    return sum;
+  }
+};
+
+// Rows of at most 16 columns of a result. `whole`: so many columns are computed by fours if they are dots.
+// `begins_rows`: rows of `out` begin here.
+DDP_AVX512_FUNCTION void small_rows(Tile tile, ptrdiff_t rows, bool are_dots, ptrdiff_t whole, bool begins_rows) {
+  const float* const bias = tile.bias;
+  if (!are_dots) tile.bias = nullptr;  // the sums begin with it
+  for (ptrdiff_t row = 0; row < rows; ++row) {
+    const SmallRow one{tile.a + row * tile.a_row, tile.a_term, tile.b, tile.b_term, tile.terms, tile.last};
+    __m512 sum;
+    if (are_dots) {
+      sum = one.dot<1>();
+      if (whole < kWidth && !one.dots_are_alike()) sum = _mm512_mask_mov_ps(one.dot<2>(), first_lanes(whole), sum);
+    } else {
+      const __m512 start = bias == nullptr ? Whole::zero() : Whole::load(bias, tile.last);
+      sum = one.in_order(start);
+      const ptrdiff_t before = begins_rows ? before_border(tile.out + row * tile.out_row) : 0;
+      if (before > 0) sum = _mm512_mask_mov_ps(sum, first_lanes(before), one.by_eights(start));
+    }
+    finish<Whole>(tile, row, 0, tile.last, sum);
+  }
+}
+
 // Numbers in [-1, 1) with all bits of their fractions.
 std::vector<float> random_numbers(ptrdiff_t count, std::uint32_t seed) {
   std::vector<float> numbers(static_cast<std::size_t>(count));
@@ -232,32 +320,39 @@ Product::Product(Layout a, Layout b, int m, int n, int k, bool has_bias, int thr
   // MKL halves what is longer than a block, and not longer than two.
   block_ = k_ <= kMostTerms ? k_ : k_ <= 2 * kMostTerms ? k_ / 2 : kMostTerms;
   if (threads > 1 || !has_avx512()) return;
-  if (b.by_columns) {
-    // The smaller operand is laid out anew. If it is `a`, the loops compute the transposed result.
-    transposes_ = !a.by_columns && n_ > 2 * m_;
-    const ptrdiff_t packed = ((transposes_ ? m_ : n_) + kWidth - 1) / kWidth * kWidth;
-    panel_stride_ = std::min(packed, kPanel);
-    panels_.resize(static_cast<std::size_t>((packed + kPanel - 1) / kPanel * panel_stride_ * k_));
-  }
-  has_loops_ = true;
-  has_loops_ = has_bits_of_blas();
-  if (!has_loops_) panels_ = {};
-}
-
-bool Product::has_bits_of_blas() {
-  const std::vector<float> a = random_numbers(a_.stride * (a_.by_columns ? k_ : m_), 1);
-  const std::vector<float> b = random_numbers(b_.stride * (b_.by_columns ? n_ : k_), 2);
+  const std::vector<float> of_a = random_numbers(a_.stride * (a_.by_columns ? k_ : m_), 1);
+  const std::vector<float> of_b = random_numbers(b_.stride * (b_.by_columns ? n_ : k_), 2);
   const std::vector<float> bias = random_numbers(n_, 3);
   std::vector<float> expected(static_cast<std::size_t>(m_ * n_)), own(expected.size());
-  call_blas(a.data(), b.data(), bias.data(), expected.data());
-  (*this)(a.data(), b.data(), bias.data(), {}, own.data());
-  return std::memcmp(own.data(), expected.data(), own.size() * sizeof(float)) == 0;
+  call_blas(of_a.data(), of_b.data(), bias.data(), expected.data());
+  for (const Order order : {Order::blocks, Order::small}) {
+    const bool are_dots = b_.by_columns;
+    if (order == Order::small && (k_ > kMostSmallTerms || (are_dots && a_.by_columns))) continue;
+    lay_out(order);
+    (*this)(of_a.data(), of_b.data(), bias.data(), {}, own.data());
+    if (std::memcmp(own.data(), expected.data(), own.size() * sizeof(float)) == 0) return;
+  }
+  order_ = Order::of_blas;
+  panels_ = {};
+}
+
+// An operand whose columns lie together is laid out anew. In blocks that is the smaller one: if it is `a`, the loops
+// compute the transposed result.
+void Product::lay_out(Order order) {
+  order_ = order;
+  if (!b_.by_columns) return;
+  transposes_ = order == Order::blocks && !a_.by_columns && n_ > 2 * m_;
+  const ptrdiff_t packed = ((transposes_ ? m_ : n_) + kWidth - 1) / kWidth * kWidth;
+  panel_stride_ = std::min(packed, kPanel);
+  panels_.resize(static_cast<std::size_t>((packed + kPanel - 1) / kPanel * panel_stride_ * k_));
 }
 
 void Product::operator()(const float* a, const float* b, const float* bias, const Ending& ending, float* out) {
   if (!has_bias_) bias = nullptr;
-  if (!has_loops_) {
+  if (order_ == Order::of_blas) {
     call_blas(a, b, bias, out);
+  } else if (order_ == Order::small) {
+    multiply_small(a, b, bias, ending, out);
   } else if (transposes_) {
     multiply_transposed(a, b, bias, ending, out);
   } else {
@@ -310,6 +405,30 @@ void Product::multiply(const float* a, const float* b, const float* bias, const 
                        std::min(kRows, m_ - row), std::min(kPanel, n_ - column));
       }
     }
+  }
+}
+
+void Product::multiply_small(const float* a, const float* b, const float* bias, const Ending& ending, float* out) {
+  if (b_.by_columns) pack(b, b_.stride, n_);
+  for (ptrdiff_t column = 0; column < n_; column += kWidth) {
+    const float* const panel =
+        b_.by_columns ? panels_.data() + column / kPanel * panel_stride_ * k_ + column % kPanel : b + column;
+    small_rows({.a = a,
+                .a_row = a_.by_columns ? 1 : a_.stride,
+                .a_term = a_.by_columns ? a_.stride : 1,
+                .b = panel,
+                .b_term = b_.by_columns ? panel_stride_ : b_.stride,
+                .terms = k_,
+                .out = out + column,
+                .out_row = n_,
+                .last = first_lanes(n_ - column),
+                .adds = false,
+                .bias = bias == nullptr ? nullptr : bias + column,
+                .bias_of_rows = false,
+                .relu = ending.relu,
+                .gate = ending.gate == nullptr ? nullptr : ending.gate + column,
+                .threshold = ending.threshold},
+               m_, b_.by_columns, n_ % 4 == 0 ? kWidth : n_ / 4 * 4 - column, column == 0);
   }
 }
 

@@ -33,20 +33,28 @@ class Product {
 
   bool has_bias() const { return has_bias_; }
   // Whether it can end in this way.
-  bool takes_relu() const { return has_loops_; }
-  bool takes_gate() const { return has_loops_ && !transposes_; }
+  bool takes_relu() const { return order_ != Order::of_blas; }
+  bool takes_gate() const { return order_ != Order::of_blas && !transposes_; }
 
  private:
+  // The order in which the terms of a number are added.
+  enum class Order {
+    of_blas,  // another one: sgemm computes the product
+    blocks,   // fused multiplications and additions; blocks of terms are summed apart
+    small,    // MKL's for small matrices: each product is rounded, and borders of 16 bytes matter
+  };
+
   void call_blas(const float* a, const float* b, const float* bias, float* out) const;
-  bool has_bits_of_blas();
+  void lay_out(Order order);
   void pack(const float* from, std::ptrdiff_t from_row, std::ptrdiff_t rows);
   void multiply(const float* a, const float* b, const float* bias, const Ending& ending, float* out);
+  void multiply_small(const float* a, const float* b, const float* bias, const Ending& ending, float* out);
   void multiply_transposed(const float* a, const float* b, const float* bias, const Ending& ending, float* out);
 
   Layout a_, b_;
   std::ptrdiff_t m_, n_, k_;
   bool has_bias_;
-  bool has_loops_ = false;           // of ours, with the bits of sgemm
+  Order order_ = Order::of_blas;
   std::ptrdiff_t block_;             // terms that are summed apart
   bool transposes_ = false;          // the loops compute out^T = b^T x a^T
   std::ptrdiff_t panel_stride_ = 0;  // from term to term
