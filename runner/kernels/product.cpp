@@ -48,6 +48,8 @@ struct Tile {
   bool relu;          // what follows the last term
   const float* gate;  // with rows as in `out`
   float threshold;
+  bool scales;
+  float factor;
 };
 
 __mmask16 first_lanes(ptrdiff_t count) {
@@ -62,6 +64,7 @@ struct Whole {
   DDP_AVX512 static Vector load(const float* from, __mmask16 lanes) { return _mm512_maskz_loadu_ps(lanes, from); }
   DDP_AVX512 static void store(float* to, __mmask16 lanes, Vector x) { _mm512_mask_storeu_ps(to, lanes, x); }
   DDP_AVX512 static Vector add(Vector x, Vector y) { return _mm512_add_ps(x, y); }
+  DDP_AVX512 static Vector multiply(Vector x, Vector y) { return _mm512_mul_ps(x, y); }
   DDP_AVX512 static Vector multiply_add(Vector x, Vector y, Vector sum) { return _mm512_fmadd_ps(x, y, sum); }
   DDP_AVX512 static Vector relu(Vector x) { return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, zero(), _CMP_NLT_UQ), x); }
   DDP_AVX512 static Vector gated(Vector x, Vector gate, Vector threshold) {
@@ -82,6 +85,7 @@ struct Half {
     _mm256_mask_storeu_ps(to, static_cast<__mmask8>(lanes), x);
   }
   DDP_AVX512 static Vector add(Vector x, Vector y) { return _mm256_add_ps(x, y); }
+  DDP_AVX512 static Vector multiply(Vector x, Vector y) { return _mm256_mul_ps(x, y); }
   DDP_AVX512 static Vector multiply_add(Vector x, Vector y, Vector sum) { return _mm256_fmadd_ps(x, y, sum); }
   DDP_AVX512 static Vector relu(Vector x) { return _mm256_maskz_mov_ps(_mm256_cmp_ps_mask(x, zero(), _CMP_NLT_UQ), x); }
   DDP_AVX512 static Vector gated(Vector x, Vector gate, Vector threshold) {
@@ -102,6 +106,7 @@ DDP_AVX512 void finish(const Tile& t, ptrdiff_t row, ptrdiff_t column, __mmask16
   if (t.gate != nullptr) {
     sum = Lanes::gated(sum, Lanes::load(t.gate + row * t.out_row + column, lanes), Lanes::all(t.threshold));
   }
+  if (t.scales) sum = Lanes::multiply(sum, Lanes::all(t.factor));
   Lanes::store(out, lanes, sum);
 }
 
@@ -217,10 +222,11 @@ DDP_AVX512_FUNCTION void transpose(const float* from, ptrdiff_t from_row, ptrdif
   }
 }
 
-// How many floats lie before the next border of 16 bytes.
+// How many floats lie before the next border of 16 bytes: at this address, or so many floats behind a border.
 ptrdiff_t before_border(const float* from) {
   return static_cast<ptrdiff_t>((0 - reinterpret_cast<std::uintptr_t>(from)) % 16 / sizeof(float));
 }
+ptrdiff_t before_border(ptrdiff_t behind_border) { return (4 - behind_border % 4) % 4; }
 
 // Sums of 16 columns for a row of `a`, as MKL's loops for small matrices compute them. They use vectors of four numbers
 // from a border of 16 bytes on, and round each product before they add it.
@@ -294,7 +300,8 @@ DDP_AVX512_FUNCTION void small_rows(Tile tile, ptrdiff_t rows, bool are_dots, pt
     } else {
       const __m512 start = bias == nullptr ? Whole::zero() : Whole::load(bias, tile.last);
       sum = one.in_order(start);
-      const ptrdiff_t before = begins_rows ? before_border(tile.out + row * tile.out_row) : 0;
+      // The result of at::mm begins at a border, also where these loops write it elsewhere.
+      const ptrdiff_t before = begins_rows ? before_border(row * tile.out_row) : 0;
       if (before > 0) sum = _mm512_mask_mov_ps(sum, first_lanes(before), one.by_eights(start));
     }
     finish<Whole>(tile, row, 0, tile.last, sum);
@@ -401,7 +408,9 @@ void Product::multiply(const float* a, const float* b, const float* bias, const 
                         .bias_of_rows = false,
                         .relu = ends && ending.relu,
                         .gate = ends && ending.gate != nullptr ? ending.gate + row * n_ + column : nullptr,
-                        .threshold = ending.threshold},
+                        .threshold = ending.threshold,
+                        .scales = ends && ending.scales,
+                        .factor = ending.factor},
                        std::min(kRows, m_ - row), std::min(kPanel, n_ - column));
       }
     }
@@ -427,7 +436,9 @@ void Product::multiply_small(const float* a, const float* b, const float* bias, 
                 .bias_of_rows = false,
                 .relu = ending.relu,
                 .gate = ending.gate == nullptr ? nullptr : ending.gate + column,
-                .threshold = ending.threshold},
+                .threshold = ending.threshold,
+                .scales = ending.scales,
+                .factor = ending.factor},
                m_, b_.by_columns, n_ % 4 == 0 ? kWidth : n_ / 4 * 4 - column, column == 0);
   }
 }
@@ -461,7 +472,9 @@ void Product::multiply_transposed(const float* a, const float* b, const float* b
                           .bias_of_rows = true,
                           .relu = ending.relu && term + block_ >= k_,
                           .gate = nullptr,
-                          .threshold = 0},
+                          .threshold = 0,
+                          .scales = ending.scales && term + block_ >= k_,
+                          .factor = ending.factor},
                          count, columns);
         }
       }

@@ -25,15 +25,17 @@ class Product {
   // What follows the product, number by number.
   struct Ending {
     bool relu = false;            // at::relu
-    const float* gate = nullptr;  // [m, n], row after row: 0 where it is at most `threshold` (at::threshold_backward)
+    const float* gate = nullptr;  // [m, n]: 0 where it is at most `threshold` (at::threshold_backward)
     float threshold = 0;
+    bool scales = false;  // at last, by `factor`
+    float factor = 1;
   };
   // `bias`: [n]; read if the product has one.
   void operator()(const float* a, const float* b, const float* bias, const Ending& ending, float* out);
 
   bool has_bias() const { return has_bias_; }
-  // Whether it can end in this way.
-  bool takes_relu() const { return order_ != Order::of_blas; }
+  // Whether it can have an ending, and one with a gate.
+  bool takes_ending() const { return order_ != Order::of_blas; }
   bool takes_gate() const { return order_ != Order::of_blas && !transposes_; }
 
  private:

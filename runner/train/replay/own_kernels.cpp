@@ -233,17 +233,21 @@ struct Direct<kFunction> {
   }
 };
 
-// A product with a number, or with as many numbers. DDP divides each gradient by the number of ranks in this way, with
-// a number of type double.
+// A number in a tensor: DDP divides each gradient by the number of ranks with one of type double.
+bool is_number(const at::Tensor& tensor) {
+  return tensor.dim() == 0 && (tensor.scalar_type() == at::kFloat || tensor.scalar_type() == at::kDouble);
+}
+float number_in(const at::Tensor& tensor) {
+  return tensor.scalar_type() == at::kDouble ? static_cast<float>(*tensor.const_data_ptr<double>())
+                                             : *tensor.const_data_ptr<float>();
+}
+
+// A product with a number, or with as many numbers.
 Kernel mul(const Signature& call) {
-  const bool is_number = call.argument(1).isTensor() && call.tensor(1).dim() == 0;
-  const bool is_double = is_number && call.tensor(1).scalar_type() == at::kDouble;
-  if (!is_number) return Direct<at::cpu::mul_out>::make(call);
-  if (!call.is_pointwise({0}) || (!is_double && !call.is_float(1))) return {};
-  return Kernel{[count = call.result().numel(), is_double](Operands at) {
-    const float factor = is_double ? static_cast<float>(*at[2]->const_data_ptr<double>()) : *in(at, 2);
-    kernels::scale(in(at, 1), factor, out(at), count);
-  }};
+  if (!call.argument(1).isTensor() || call.tensor(1).dim() > 0) return Direct<at::cpu::mul_out>::make(call);
+  if (!call.is_pointwise({0}) || !is_number(call.tensor(1))) return {};
+  return Kernel{
+      [count = call.result().numel()](Operands at) { kernels::scale(in(at, 1), number_in(*at[2]), out(at), count); }};
 }
 
 // A gradient into its place in a bucket.
@@ -314,15 +318,20 @@ bool is_dense(const c10::IValue& result) {
 }  // namespace
 
 Kernel joined_kernel(const std::shared_ptr<kernels::Product>& product, const c10::OperatorHandle& call,
-                     const std::vector<c10::IValue>& arguments) {
+                     const std::vector<c10::IValue>& arguments, const at::Tensor* other) {
   const std::string name = name_of(call);
-  if (name == "aten::relu" && product->takes_relu()) {
+  const std::size_t place_of_other = product->has_bias() ? 4 : 3;
+  if (name == "aten::relu" && product->takes_ending()) {
     return Kernel{[product](Operands at) { multiply(*product, at, {.relu = true}); }};
   }
   if (name == "aten::threshold_backward" && product->takes_gate()) {
-    const std::size_t gate = product->has_bias() ? 4 : 3;
-    return Kernel{[product, gate, threshold = arguments[2].toScalar().to<float>()](Operands at) {
-      multiply(*product, at, {.gate = in(at, gate), .threshold = threshold});
+    return Kernel{[product, place_of_other, threshold = arguments[2].toScalar().to<float>()](Operands at) {
+      multiply(*product, at, {.gate = in(at, place_of_other), .threshold = threshold});
+    }};
+  }
+  if (name == "aten::mul.out" && product->takes_ending() && is_number(*other)) {
+    return Kernel{[product, place_of_other](Operands at) {
+      multiply(*product, at, {.scales = true, .factor = number_in(*at[place_of_other])});
     }};
   }
   return {};

@@ -91,12 +91,12 @@ std::optional<std::size_t> Player::next_to_join(std::size_t call) const {
   const auto is_it = [&](Slot slot) { return root_of(slot) == root; };
   const auto& after = tape_.gradients_after;
   if (root != product || std::any_of(tape_.outputs.begin(), tape_.outputs.end(), is_it) ||
-      std::any_of(after.begin(), after.end(), is_it) ||
-      std::any_of(tape_.complete.begin(), tape_.complete.end(), [&](const auto& one) { return is_it(one.slot); })) {
+      std::any_of(after.begin(), after.end(), is_it)) {
     return {};
   }
   std::vector<std::size_t> users;
   for (std::size_t i = 0; i < tape_.calls.size(); ++i) {
+    if (is_view(tape_.calls[i])) continue;  // reads nothing
     const auto use = [&](Slot slot) {
       if (i != call && is_it(slot)) users.push_back(i);
     };
@@ -108,12 +108,18 @@ std::optional<std::size_t> Player::next_to_join(std::size_t call) const {
   const Tape::Call& reader = tape_.calls[next];
   const bool both_in_forward = (call < tape_.calls_of_forward) == (next < tape_.calls_of_forward);
   if (!reader.kernel || !both_in_forward || reader.late[0].slots[0] != product) return {};
-  if (root_of(reader.results[0].slots[0]) != reader.results[0].slots[0]) return {};
+  // The result has its own memory, or is a place in a bucket, which nobody else writes or reads before its sum.
+  const Slot result = reader.results[0].slots[0];
+  const bool into_bucket = is_in_bucket(tape_.at(result));
+  const auto is_complete = [&](const Tape::Gradient& one) { return is_it(one.slot); };
+  const bool is_gradient = std::any_of(tape_.complete.begin(), tape_.complete.end(), is_complete);
+  if (into_bucket != is_gradient || (!into_bucket && root_of(result) != result)) return {};
   // What else it reads is there already, and does not change until then.
   bool ready = true;
   reader.each_read([&](Slot slot) {
+    if (slot == product || slot == result) return;
     const Tape::Source& source = tape_.sources[index(slot)];
-    if (slot != product && source.kind == SourceKind::result) ready = ready && source.index < call;
+    if (source.kind == SourceKind::result) ready = ready && source.index < call;
     for (std::size_t i = call; i < next; ++i) {
       tape_.calls[i].each_result(
           [&](Slot written) { ready = ready && (is_it(written) || root_of(written) != root_of(slot)); });
@@ -122,29 +128,49 @@ std::optional<std::size_t> Player::next_to_join(std::size_t call) const {
   return ready ? std::optional(next) : std::nullopt;
 }
 
-// The joined kernel, too, is compared with what was recorded.
+// The joined kernel has to give the bits of both kernels, one after the other.
 bool Player::join(std::size_t first, std::size_t next) {
   Tape::Call &call = tape_.calls[first], &reader = tape_.calls[next];
-  const Kernel joined = joined_kernel(call.kernel.product, reader.operation, reader.arguments);
+  const at::Tensor* const other = reader.late.size() > 1 ? &tape_.at(reader.late[1].slots.front()) : nullptr;
+  const Kernel joined = joined_kernel(call.kernel.product, reader.operation, reader.arguments, other);
   if (!joined) return false;
-  const Slot result = reader.results[0].slots[0];
-  const at::Tensor& expected = tape_.at(result);
-  const at::Tensor computed = at::empty_strided(expected.sizes(), expected.strides(), expected.options());
+  const Slot product = call.results[0].slots[0], result = reader.results[0].slots[0];
   std::vector<Tape::Late> read = call.late;
   for (std::size_t i = 1; i < reader.late.size(); ++i) {
     read.push_back(reader.late[i]);
     read.back().place = Tape::kNone;
   }
-  std::vector<const at::Tensor*> operands = {&computed};
-  for (const Tape::Late& one : read) operands.push_back(&tape_.at(one.slots.front()));
-  joined.run(operands.data());
-  if (std::memcmp(computed.const_data_ptr(), expected.const_data_ptr(), expected.nbytes()) != 0) return false;
+  const auto computed = [&](const Kernel& kernel, const std::vector<Tape::Late>& arguments) {
+    const at::Tensor& model = tape_.at(result);
+    at::Tensor to = at::empty_strided(model.sizes(), model.strides(), model.options().requires_grad(false));
+    std::vector<const at::Tensor*> operands = {&to};
+    for (const Tape::Late& one : arguments) operands.push_back(&tape_.at(one.slots.front()));
+    kernel.run(operands.data());
+    return to;
+  };
+  const at::Tensor apart = computed(reader.kernel, reader.late), together = computed(joined, read);
+  if (std::memcmp(apart.const_data_ptr(), together.const_data_ptr(), apart.nbytes()) != 0) return false;
   call.kernel = joined;
   call.late = std::move(read);
   call.results = std::move(reader.results);
-  tape_.sources[index(result)].index = first;
-  reader = {.operation = reader.operation, .arguments = {}, .late = {}, .results = {}, .kernel = {}, .joined = true};
+  if (tape_.sources[index(result)].kind == SourceKind::result) tape_.sources[index(result)].index = first;
+  for (Tape::Gradient& one : tape_.complete) {
+    if (one.slot == product) one.slot = result;
+  }
+  const auto leave_out = [](Tape::Call& one) {
+    one = {.operation = one.operation, .arguments = {}, .late = {}, .results = {}, .kernel = {}, .joined = true};
+  };
+  leave_out(reader);
+  // Nobody reads views of the product.
+  for (Tape::Call& one : tape_.calls) {
+    if (!one.late.empty() && places_[index(one.late[0].slots[0])].root == product && is_view(one)) leave_out(one);
+  }
   return true;
+}
+
+bool Player::is_in_bucket(const at::Tensor& tensor) const {
+  const auto holds = [&](const at::Tensor& buffer) { return tensor.is_alias_of(buffer); };
+  return std::any_of(tape_.around.buffers.begin(), tape_.around.buffers.end(), holds);
 }
 
 void Player::find_ends() {
@@ -172,9 +198,7 @@ void Player::find_targets() {
     const Slot to = call.late[0].slots[0], from = call.late[1].slots[0];
     const at::Tensor &target = tape_.at(to), &gradient = tape_.at(from);
     const Tape::Source& source = tape_.sources[index(from)];
-    const auto holds = [&](const at::Tensor& buffer) { return target.is_alias_of(buffer); };
-    const bool into_bucket = std::any_of(tape_.around.buffers.begin(), tape_.around.buffers.end(), holds);
-    if (!into_bucket || source.kind != SourceKind::result || places_[index(from)].root != from) continue;
+    if (!is_in_bucket(target) || source.kind != SourceKind::result || places_[index(from)].root != from) continue;
     if (!tape_.calls[source.index].kernel || target.strides() != gradient.strides()) continue;
     if (target.scalar_type() != gradient.scalar_type() || target.sizes() != gradient.sizes()) continue;
     // A product in memory between two cache lines takes longer than the copy.

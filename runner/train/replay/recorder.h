@@ -41,11 +41,12 @@ struct RecordedCall {
 // reads no result.
 Kernel own_kernel(const RecordedCall& call);
 
-// Returns a kernel that makes this product and a call behind it which reads its result first: at::relu, or
-// at::threshold_backward; empty: it cannot. Operands: the result of that call, the tensors of the product, and what
-// else the call reads. `arguments`: of the call; its tensors may be missing.
+// Returns a kernel that makes this product and a call behind it which reads its result first: at::relu,
+// at::threshold_backward, or at::mul with a number; empty: it cannot. Operands: the result of that call, the tensors of
+// the product, and what else the call reads. `arguments`: of the call; its tensors may be missing. `other`: the tensor
+// that it reads second, or nullptr.
 Kernel joined_kernel(const std::shared_ptr<kernels::Product>& product, const c10::OperatorHandle& call,
-                     const std::vector<c10::IValue>& arguments);
+                     const std::vector<c10::IValue>& arguments, const at::Tensor* other);
 
 // A part of the recorded work that is no call of an operator: this parameter's gradient is complete on this rank.
 struct RecordedGradient {

@@ -47,7 +47,7 @@ struct Tape {
     std::vector<Late> late;
     std::vector<Result> results;
     Kernel kernel;
-    bool joined = false;  // the kernel of an earlier call does its work
+    bool joined = false;  // it is left out: the kernel of an earlier call does its work
 
     // Calls `visit` with each slot that the call reads; a place without a tensor is left out.
     template <class Visit>
