@@ -14,6 +14,8 @@
 #include <ATen/ops/empty_strided.h>
 #include <ATen/record_function.h>
 
+#include "kernels/product.h"
+
 namespace ddp::train {
 namespace {
 
@@ -201,8 +203,10 @@ void Player::find_targets() {
     if (!is_in_bucket(target) || source.kind != SourceKind::result || places_[index(from)].root != from) continue;
     if (!tape_.calls[source.index].kernel || target.strides() != gradient.strides()) continue;
     if (target.scalar_type() != gradient.scalar_type() || target.sizes() != gradient.sizes()) continue;
-    // A product in memory between two cache lines takes longer than the copy.
-    if (reinterpret_cast<std::uintptr_t>(memory_of(target)) % kCacheLine != 0) continue;
+    // sgemm takes longer in memory between two cache lines than the copy does.
+    const auto& product = tape_.calls[source.index].kernel.product;
+    const bool by_sgemm = product != nullptr && !product->takes_ending();
+    if (by_sgemm && reinterpret_cast<std::uintptr_t>(memory_of(target)) % kCacheLine != 0) continue;
     bool is_last = true;
     for (std::size_t k = i + 1; k < tape_.calls.size(); ++k) {
       tape_.calls[k].each_result([&](Slot slot) { is_last = is_last && places_[index(slot)].root != from; });
