@@ -89,7 +89,7 @@ void Replay::forward_done(std::vector<at::Tensor> outputs) {
 
 void Replay::backward_done() {
   if (!recording_) return;
-  const std::unique_ptr<Recording> recording = std::move(recording_);
+  std::unique_ptr<Recording> recording = std::move(recording_);
   try {
     Tape tape = tape_of(*recording,
                         {.batch = std::move(batch_),
@@ -105,7 +105,8 @@ void Replay::backward_done() {
     kind_->player = player_of(*kind_->first, std::move(tape), common_);
     kind_->first.reset();
     // The recordings held every tensor of their steps; malloc would keep that memory for this process.
-    outputs_.clear();
+    recording.reset();
+    done();
     malloc_trim(0);
     if (p_.recorder != nullptr) {
       p_.shared.run().calls_of_step = static_cast<std::int64_t>(kind_->player->calls());
