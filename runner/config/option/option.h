@@ -175,9 +175,12 @@ class Fields {
 // The options that a struct declares, with the defaults of its constructor.
 std::vector<Option> describe(void (*visit)(void*, Fields&), void* section);
 template <class Section>
-std::vector<Option> describe() {
-  Section section;
-  return describe([](void* s, Fields& f) { static_cast<Section*>(s)->fields(f); }, &section);
+const std::vector<Option>& describe() {
+  static const std::vector<Option> options = [] {
+    Section section;
+    return describe([](void* s, Fields& f) { static_cast<Section*>(s)->fields(f); }, &section);
+  }();
+  return options;
 }
 
 // Fills a struct from a table that was checked against its options; keys that the table lacks keep their defaults.
