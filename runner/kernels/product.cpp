@@ -23,9 +23,8 @@ namespace {
 
 using std::ptrdiff_t;
 
-constexpr ptrdiff_t kWidth = 16;
-constexpr ptrdiff_t kPanel = 4 * kWidth;  // columns of a result that are computed together
-
+constexpr ptrdiff_t kWidth = 16;           // floats of a vector
+constexpr ptrdiff_t kPanel = 4 * kWidth;   // columns of a result that are computed together
 constexpr ptrdiff_t kMostTerms = 192;      // that MKL sums at once
 constexpr ptrdiff_t kRows = 192;           // of a result that are computed before the next panel
 constexpr ptrdiff_t kStrip = 3 * kWidth;   // rows of a transposed result that are stored together
@@ -140,18 +139,16 @@ DDP_AVX512_FUNCTION void multiply_rows(const Tile& t) {
 
 using Loop = void (*)(const Tile&);
 
-// Loops of one width, for so many rows. All their sums are in registers, of which there are 32.
+// All sums are in registers, of which there are 32.
+constexpr int most_rows(int vectors) { return vectors <= 2 ? 12 : vectors == 3 ? 8 : 6; }
+
+// Loops of one width, for so many rows.
 template <int kVectors, class Last>
-constexpr std::pair<ptrdiff_t, Loop> kLoops[] = {{kVectors <= 2   ? 12
-                                                  : kVectors == 3 ? 8
-                                                                  : 6,
-                                                  multiply_rows<kVectors <= 2   ? 12
-                                                                : kVectors == 3 ? 8
-                                                                                : 6,
-                                                                kVectors, Last>},
-                                                 {4, multiply_rows<4, kVectors, Last>},
-                                                 {2, multiply_rows<2, kVectors, Last>},
-                                                 {1, multiply_rows<1, kVectors, Last>}};
+constexpr std::pair<ptrdiff_t, Loop> kLoops[] = {
+    {most_rows(kVectors), multiply_rows<most_rows(kVectors), kVectors, Last>},
+    {4, multiply_rows<4, kVectors, Last>},
+    {2, multiply_rows<2, kVectors, Last>},
+    {1, multiply_rows<1, kVectors, Last>}};
 using Loops = const std::pair<ptrdiff_t, Loop>*;
 
 Loops loops_for(ptrdiff_t columns) {
