@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -23,12 +24,15 @@ namespace {
 
 using std::ptrdiff_t;
 
-constexpr ptrdiff_t kWidth = 16;           // floats of a vector
-constexpr ptrdiff_t kPanel = 4 * kWidth;   // columns of a result that are computed together
-constexpr ptrdiff_t kMostTerms = 192;      // that MKL sums at once
-constexpr ptrdiff_t kRows = 192;           // of a result that are computed before the next panel
-constexpr ptrdiff_t kStrip = 3 * kWidth;   // rows of a transposed result that are stored together
-constexpr ptrdiff_t kMostSmallTerms = 64;  // of a product in MKL's order for small matrices: sgemm adds more as fast
+constexpr ptrdiff_t kWidth = 16;             // floats of a vector
+constexpr ptrdiff_t kPanel = 4 * kWidth;     // columns of a result that are computed together
+constexpr ptrdiff_t kMostTerms = 192;        // that MKL sums at once
+constexpr ptrdiff_t kRows = 192;             // of a result that are computed before the next panel
+constexpr ptrdiff_t kStrip = 3 * kWidth;     // rows of a transposed result that are stored together
+constexpr ptrdiff_t kMostSmallTerms = 64;    // of a product in MKL's order for small matrices: sgemm adds more as fast
+constexpr ptrdiff_t kMostNumbers = 1 << 24;  // of a product that is tried with random numbers
+constexpr ptrdiff_t kLeastCompared = 1024;   // numbers of random products
+constexpr unsigned kFlushBits = 0x8040;      // of MXCSR: denormal numbers are taken as 0
 constexpr __mmask16 kAll = 0xffff;
 
 // Some rows of a result, over the columns of one panel: out[r][c] = sum of a[r][term] * b[term][c].
@@ -38,6 +42,7 @@ struct Tile {
   const float* b;
   ptrdiff_t b_term;
   ptrdiff_t terms;
+  float start;  // of each sum
   float* out;
   ptrdiff_t out_row;
   __mmask16 last;     // the columns of the last vector
@@ -116,8 +121,8 @@ DDP_AVX512_FUNCTION void multiply_rows(const Tile& t) {
   Whole::Vector sums[kRows][kWhole + 1];  // the last one is not used
   typename Last::Vector last_sums[kRows];
   DDP_UNROLLED for (int r = 0; r < kRows; ++r) {
-    DDP_UNROLLED for (int v = 0; v < kWhole; ++v) sums[r][v] = Whole::zero();
-    last_sums[r] = Last::zero();
+    DDP_UNROLLED for (int v = 0; v < kWhole; ++v) sums[r][v] = Whole::all(t.start);
+    last_sums[r] = Last::all(t.start);
   }
   const float* a = t.a;
   const float* b = t.b;
@@ -305,14 +310,40 @@ DDP_AVX512_FUNCTION void small_rows(Tile tile, ptrdiff_t rows, bool are_dots, pt
   }
 }
 
-// Numbers in [-1, 1) with all bits of their fractions.
-std::vector<float> random_numbers(ptrdiff_t count, std::uint32_t seed) {
-  std::vector<float> numbers(static_cast<std::size_t>(count));
-  for (float& number : numbers) {
-    seed = seed * 1664525U + 1013904223U;
-    number = static_cast<float>(static_cast<std::int32_t>(seed)) * 0x1p-31F;
+// Numbers in [-1, 1) with all bits of their fractions, `shift` floats behind a border. `zeros`: half of them are zeros
+// of both signs.
+class RandomNumbers {
+ public:
+  RandomNumbers(ptrdiff_t count, ptrdiff_t shift, bool zeros, std::uint32_t& seed)
+      : numbers_(static_cast<std::size_t>(count + shift)), shift_(shift) {
+    for (float& number : numbers_) {
+      seed = seed * 1664525U + 1013904223U;
+      number = static_cast<float>(static_cast<std::int32_t>(seed)) * 0x1p-31F;
+      if (zeros && (seed >> 16) % 2 == 0) number *= 0;
+    }
   }
-  return numbers;
+  const float* data() const { return numbers_.data() + shift_; }
+
+ private:
+  std::vector<float> numbers_;
+  ptrdiff_t shift_;
+};
+
+// The numbers in memory from the first to the last one of a matrix.
+ptrdiff_t numbers_in(const Layout& layout, ptrdiff_t rows, ptrdiff_t columns) {
+  const ptrdiff_t lines = layout.by_columns ? columns : rows;
+  return layout.stride * (lines - 1) + (layout.by_columns ? rows : columns);
+}
+
+// Memory at a cache line for an operand that is laid out anew, which the next product of the thread overwrites.
+float* scratch(ptrdiff_t count) {
+  constexpr std::size_t kLine = 64;
+  thread_local std::vector<float> memory;
+  const std::size_t least = static_cast<std::size_t>(count) + kLine / sizeof(float);
+  if (memory.size() < least) memory.resize(least);
+  void* at = memory.data();
+  std::size_t room = memory.size() * sizeof(float);
+  return static_cast<float*>(std::align(kLine, static_cast<std::size_t>(count) * sizeof(float), at, room));
 }
 
 bool has_avx512() { return __builtin_cpu_supports("avx512f") > 0 && __builtin_cpu_supports("avx512vl") > 0; }
@@ -323,35 +354,43 @@ Product::Product(Layout a, Layout b, int m, int n, int k, bool has_bias, int thr
     : a_(a), b_(b), m_(m), n_(n), k_(k), has_bias_(has_bias) {
   // MKL halves what is longer than a block, and not longer than two.
   block_ = k_ <= kMostTerms ? k_ : k_ <= 2 * kMostTerms ? k_ / 2 : kMostTerms;
-  if (threads > 1 || !has_avx512()) return;
-  const std::vector<float> of_a = random_numbers(a_.stride * (a_.by_columns ? k_ : m_), 1);
-  const std::vector<float> of_b = random_numbers(b_.stride * (b_.by_columns ? n_ : k_), 2);
-  const std::vector<float> bias = random_numbers(n_, 3);
-  std::vector<float> expected(static_cast<std::size_t>(m_ * n_)), own(expected.size());
-  call_blas(of_a.data(), of_b.data(), bias.data(), expected.data());
+  const bool flushes_denormals = (_mm_getcsr() & kFlushBits) != 0;
+  if (threads > 1 || flushes_denormals || !has_avx512()) return;
+  if (numbers_in(a_, m_, k_) + numbers_in(b_, k_, n_) + m_ * n_ > kMostNumbers) return;
   for (const Order order : {Order::blocks, Order::small}) {
     const bool are_dots = b_.by_columns;
     if (order == Order::small && (k_ > kMostSmallTerms || (are_dots && a_.by_columns))) continue;
-    lay_out(order);
-    (*this)(of_a.data(), of_b.data(), bias.data(), {}, own.data());
-    if (std::memcmp(own.data(), expected.data(), own.size() * sizeof(float)) == 0) return;
+    choose(order);
+    if (has_bits_of_blas()) return;
   }
   order_ = Order::of_blas;
-  panels_ = {};
+}
+
+// Two orders often give the same bits for few numbers, and borders and the sign of zero matter in some.
+bool Product::has_bits_of_blas() const {
+  std::vector<float> expected(static_cast<std::size_t>(m_ * n_)), own(expected.size());
+  std::uint32_t seed = 1;
+  const ptrdiff_t rounds = m_ * n_ >= kLeastCompared ? 2 : std::max<ptrdiff_t>(4, kLeastCompared / (m_ * n_));
+  for (ptrdiff_t round = 0; round < rounds; ++round) {
+    const bool zeros = round % 2 == 1;
+    const RandomNumbers a(numbers_in(a_, m_, k_), round % 4, zeros, seed);
+    const RandomNumbers b(numbers_in(b_, k_, n_), round / 4 % 4, zeros, seed);
+    const RandomNumbers bias(n_, 0, zeros, seed);
+    call_blas(a.data(), b.data(), bias.data(), expected.data());
+    (*this)(a.data(), b.data(), bias.data(), {}, own.data());
+    if (std::memcmp(own.data(), expected.data(), own.size() * sizeof(float)) != 0) return false;
+  }
+  return true;
 }
 
 // An operand whose columns lie together is laid out anew. In blocks that is the smaller one: if it is `a`, the loops
 // compute the transposed result.
-void Product::lay_out(Order order) {
+void Product::choose(Order order) {
   order_ = order;
-  if (!b_.by_columns) return;
-  transposes_ = order == Order::blocks && !a_.by_columns && n_ > 2 * m_;
-  const ptrdiff_t packed = ((transposes_ ? m_ : n_) + kWidth - 1) / kWidth * kWidth;
-  panel_stride_ = std::min(packed, kPanel);
-  panels_.resize(static_cast<std::size_t>((packed + kPanel - 1) / kPanel * panel_stride_ * k_));
+  transposes_ = order == Order::blocks && b_.by_columns && !a_.by_columns && n_ > 2 * m_;
 }
 
-void Product::operator()(const float* a, const float* b, const float* bias, const Ending& ending, float* out) {
+void Product::operator()(const float* a, const float* b, const float* bias, const Ending& ending, float* out) const {
   if (!has_bias_) bias = nullptr;
   if (order_ == Order::of_blas) {
     call_blas(a, b, bias, out);
@@ -374,29 +413,38 @@ void Product::call_blas(const float* a, const float* b, const float* bias, float
          out, &n);
 }
 
-// Lays rows of k numbers side by side: panel by panel, term by term.
-void Product::pack(const float* from, ptrdiff_t from_row, ptrdiff_t rows) {
+// Lays rows of k numbers side by side, in panels: panel by panel, term by term.
+Product::Panels Product::packed(const float* from, ptrdiff_t from_row, ptrdiff_t rows) const {
+  const ptrdiff_t width = (rows + kWidth - 1) / kWidth * kWidth;
+  const Panels panels{.data = scratch((width + kPanel - 1) / kPanel * kPanel * k_),
+                      .term = std::min(width, kPanel),
+                      .panel = std::min(width, kPanel) * k_};
   for (ptrdiff_t i = 0; i < rows; i += kWidth) {
-    float* const to = panels_.data() + i / kPanel * panel_stride_ * k_ + i % kPanel;
-    transpose(from + i * from_row, from_row, std::min(kWidth, rows - i), k_, to, panel_stride_, kWidth);
+    transpose(from + i * from_row, from_row, std::min(kWidth, rows - i), k_, panels.column(i), panels.term, kWidth);
   }
+  return panels;
 }
 
-void Product::multiply(const float* a, const float* b, const float* bias, const Ending& ending, float* out) {
-  if (b_.by_columns) pack(b, b_.stride, n_);
+// `b` as the loops read it.
+Product::Panels Product::panels_of_b(const float* b) const {
+  if (b_.by_columns) return packed(b, b_.stride, n_);
+  return {.data = const_cast<float*>(b), .term = b_.stride, .panel = kPanel};
+}
+
+void Product::multiply(const float* a, const float* b, const float* bias, const Ending& ending, float* out) const {
+  const Panels panels = panels_of_b(b);
   const ptrdiff_t a_row = a_.by_columns ? 1 : a_.stride, a_term = a_.by_columns ? a_.stride : 1;
   for (ptrdiff_t row = 0; row < m_; row += kRows) {
     for (ptrdiff_t column = 0; column < n_; column += kPanel) {
-      const float* const panel = b_.by_columns ? panels_.data() + column / kPanel * panel_stride_ * k_ : b + column;
-      const ptrdiff_t b_term = b_.by_columns ? panel_stride_ : b_.stride;
       for (ptrdiff_t term = 0; term < k_; term += block_) {
         const bool ends = term + block_ >= k_;
         multiply_panel({.a = a + row * a_row + term * a_term,
                         .a_row = a_row,
                         .a_term = a_term,
-                        .b = panel + term * b_term,
-                        .b_term = b_term,
+                        .b = panels.column(column) + term * panels.term,
+                        .b_term = panels.term,
                         .terms = std::min(block_, k_ - term),
+                        .start = start(),
                         .out = out + row * n_ + column,
                         .out_row = n_,
                         .last = 0,
@@ -414,17 +462,17 @@ void Product::multiply(const float* a, const float* b, const float* bias, const 
   }
 }
 
-void Product::multiply_small(const float* a, const float* b, const float* bias, const Ending& ending, float* out) {
-  if (b_.by_columns) pack(b, b_.stride, n_);
+void Product::multiply_small(const float* a, const float* b, const float* bias, const Ending& ending,
+                             float* out) const {
+  const Panels panels = panels_of_b(b);
   for (ptrdiff_t column = 0; column < n_; column += kWidth) {
-    const float* const panel =
-        b_.by_columns ? panels_.data() + column / kPanel * panel_stride_ * k_ + column % kPanel : b + column;
     small_rows({.a = a,
                 .a_row = a_.by_columns ? 1 : a_.stride,
                 .a_term = a_.by_columns ? a_.stride : 1,
-                .b = panel,
-                .b_term = b_.by_columns ? panel_stride_ : b_.stride,
+                .b = panels.column(column),
+                .b_term = panels.term,
                 .terms = k_,
+                .start = 0,
                 .out = out + column,
                 .out_row = n_,
                 .last = first_lanes(n_ - column),
@@ -440,15 +488,15 @@ void Product::multiply_small(const float* a, const float* b, const float* bias, 
   }
 }
 
-void Product::multiply_transposed(const float* a, const float* b, const float* bias, const Ending& ending, float* out) {
-  pack(a, a_.stride, m_);
+void Product::multiply_transposed(const float* a, const float* b, const float* bias, const Ending& ending,
+                                  float* out) const {
+  const Panels panels = packed(a, a_.stride, m_);
   alignas(64) float strip[kStrip * kPanel];
   // Rows of which the loops read all terms before the next ones. Rows that are a multiple of 4096 bytes apart push each
   // other out of the cache if they are many.
   const ptrdiff_t rows_at_once = b_.stride % 1024 == 0 ? 4 : 12;
   for (ptrdiff_t column = 0; column < m_; column += kPanel) {
     const ptrdiff_t columns = std::min(kPanel, m_ - column);
-    const float* const panel = panels_.data() + column / kPanel * panel_stride_ * k_;
     for (ptrdiff_t row = 0; row < n_; row += kStrip) {
       const ptrdiff_t rows = std::min(kStrip, n_ - row);
       for (ptrdiff_t i = 0; i < rows; i += rows_at_once) {
@@ -458,9 +506,10 @@ void Product::multiply_transposed(const float* a, const float* b, const float* b
           multiply_panel({.a = b + (row + i) * b_.stride + term,
                           .a_row = b_.stride,
                           .a_term = 1,
-                          .b = panel + term * panel_stride_,
-                          .b_term = panel_stride_,
+                          .b = panels.column(column) + term * panels.term,
+                          .b_term = panels.term,
                           .terms = terms,
+                          .start = start(),
                           .out = strip + i * kPanel,
                           .out_row = kPanel,
                           .last = 0,

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <vector>
 
 namespace ddp::kernels {
 
@@ -31,7 +30,7 @@ class Product {
     float factor = 1;
   };
   // `bias`: [n]; read if the product has one.
-  void operator()(const float* a, const float* b, const float* bias, const Ending& ending, float* out);
+  void operator()(const float* a, const float* b, const float* bias, const Ending& ending, float* out) const;
 
   bool has_bias() const { return has_bias_; }
   // Whether it can have an ending, and one with a gate.
@@ -46,21 +45,32 @@ class Product {
     small,    // MKL's for small matrices: each product is rounded, and borders of 16 bytes matter
   };
 
+  // A matrix as the loops read it: panels of so many columns, each term by term.
+  struct Panels {
+    static constexpr std::ptrdiff_t kColumns = 64;
+    float* column(std::ptrdiff_t i) const { return data + i / kColumns * panel + i % kColumns; }
+
+    float* data;
+    std::ptrdiff_t term, panel;  // strides
+  };
+
   void call_blas(const float* a, const float* b, const float* bias, float* out) const;
-  void lay_out(Order order);
-  void pack(const float* from, std::ptrdiff_t from_row, std::ptrdiff_t rows);
-  void multiply(const float* a, const float* b, const float* bias, const Ending& ending, float* out);
-  void multiply_small(const float* a, const float* b, const float* bias, const Ending& ending, float* out);
-  void multiply_transposed(const float* a, const float* b, const float* bias, const Ending& ending, float* out);
+  void choose(Order order);
+  bool has_bits_of_blas() const;
+  // Where a sum begins: BLAS takes a single term as it is, also a negative zero.
+  float start() const { return k_ == 1 ? -0.0F : 0.0F; }
+  Panels packed(const float* from, std::ptrdiff_t from_row, std::ptrdiff_t rows) const;
+  Panels panels_of_b(const float* b) const;
+  void multiply(const float* a, const float* b, const float* bias, const Ending& ending, float* out) const;
+  void multiply_small(const float* a, const float* b, const float* bias, const Ending& ending, float* out) const;
+  void multiply_transposed(const float* a, const float* b, const float* bias, const Ending& ending, float* out) const;
 
   Layout a_, b_;
   std::ptrdiff_t m_, n_, k_;
   bool has_bias_;
   Order order_ = Order::of_blas;
-  std::ptrdiff_t block_;             // terms that are summed apart
-  bool transposes_ = false;          // the loops compute out^T = b^T x a^T
-  std::ptrdiff_t panel_stride_ = 0;  // from term to term
-  std::vector<float> panels_;        // an operand that does not lie as the loops read it
+  std::ptrdiff_t block_;     // terms that are summed apart
+  bool transposes_ = false;  // the loops compute out^T = b^T x a^T
 };
 
 }  // namespace ddp::kernels

@@ -1,3 +1,4 @@
+#include <cstring>
 #include <functional>
 #include <string>
 #include <vector>
@@ -5,6 +6,7 @@
 #include <ATen/Functions.h>
 
 #include "catch.h"
+#include "kernels/product.h"
 #include "train/replay/recorder.h"
 
 namespace ddp::train {
@@ -65,6 +67,42 @@ TEST_CASE("our products have the bits of ATen's for short and long sums") {
         CHECK(without_kernel([&] { a.mm(b); }).empty());
         CHECK(without_kernel([&] { at::addmm(bias, a, weight.t()); }).empty());
         CHECK(without_kernel([&] { gradient.t().mm(b); }).empty());
+      }
+    }
+  }
+}
+
+// Few numbers often have the same bits in two orders: a product is made once, and computes many. Half of the numbers
+// are zeros of both signs.
+TEST_CASE("our products of few numbers have the bits of ATen's, and the signs of its zeros") {
+  constexpr int kDraws = 30;
+  const auto draw = [](std::int64_t rows, std::int64_t columns) {
+    const at::Tensor numbers = at::randn({rows * columns + 3}) * at::randint(0, 2, {rows * columns + 3});
+    return numbers.slice(0, 3).view({rows, columns});
+  };
+  for (const int terms : {1, 2, 3, 4, 7, 8, 12, 16}) {
+    for (const int rows : {1, 2, 4, 5}) {
+      for (const int columns : {1, 2, 3, 10}) {
+        INFO("sizes " << rows << ", " << columns << ", " << terms);
+        using kernels::Layout;
+        const kernels::Product forward(Layout{false, terms}, Layout{true, terms}, rows, columns, terms, true, 1);
+        const kernels::Product backward(Layout{true, rows}, Layout{false, columns}, rows, columns, terms, false, 1);
+        bool same = true;
+        for (int i = 0; i < kDraws; ++i) {
+          const at::Tensor x = draw(rows, terms), weight = draw(columns, terms),
+                           bias = draw(1, columns).view({columns});
+          const at::Tensor gradient = draw(terms, rows), input = draw(terms, columns);
+          const at::Tensor out = at::empty({rows, columns});
+          const auto equals = [&](const at::Tensor& expected) {
+            return std::memcmp(out.const_data_ptr(), expected.const_data_ptr(), out.nbytes()) == 0;
+          };
+          const auto in = [](const at::Tensor& tensor) { return tensor.const_data_ptr<float>(); };
+          forward(in(x), in(weight), in(bias), {}, out.mutable_data_ptr<float>());
+          same = same && equals(at::addmm(bias, x, weight.t()));
+          backward(in(gradient), in(input), nullptr, {}, out.mutable_data_ptr<float>());
+          same = same && equals(gradient.t().mm(input));
+        }
+        CHECK(same);
       }
     }
   }

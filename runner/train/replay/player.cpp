@@ -115,7 +115,9 @@ std::optional<std::size_t> Player::next_to_join(std::size_t call) const {
   const bool into_bucket = is_in_bucket(tape_.at(result));
   const auto is_complete = [&](const Tape::Gradient& one) { return is_it(one.slot); };
   const bool is_gradient = std::any_of(tape_.complete.begin(), tape_.complete.end(), is_complete);
-  if (into_bucket != is_gradient || (!into_bucket && root_of(result) != result)) return {};
+  const Tape::Source& made = tape_.sources[index(result)];
+  const bool is_new = root_of(result) == result && made.kind == SourceKind::result && made.index == next;
+  if (into_bucket != is_gradient || (!into_bucket && !is_new)) return {};
   // What else it reads is there already, and does not change until then.
   bool ready = true;
   reader.each_read([&](Slot slot) {
@@ -165,7 +167,9 @@ bool Player::join(std::size_t first, std::size_t next) {
   leave_out(reader);
   // Nobody reads views of the product.
   for (Tape::Call& one : tape_.calls) {
-    if (!one.late.empty() && places_[index(one.late[0].slots[0])].root == product && is_view(one)) leave_out(one);
+    bool of_product = false;
+    one.each_result([&](Slot slot) { of_product = of_product || places_[index(slot)].root == product; });
+    if (of_product && is_view(one)) leave_out(one);
   }
   return true;
 }
@@ -207,9 +211,13 @@ void Player::find_targets() {
     const auto& product = tape_.calls[source.index].kernel.product;
     const bool by_sgemm = product != nullptr && !product->takes_ending();
     if (by_sgemm && reinterpret_cast<std::uintptr_t>(memory_of(target)) % kCacheLine != 0) continue;
+    // Behind the copy nobody uses the gradient: the ranks add to the bucket.
     bool is_last = true;
     for (std::size_t k = i + 1; k < tape_.calls.size(); ++k) {
-      tape_.calls[k].each_result([&](Slot slot) { is_last = is_last && places_[index(slot)].root != from; });
+      if (is_view(tape_.calls[k])) continue;
+      const auto use = [&](Slot slot) { is_last = is_last && places_[index(slot)].root != from; };
+      tape_.calls[k].each_read(use);
+      tape_.calls[k].each_result(use);
     }
     if (is_last) targets_[index(from)] = to;
   }
