@@ -6,7 +6,6 @@
 #include <ATen/Functions.h>
 
 #include "catch.h"
-#include "kernels/product.h"
 #include "train/replay/recorder.h"
 
 namespace ddp::train {
@@ -72,35 +71,44 @@ TEST_CASE("our products have the bits of ATen's for short and long sums") {
   }
 }
 
-// Few numbers often have the same bits in two orders: a product is made once, and computes many. Half of the numbers
-// are zeros of both signs.
+// Few numbers often have the same bits in two orders of additions: the kernel that one call got computes many others.
+// Half of the numbers are zeros of both signs.
 TEST_CASE("our products of few numbers have the bits of ATen's, and the signs of its zeros") {
   constexpr int kDraws = 30;
   const auto draw = [](std::int64_t rows, std::int64_t columns) {
     const at::Tensor numbers = at::randn({rows * columns + 3}) * at::randint(0, 2, {rows * columns + 3});
     return numbers.slice(0, 3).view({rows, columns});
   };
+  const auto kernel_of = [](const std::function<void()>& work) {
+    Recording recording;
+    {
+      const Recorder recorder(recording);
+      work();
+    }
+    return recording.calls.back().kernel;
+  };
   for (const int terms : {1, 2, 3, 4, 7, 8, 12, 16}) {
     for (const int rows : {1, 2, 4, 5}) {
       for (const int columns : {1, 2, 3, 10}) {
         INFO("sizes " << rows << ", " << columns << ", " << terms);
-        using kernels::Layout;
-        const kernels::Product forward(Layout{false, terms}, Layout{true, terms}, rows, columns, terms, true, 1);
-        const kernels::Product backward(Layout{true, rows}, Layout{false, columns}, rows, columns, terms, false, 1);
+        Kernel forward, backward;
         bool same = true;
         for (int i = 0; i < kDraws; ++i) {
-          const at::Tensor x = draw(rows, terms), weight = draw(columns, terms),
-                           bias = draw(1, columns).view({columns});
-          const at::Tensor gradient = draw(terms, rows), input = draw(terms, columns);
+          const at::Tensor x = draw(rows, terms), weight = draw(columns, terms).t(), bias = draw(1, columns)[0];
+          const at::Tensor gradient = draw(terms, rows).t(), input = draw(terms, columns);
+          if (i == 0) {
+            forward = kernel_of([&] { at::addmm(bias, x, weight); });
+            backward = kernel_of([&] { gradient.mm(input); });
+          }
           const at::Tensor out = at::empty({rows, columns});
-          const auto equals = [&](const at::Tensor& expected) {
-            return std::memcmp(out.const_data_ptr(), expected.const_data_ptr(), out.nbytes()) == 0;
+          const auto gives = [&](const Kernel& kernel, std::vector<const at::Tensor*> operands,
+                                 const at::Tensor& result) {
+            operands.insert(operands.begin(), &out);
+            if (kernel) kernel.run(operands.data());
+            return !kernel || std::memcmp(out.const_data_ptr(), result.const_data_ptr(), out.nbytes()) == 0;
           };
-          const auto in = [](const at::Tensor& tensor) { return tensor.const_data_ptr<float>(); };
-          forward(in(x), in(weight), in(bias), {}, out.mutable_data_ptr<float>());
-          same = same && equals(at::addmm(bias, x, weight.t()));
-          backward(in(gradient), in(input), nullptr, {}, out.mutable_data_ptr<float>());
-          same = same && equals(gradient.t().mm(input));
+          same = same && gives(forward, {&bias, &x, &weight}, at::addmm(bias, x, weight));
+          same = same && gives(backward, {&gradient, &input}, gradient.mm(input));
         }
         CHECK(same);
       }
