@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <ATen/Functions.h>
+#include <ATen/Parallel.h>
 
 #include "catch.h"
 #include "train/replay/recorder.h"
@@ -25,6 +26,13 @@ std::vector<std::string> without_kernel(const std::function<void()>& work) {
   }
   return names;
 }
+
+// Our products use one thread: with more of them, sgemm stays.
+struct OneThread {
+  OneThread() { at::set_num_threads(1); }
+  ~OneThread() { at::set_num_threads(before); }
+  const int before = at::get_num_threads();
+};
 
 // Sizes at the borders of vectors, of blocks of columns, and of the runs of a cascade of sums.
 const std::vector<std::int64_t> kSizes = {1, 2, 3, 5, 7, 8, 9, 16, 31, 33, 64, 100, 129};
@@ -54,6 +62,7 @@ TEST_CASE("our kernels have the bits of ATen's for many sizes") {
 
 // Rows of more than 192 terms are summed in blocks. The numbers do not begin at a cache line, as views of a batch may.
 TEST_CASE("our products have the bits of ATen's for short and long sums") {
+  const OneThread one_thread;
   const auto matrix = [](std::int64_t rows, std::int64_t columns) {
     return at::randn({rows * columns + 1}).slice(0, 1).view({rows, columns});
   };
@@ -74,6 +83,7 @@ TEST_CASE("our products have the bits of ATen's for short and long sums") {
 // Few numbers often have the same bits in two orders of additions: the kernel that one call got computes many others.
 // Half of the numbers are zeros of both signs.
 TEST_CASE("our products of few numbers have the bits of ATen's, and the signs of its zeros") {
+  const OneThread one_thread;
   constexpr int kDraws = 30;
   const auto draw = [](std::int64_t rows, std::int64_t columns) {
     const at::Tensor numbers = at::randn({rows * columns + 3}) * at::randint(0, 2, {rows * columns + 3});
