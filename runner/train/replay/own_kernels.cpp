@@ -394,7 +394,10 @@ Kernel own_kernel(const RecordedCall& call) {
   if (!kernel) return {};
   if (!has_bits(kernel, call)) return {};
   // Few numbers have the same bits in many orders of additions.
-  const bool is_small = kernel.product != nullptr && call.results[0].toTensor().numel() < kFewNumbers;
+  const at::Tensor& result = call.results[0].toTensor();
+  const bool is_small = kernel.product != nullptr && result.numel() < kFewNumbers;
+  // For one row or column ATen has other ways to call BLAS.
+  if (is_small && (result.size(0) == 1 || result.size(1) == 1)) return {};
   return is_small && !has_bits_of_other_calls(kernel, call) ? Kernel{} : kernel;
 }
 
