@@ -24,15 +24,13 @@ namespace {
 
 using std::ptrdiff_t;
 
-constexpr ptrdiff_t kWidth = 16;             // floats of a vector
-constexpr ptrdiff_t kPanel = 4 * kWidth;     // columns of a result that are computed together
-constexpr ptrdiff_t kMostTerms = 192;        // that MKL sums at once
-constexpr ptrdiff_t kRows = 192;             // of a result that are computed before the next panel
-constexpr ptrdiff_t kStrip = 3 * kWidth;     // rows of a transposed result that are stored together
-constexpr ptrdiff_t kMostSmallTerms = 64;    // of a product in MKL's order for small matrices: sgemm adds more as fast
-constexpr ptrdiff_t kMostNumbers = 1 << 24;  // of a product that is tried with random numbers
-constexpr ptrdiff_t kLeastCompared = 1024;   // numbers of random products
-constexpr unsigned kFlushBits = 0x8040;      // of MXCSR: denormal numbers are taken as 0
+constexpr ptrdiff_t kWidth = 16;           // floats of a vector
+constexpr ptrdiff_t kPanel = 4 * kWidth;   // columns of a result that are computed together
+constexpr ptrdiff_t kMostTerms = 192;      // that MKL sums at once
+constexpr ptrdiff_t kRows = 192;           // of a result that are computed before the next panel
+constexpr ptrdiff_t kStrip = 3 * kWidth;   // rows of a transposed result that are stored together
+constexpr ptrdiff_t kMostSmallTerms = 64;  // of a product in MKL's order for small matrices: sgemm adds more as fast
+constexpr unsigned kFlushBits = 0x8040;    // of MXCSR: denormal numbers are taken as 0
 constexpr __mmask16 kAll = 0xffff;
 
 // Some rows of a result, over the columns of one panel: out[r][c] = sum of a[r][term] * b[term][c].
@@ -45,15 +43,11 @@ struct Tile {
   float start;  // of each sum
   float* out;
   ptrdiff_t out_row;
-  __mmask16 last;     // the columns of the last vector
-  bool adds;          // to what is in `out`
-  const float* bias;  // what a sum is added to; nullptr: nothing
-  bool bias_of_rows;  // a number a row, or one a column
-  bool relu;          // what follows the last term
-  const float* gate;  // with rows as in `out`
-  float threshold;
-  bool scales;
-  float factor;
+  __mmask16 last;          // the columns of the last vector
+  bool adds;               // to what is in `out`
+  const float* bias;       // what a sum is added to; nullptr: nothing
+  bool bias_of_rows;       // a number a row, or one a column
+  Product::Ending ending;  // of the last block; its gate has rows as in `out`
 };
 
 __mmask16 first_lanes(ptrdiff_t count) {
@@ -62,15 +56,14 @@ __mmask16 first_lanes(ptrdiff_t count) {
 
 struct Whole {
   using Vector = __m512;
-  DDP_AVX512 static Vector zero() { return _mm512_setzero_ps(); }
   DDP_AVX512 static Vector all(float x) { return _mm512_set1_ps(x); }
   DDP_AVX512 static Vector part(Whole::Vector x) { return x; }
   DDP_AVX512 static Vector load(const float* from, __mmask16 lanes) { return _mm512_maskz_loadu_ps(lanes, from); }
   DDP_AVX512 static void store(float* to, __mmask16 lanes, Vector x) { _mm512_mask_storeu_ps(to, lanes, x); }
-  DDP_AVX512 static Vector add(Vector x, Vector y) { return _mm512_add_ps(x, y); }
-  DDP_AVX512 static Vector multiply(Vector x, Vector y) { return _mm512_mul_ps(x, y); }
   DDP_AVX512 static Vector multiply_add(Vector x, Vector y, Vector sum) { return _mm512_fmadd_ps(x, y, sum); }
-  DDP_AVX512 static Vector relu(Vector x) { return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, zero(), _CMP_NLT_UQ), x); }
+  DDP_AVX512 static Vector relu(Vector x) {
+    return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, Vector{}, _CMP_NLT_UQ), x);
+  }
   DDP_AVX512 static Vector gated(Vector x, Vector gate, Vector threshold) {
     return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(gate, threshold, _CMP_NLE_UQ), x);
   }
@@ -79,7 +72,6 @@ struct Whole {
 // Half of a vector: the last one, if that is enough.
 struct Half {
   using Vector = __m256;
-  DDP_AVX512 static Vector zero() { return _mm256_setzero_ps(); }
   DDP_AVX512 static Vector all(float x) { return _mm256_set1_ps(x); }
   DDP_AVX512 static Vector part(Whole::Vector x) { return __builtin_shufflevector(x, x, 0, 1, 2, 3, 4, 5, 6, 7); }
   DDP_AVX512 static Vector load(const float* from, __mmask16 lanes) {
@@ -88,10 +80,10 @@ struct Half {
   DDP_AVX512 static void store(float* to, __mmask16 lanes, Vector x) {
     _mm256_mask_storeu_ps(to, static_cast<__mmask8>(lanes), x);
   }
-  DDP_AVX512 static Vector add(Vector x, Vector y) { return _mm256_add_ps(x, y); }
-  DDP_AVX512 static Vector multiply(Vector x, Vector y) { return _mm256_mul_ps(x, y); }
   DDP_AVX512 static Vector multiply_add(Vector x, Vector y, Vector sum) { return _mm256_fmadd_ps(x, y, sum); }
-  DDP_AVX512 static Vector relu(Vector x) { return _mm256_maskz_mov_ps(_mm256_cmp_ps_mask(x, zero(), _CMP_NLT_UQ), x); }
+  DDP_AVX512 static Vector relu(Vector x) {
+    return _mm256_maskz_mov_ps(_mm256_cmp_ps_mask(x, Vector{}, _CMP_NLT_UQ), x);
+  }
   DDP_AVX512 static Vector gated(Vector x, Vector gate, Vector threshold) {
     return _mm256_maskz_mov_ps(_mm256_cmp_ps_mask(gate, threshold, _CMP_NLE_UQ), x);
   }
@@ -102,15 +94,16 @@ template <class Lanes>
 DDP_AVX512 void finish(const Tile& t, ptrdiff_t row, ptrdiff_t column, __mmask16 lanes, typename Lanes::Vector sum) {
   float* const out = t.out + row * t.out_row + column;
   if (t.adds) {
-    sum = Lanes::add(Lanes::load(out, lanes), sum);
+    sum = Lanes::load(out, lanes) + sum;
   } else if (t.bias != nullptr) {
-    sum = Lanes::add(t.bias_of_rows ? Lanes::all(t.bias[row]) : Lanes::load(t.bias + column, lanes), sum);
+    sum = (t.bias_of_rows ? Lanes::all(t.bias[row]) : Lanes::load(t.bias + column, lanes)) + sum;
   }
-  if (t.relu) sum = Lanes::relu(sum);
-  if (t.gate != nullptr) {
-    sum = Lanes::gated(sum, Lanes::load(t.gate + row * t.out_row + column, lanes), Lanes::all(t.threshold));
+  const Product::Ending& end = t.ending;
+  if (end.relu) sum = Lanes::relu(sum);
+  if (end.gate != nullptr) {
+    sum = Lanes::gated(sum, Lanes::load(end.gate + row * t.out_row + column, lanes), Lanes::all(end.threshold));
   }
-  if (t.scales) sum = Lanes::multiply(sum, Lanes::all(t.factor));
+  if (end.scales) sum = sum * Lanes::all(end.factor);
   Lanes::store(out, lanes, sum);
 }
 
@@ -181,7 +174,7 @@ void multiply_panel(Tile tile, ptrdiff_t rows, ptrdiff_t columns) {
     tile.a += loops->first * tile.a_row;
     tile.out += loops->first * tile.out_row;
     if (tile.bias_of_rows && tile.bias != nullptr) tile.bias += loops->first;
-    if (tile.gate != nullptr) tile.gate += loops->first * tile.out_row;
+    if (tile.ending.gate != nullptr) tile.ending.gate += loops->first * tile.out_row;
   }
 }
 
@@ -239,9 +232,7 @@ struct SmallRow {
   ptrdiff_t b_term, terms;
   __mmask16 columns;
 
-  DDP_AVX512 __m512 term(ptrdiff_t i) const {
-    return _mm512_mul_ps(Whole::all(a[i * a_term]), Whole::load(b + i * b_term, columns));
-  }
+  DDP_AVX512 __m512 term(ptrdiff_t i) const { return Whole::all(a[i * a_term]) * Whole::load(b + i * b_term, columns); }
 
   // Where `a` and `b` lie term after term: as many sums as a vector has numbers, times kVectors. The terms before the
   // border begin the first one, and what is left is added to their sum.
@@ -249,16 +240,16 @@ struct SmallRow {
   DDP_AVX512 __m512 dot() const {
     constexpr int kSums = 4 * kVectors;
     __m512 sums[kSums];
-    DDP_UNROLLED for (__m512& sum : sums) sum = Whole::zero();
+    DDP_UNROLLED for (__m512& sum : sums) sum = __m512{};
     const ptrdiff_t first = std::min(terms, before_border(a));
     ptrdiff_t i = 0;
-    for (; i < first; ++i) sums[0] = Whole::add(sums[0], term(i));
+    for (; i < first; ++i) sums[0] += term(i);
     for (; i + kSums <= terms; i += kSums) {
-      DDP_UNROLLED for (int k = 0; k < kSums; ++k) sums[k] = Whole::add(sums[k], term(i + k));
+      DDP_UNROLLED for (int k = 0; k < kSums; ++k) sums[k] += term(i + k);
     }
-    DDP_UNROLLED for (int k = 4; k < kSums; ++k) sums[k - 4] = Whole::add(sums[k - 4], sums[k]);
-    __m512 sum = Whole::add(Whole::add(sums[0], sums[2]), Whole::add(sums[1], sums[3]));
-    for (; i < terms; ++i) sum = Whole::add(sum, term(i));
+    DDP_UNROLLED for (int k = 4; k < kSums; ++k) sums[k - 4] += sums[k];
+    __m512 sum = (sums[0] + sums[2]) + (sums[1] + sums[3]);
+    for (; i < terms; ++i) sum += term(i);
     return sum;
   }
 
@@ -270,7 +261,7 @@ struct SmallRow {
 
   // Where the columns of `b` and of the result lie side by side: term by term.
   DDP_AVX512 __m512 in_order(__m512 sum) const {
-    for (ptrdiff_t i = 0; i < terms; ++i) sum = Whole::add(sum, term(i));
+    for (ptrdiff_t i = 0; i < terms; ++i) sum += term(i);
     return sum;
   }
 
@@ -278,12 +269,12 @@ struct SmallRow {
   DDP_AVX512 __m512 by_eights(__m512 sum) const {
     ptrdiff_t i = 0;
     for (; i + 8 <= terms; i += 8) {
-      DDP_UNROLLED for (int k = 0; k < 4; ++k) sum = Whole::add(sum, term(i + k));
+      DDP_UNROLLED for (int k = 0; k < 4; ++k) sum += term(i + k);
       __m512 four = term(i + 4);
-      DDP_UNROLLED for (int k = 5; k < 8; ++k) four = Whole::add(four, term(i + k));
-      sum = Whole::add(sum, four);
+      DDP_UNROLLED for (int k = 5; k < 8; ++k) four += term(i + k);
+      sum += four;
     }
-    for (; i < terms; ++i) sum = Whole::add(sum, term(i));
+    for (; i < terms; ++i) sum += term(i);
     return sum;
   }
 };
@@ -300,7 +291,7 @@ DDP_AVX512_FUNCTION void small_rows(Tile tile, ptrdiff_t rows, bool are_dots, pt
       sum = one.dot<1>();
       if (whole < kWidth && !one.dots_are_alike()) sum = _mm512_mask_mov_ps(one.dot<2>(), first_lanes(whole), sum);
     } else {
-      const __m512 start = bias == nullptr ? Whole::zero() : Whole::load(bias, tile.last);
+      const __m512 start = bias == nullptr ? __m512{} : Whole::load(bias, tile.last);
       sum = one.in_order(start);
       // The result of at::mm begins at a border, also where these loops write it elsewhere.
       const ptrdiff_t before = begins_rows ? before_border(row * tile.out_row) : 0;
@@ -310,29 +301,10 @@ DDP_AVX512_FUNCTION void small_rows(Tile tile, ptrdiff_t rows, bool are_dots, pt
   }
 }
 
-// Numbers in [-1, 1) with all bits of their fractions, `shift` floats behind a border. `zeros`: half of them are zeros
-// of both signs.
-class RandomNumbers {
- public:
-  RandomNumbers(ptrdiff_t count, ptrdiff_t shift, bool zeros, std::uint32_t& seed)
-      : numbers_(static_cast<std::size_t>(count + shift)), shift_(shift) {
-    for (float& number : numbers_) {
-      seed = seed * 1664525U + 1013904223U;
-      number = static_cast<float>(static_cast<std::int32_t>(seed)) * 0x1p-31F;
-      if (zeros && (seed >> 16) % 2 == 0) number *= 0;
-    }
-  }
-  const float* data() const { return numbers_.data() + shift_; }
-
- private:
-  std::vector<float> numbers_;
-  ptrdiff_t shift_;
-};
-
-// The numbers in memory from the first to the last one of a matrix.
-ptrdiff_t numbers_in(const Layout& layout, ptrdiff_t rows, ptrdiff_t columns) {
-  const ptrdiff_t lines = layout.by_columns ? columns : rows;
-  return layout.stride * (lines - 1) + (layout.by_columns ? rows : columns);
+// The ending of the numbers from this place of `out` on.
+Product::Ending from(Product::Ending ending, ptrdiff_t place) {
+  if (ending.gate != nullptr) ending.gate += place;
+  return ending;
 }
 
 // Memory at a cache line for an operand that is laid out anew, which the next product of the thread overwrites.
@@ -350,45 +322,29 @@ bool has_avx512() { return __builtin_cpu_supports("avx512f") > 0 && __builtin_cp
 
 }  // namespace
 
-Product::Product(Layout a, Layout b, int m, int n, int k, bool has_bias, int threads)
-    : a_(a), b_(b), m_(m), n_(n), k_(k), has_bias_(has_bias) {
-  // MKL halves what is longer than a block, and not longer than two.
-  block_ = k_ <= kMostTerms ? k_ : k_ <= 2 * kMostTerms ? k_ / 2 : kMostTerms;
+std::vector<Order> orders_for(const Layout& a, const Layout& b, int k) {
   const bool flushes_denormals = (_mm_getcsr() & kFlushBits) != 0;
-  if (threads > 1 || flushes_denormals || !has_avx512()) return;
-  if (numbers_in(a_, m_, k_) + numbers_in(b_, k_, n_) + m_ * n_ > kMostNumbers) return;
-  for (const Order order : {Order::blocks, Order::small}) {
-    const bool are_dots = b_.by_columns;
-    if (order == Order::small && (k_ > kMostSmallTerms || (are_dots && a_.by_columns))) continue;
-    choose(order);
-    if (has_bits_of_blas()) return;
-  }
-  order_ = Order::of_blas;
-}
-
-// Two orders often give the same bits for few numbers, and borders and the sign of zero matter in some.
-bool Product::has_bits_of_blas() const {
-  std::vector<float> expected(static_cast<std::size_t>(m_ * n_)), own(expected.size());
-  std::uint32_t seed = 1;
-  const ptrdiff_t rounds = m_ * n_ >= kLeastCompared ? 2 : std::max<ptrdiff_t>(4, kLeastCompared / (m_ * n_));
-  for (ptrdiff_t round = 0; round < rounds; ++round) {
-    const bool zeros = round % 2 == 1;
-    const RandomNumbers a(numbers_in(a_, m_, k_), round % 4, zeros, seed);
-    const RandomNumbers b(numbers_in(b_, k_, n_), round / 4 % 4, zeros, seed);
-    const RandomNumbers bias(n_, 0, zeros, seed);
-    call_blas(a.data(), b.data(), bias.data(), expected.data());
-    (*this)(a.data(), b.data(), bias.data(), {}, own.data());
-    if (std::memcmp(own.data(), expected.data(), own.size() * sizeof(float)) != 0) return false;
-  }
-  return true;
+  if (flushes_denormals || !has_avx512()) return {Order::of_blas};
+  const bool may_be_small = k <= kMostSmallTerms && !(a.by_columns && b.by_columns);
+  if (!may_be_small) return {Order::blocks, Order::of_blas};
+  return {Order::blocks, Order::small, Order::of_blas};
 }
 
 // An operand whose columns lie together is laid out anew. In blocks that is the smaller one: if it is `a`, the loops
 // compute the transposed result.
-void Product::choose(Order order) {
-  order_ = order;
-  transposes_ = order == Order::blocks && b_.by_columns && !a_.by_columns && n_ > 2 * m_;
-}
+Product::Product(Layout a, Layout b, int m, int n, int k, bool has_bias, Order order)
+    : a_(a),
+      b_(b),
+      m_(m),
+      n_(n),
+      k_(k),
+      has_bias_(has_bias),
+      order_(order),
+      // MKL halves what is longer than a block, and not longer than two.
+      block_(k_ <= kMostTerms       ? k_
+             : k_ <= 2 * kMostTerms ? k_ / 2
+                                    : kMostTerms),
+      transposes_(order == Order::blocks && b.by_columns && !a.by_columns && n_ > 2 * m_) {}
 
 void Product::operator()(const float* a, const float* b, const float* bias, const Ending& ending, float* out) const {
   if (!has_bias_) bias = nullptr;
@@ -451,11 +407,7 @@ void Product::multiply(const float* a, const float* b, const float* bias, const 
                         .adds = term > 0,
                         .bias = bias == nullptr ? nullptr : bias + column,
                         .bias_of_rows = false,
-                        .relu = ends && ending.relu,
-                        .gate = ends && ending.gate != nullptr ? ending.gate + row * n_ + column : nullptr,
-                        .threshold = ending.threshold,
-                        .scales = ends && ending.scales,
-                        .factor = ending.factor},
+                        .ending = ends ? from(ending, row * n_ + column) : Ending{}},
                        std::min(kRows, m_ - row), std::min(kPanel, n_ - column));
       }
     }
@@ -479,11 +431,7 @@ void Product::multiply_small(const float* a, const float* b, const float* bias, 
                 .adds = false,
                 .bias = bias == nullptr ? nullptr : bias + column,
                 .bias_of_rows = false,
-                .relu = ending.relu,
-                .gate = ending.gate == nullptr ? nullptr : ending.gate + column,
-                .threshold = ending.threshold,
-                .scales = ending.scales,
-                .factor = ending.factor},
+                .ending = from(ending, column)},
                m_, b_.by_columns, n_ % 4 == 0 ? kWidth : n_ / 4 * 4 - column, column == 0);
   }
 }
@@ -516,11 +464,7 @@ void Product::multiply_transposed(const float* a, const float* b, const float* b
                           .adds = term > 0,
                           .bias = bias == nullptr ? nullptr : bias + row + i,
                           .bias_of_rows = true,
-                          .relu = ending.relu && term + block_ >= k_,
-                          .gate = nullptr,
-                          .threshold = 0,
-                          .scales = ending.scales && term + block_ >= k_,
-                          .factor = ending.factor},
+                          .ending = term + block_ >= k_ ? ending : Ending{}},
                          count, columns);
         }
       }

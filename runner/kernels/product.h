@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 namespace ddp::kernels {
 
@@ -10,23 +11,28 @@ struct Layout {
   int stride = 0;  // between rows, or between columns
 };
 
-// out [m, n], row after row = a [m, k] x b [k, n], with the bits of LibTorch's sgemm, as at::mm and at::addmm call it.
-//
-// BLAS does not say in which order it adds the terms of a number, but the order depends on sizes and layouts alone. The
-// constructor multiplies random numbers by sgemm, and by loops of ours in the order that MKL uses on processors of AMD.
-// If all bits are equal, the loops are used: they are faster, above all for matrices of few rows, and they end with
-// what follows the product. The loops use one thread.
+// The order in which the terms of each number of a product are added. It depends on sizes and layouts, not on numbers.
+enum class Order {
+  of_blas,  // any: LibTorch's sgemm computes the product
+  blocks,   // fused multiplications and additions; blocks of terms are summed apart. MKL's on processors of AMD
+  small,    // its order for small matrices: each term is rounded, and borders of 16 bytes matter
+};
+
+// Returns the orders in which a product [m, k] x [k, n] can be computed on this machine, the fastest first.
+std::vector<Order> orders_for(const Layout& a, const Layout& b, int k);
+
+// out [m, n], row after row = a [m, k] x b [k, n], plus rows of a bias. The loops of an order other than BLAS's use one
+// thread; they are faster than sgemm, above all for matrices of few rows, and end with what follows the product.
 class Product {
  public:
-  // `has_bias`: rows of a bias are added. `threads`: of sgemm.
-  Product(Layout a, Layout b, int m, int n, int k, bool has_bias, int threads);
+  Product(Layout a, Layout b, int m, int n, int k, bool has_bias, Order order);
 
-  // What follows the product, number by number.
+  // Changes each number of the product, in this order.
   struct Ending {
     bool relu = false;            // at::relu
     const float* gate = nullptr;  // [m, n]: 0 where it is at most `threshold` (at::threshold_backward)
     float threshold = 0;
-    bool scales = false;  // at last, by `factor`
+    bool scales = false;  // by `factor`
     float factor = 1;
   };
   // `bias`: [n]; read if the product has one.
@@ -38,13 +44,6 @@ class Product {
   bool takes_gate() const { return order_ != Order::of_blas && !transposes_; }
 
  private:
-  // The order in which the terms of a number are added.
-  enum class Order {
-    of_blas,  // another one: sgemm computes the product
-    blocks,   // fused multiplications and additions; blocks of terms are summed apart
-    small,    // MKL's for small matrices: each product is rounded, and borders of 16 bytes matter
-  };
-
   // A matrix as the loops read it: panels of so many columns, each term by term.
   struct Panels {
     static constexpr std::ptrdiff_t kColumns = 64;
@@ -55,8 +54,6 @@ class Product {
   };
 
   void call_blas(const float* a, const float* b, const float* bias, float* out) const;
-  void choose(Order order);
-  bool has_bits_of_blas() const;
   // Where a sum begins: BLAS takes a single term as it is, also a negative zero.
   float start() const { return k_ == 1 ? -0.0F : 0.0F; }
   Panels packed(const float* from, std::ptrdiff_t from_row, std::ptrdiff_t rows) const;
@@ -68,9 +65,9 @@ class Product {
   Layout a_, b_;
   std::ptrdiff_t m_, n_, k_;
   bool has_bias_;
-  Order order_ = Order::of_blas;
-  std::ptrdiff_t block_;     // terms that are summed apart
-  bool transposes_ = false;  // the loops compute out^T = b^T x a^T
+  Order order_;
+  std::ptrdiff_t block_;  // terms that are summed apart
+  bool transposes_;       // the loops compute out^T = b^T x a^T
 };
 
 }  // namespace ddp::kernels

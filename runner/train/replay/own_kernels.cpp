@@ -23,7 +23,7 @@
 #include <ATen/ops/bmm_cpu_dispatch.h>
 #include <ATen/ops/elu_backward_cpu_dispatch.h>
 #include <ATen/ops/elu_cpu_dispatch.h>
-#include <ATen/ops/empty_like.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_strided.h>
 #include <ATen/ops/gelu_backward_cpu_dispatch.h>
 #include <ATen/ops/gelu_cpu_dispatch.h>
@@ -52,6 +52,7 @@ class Signature {
  public:
   explicit Signature(const RecordedCall& call) : call_(call) {}
 
+  const RecordedCall& recorded() const { return call_; }
   const c10::IValue& argument(std::size_t i) const { return call_.arguments[i]; }
   const at::Tensor& tensor(std::size_t i) const { return argument(i).toTensor(); }
   const at::Tensor& result() const { return call_.results.front().toTensor(); }
@@ -96,35 +97,95 @@ std::optional<kernels::Layout> layout_of(const at::Tensor& matrix) {
   return {};
 }
 
-std::shared_ptr<kernels::Product> product_of(const at::Tensor& a, const at::Tensor& b, const at::Tensor& result,
-                                             bool has_bias) {
-  const auto left = layout_of(a), right = layout_of(b);
-  if (!left || !right || !result.is_contiguous()) return {};
-  return std::make_shared<kernels::Product>(*left, *right, static_cast<int>(a.size(0)), static_cast<int>(b.size(1)),
-                                            static_cast<int>(a.size(1)), has_bias, at::get_num_threads());
-}
-
 // Operands: the result, the bias if there is one, and both factors.
-void multiply(kernels::Product& product, Operands at, const kernels::Product::Ending& ending) {
+void multiply(const kernels::Product& product, Operands at, const kernels::Product::Ending& ending) {
   const std::size_t first = product.has_bias() ? 2 : 1;
   product(in(at, first), in(at, first + 1), product.has_bias() ? in(at, 1) : nullptr, ending, out(at));
 }
 
-Kernel kernel_of(std::shared_ptr<kernels::Product> product) {
-  if (product == nullptr) return {};
-  return {.run = [product](Operands at) { multiply(*product, at, {}); }, .product = product};
+// Whether a kernel computes the results of a call, bit for bit.
+bool has_bits(const Kernel& kernel, const RecordedCall& call) {
+  std::vector<at::Tensor> own;
+  for (const c10::IValue& result : call.results) {
+    const at::Tensor& expected = result.toTensor();
+    own.push_back(at::empty_strided(expected.sizes(), expected.strides(), expected.options()));
+  }
+  std::vector<const at::Tensor*> operands;
+  for (const at::Tensor& result : own) operands.push_back(&result);
+  for (const c10::IValue& argument : call.arguments) {
+    if (argument.isTensor()) operands.push_back(&argument.toTensor());
+  }
+  kernel.run(operands.data());
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    const at::Tensor& expected = call.results[i].toTensor();
+    if (std::memcmp(own[i].const_data_ptr(), expected.const_data_ptr(), expected.nbytes()) != 0) return false;
+  }
+  return true;
 }
 
-Kernel mm(const Signature& call) {
-  return kernel_of(product_of(call.tensor(0), call.tensor(1), call.result(), /*has_bias=*/false));
+// Random numbers in the layout of tensor i of a call, up to three floats behind a cache line. In some rounds half of
+// them are zeros of both signs; in others most are zeros, with signs so that each product of two of them is negative.
+at::Tensor numbers_like(const at::Tensor& like, std::int64_t i, std::int64_t round, at::Generator& generator) {
+  const std::int64_t shift = (round / (i + 1) + round / 4) % 4;
+  std::int64_t extent = 1;
+  for (std::int64_t d = 0; d < like.dim(); ++d) extent += (like.size(d) - 1) * like.stride(d);
+  const at::Tensor numbers = at::empty({shift + extent}, at::kFloat).uniform_(-1, 1, generator);
+  if (round % 4 == 1) numbers.mul_(numbers.abs().gt(0.5));
+  if (round % 4 == 3) numbers.abs_().mul_(numbers.gt(0.875)).mul_(i % 2 == 0 ? -1 : 1);
+  return numbers.as_strided(like.sizes(), like.strides(), shift);
 }
+
+// Fewer numbers often have the same bits in several orders of additions.
+constexpr std::int64_t kManyNumbers = 1024;
+// Products of more numbers are not tried: sgemm is nearly as fast for them.
+constexpr std::int64_t kMostNumbers = 1 << 24;
+
+// Whether a kernel has ATen's bits for other numbers of a call with one result, too.
+bool has_bits_for_others(const Kernel& kernel, const RecordedCall& call) {
+  const at::AutoDispatchBelowADInplaceOrView below;
+  at::Generator generator = at::detail::createCPUGenerator(1);
+  const std::int64_t numbers = call.results[0].toTensor().numel();
+  const bool many = numbers >= kManyNumbers;  // the rounds with zeros are enough
+  const std::int64_t rounds = many ? 4 : std::max<std::int64_t>(8, kManyNumbers / numbers);
+  for (std::int64_t round = 1; round < rounds; round += many ? 2 : 1) {
+    RecordedCall other{.operation = call.operation, .arguments = call.arguments, .results = {}};
+    std::int64_t tensors = 0;
+    for (c10::IValue& argument : other.arguments) {
+      if (!argument.isTensor()) continue;
+      argument = numbers_like(argument.toTensor(), tensors++, round, generator);
+    }
+    other.results = other.arguments;
+    call.operation.callBoxed(other.results);
+    if (!has_bits(kernel, other)) return false;
+  }
+  return true;
+}
+
+// The product of a call in the first order that has ATen's bits for random numbers: what was recorded may consist of
+// few numbers, or of zeros.
+Kernel product(const Signature& call, const at::Tensor& a, const at::Tensor& b, bool has_bias) {
+  using kernels::Order;
+  const auto left = layout_of(a), right = layout_of(b);
+  if (!left || !right || !call.result().is_contiguous()) return {};
+  const int m = static_cast<int>(a.size(0)), n = static_cast<int>(b.size(1)), k = static_cast<int>(a.size(1));
+  const bool tries_loops = at::get_num_threads() == 1 && a.numel() + b.numel() + call.result().numel() <= kMostNumbers;
+  for (const Order order : tries_loops ? kernels::orders_for(*left, *right, k) : std::vector<Order>{Order::of_blas}) {
+    const auto made = std::make_shared<kernels::Product>(*left, *right, m, n, k, has_bias, order);
+    const Kernel kernel{.run = [made](Operands at) { multiply(*made, at, {}); }, .product = made};
+    const bool is_recorded_enough = order == Order::of_blas && call.result().numel() >= kManyNumbers;
+    if (is_recorded_enough || has_bits_for_others(kernel, call.recorded())) return kernel;
+  }
+  return {};
+}
+
+Kernel mm(const Signature& call) { return product(call, call.tensor(0), call.tensor(1), /*has_bias=*/false); }
 
 Kernel addmm(const Signature& call) {
   const at::Tensor& bias = call.tensor(0);
   if (!call.is_float(0) || bias.dim() != 1 || bias.numel() != call.result().size(1) || !call.is_one(3) ||
       !call.is_one(4))
     return {};
-  return kernel_of(product_of(call.tensor(1), call.tensor(2), call.result(), /*has_bias=*/true));
+  return product(call, call.tensor(1), call.tensor(2), /*has_bias=*/true);
 }
 
 Kernel relu(const Signature& call) {
@@ -318,50 +379,6 @@ bool is_dense(const c10::IValue& result) {
   return result.isTensor() && is_plain(result) && result.toTensor().is_non_overlapping_and_dense();
 }
 
-// Whether a kernel computes the results of a call, bit for bit.
-bool has_bits(const Kernel& kernel, const RecordedCall& call) {
-  std::vector<at::Tensor> own;
-  for (const c10::IValue& result : call.results) {
-    const at::Tensor& expected = result.toTensor();
-    own.push_back(at::empty_strided(expected.sizes(), expected.strides(), expected.options()));
-  }
-  std::vector<const at::Tensor*> operands;
-  for (const at::Tensor& result : own) operands.push_back(&result);
-  for (const c10::IValue& argument : call.arguments) {
-    if (argument.isTensor()) operands.push_back(&argument.toTensor());
-  }
-  kernel.run(operands.data());
-  for (std::size_t i = 0; i < own.size(); ++i) {
-    const at::Tensor& expected = call.results[i].toTensor();
-    if (std::memcmp(own[i].const_data_ptr(), expected.const_data_ptr(), expected.nbytes()) != 0) return false;
-  }
-  return true;
-}
-
-constexpr std::int64_t kFewNumbers = 1024;
-
-// The same for other numbers of a call with one result; in each second round half of them are zeros of both signs.
-bool has_bits_of_other_calls(const Kernel& kernel, const RecordedCall& call) {
-  const at::AutoDispatchBelowADInplaceOrView below;
-  at::Generator generator = at::detail::createCPUGenerator(1);
-  const std::int64_t rounds = std::max<std::int64_t>(4, kFewNumbers / call.results[0].toTensor().numel());
-  for (std::int64_t round = 0; round < rounds; ++round) {
-    RecordedCall other{.operation = call.operation, .arguments = call.arguments, .results = {}};
-    for (c10::IValue& argument : other.arguments) {
-      if (!argument.isTensor()) continue;
-      const at::Tensor& like = argument.toTensor();
-      at::Tensor numbers = at::empty_strided(like.sizes(), like.strides(), like.options().requires_grad(false));
-      numbers.normal_(0, 1, generator);
-      if (round % 2 == 1) numbers.mul_(at::empty_like(numbers).bernoulli_(0.5, generator));
-      argument = std::move(numbers);
-    }
-    other.results = other.arguments;
-    call.operation.callBoxed(other.results);
-    if (!has_bits(kernel, other)) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 Kernel joined_kernel(const std::shared_ptr<kernels::Product>& product, const c10::OperatorHandle& call,
@@ -391,14 +408,7 @@ Kernel own_kernel(const RecordedCall& call) {
     return {};
   }
   Kernel kernel = maker(Signature(call));
-  if (!kernel) return {};
-  if (!has_bits(kernel, call)) return {};
-  // Few numbers have the same bits in many orders of additions.
-  const at::Tensor& result = call.results[0].toTensor();
-  const bool is_small = kernel.product != nullptr && result.numel() < kFewNumbers;
-  // For one row or column ATen has other ways to call BLAS.
-  if (is_small && (result.size(0) == 1 || result.size(1) == 1)) return {};
-  return is_small && !has_bits_of_other_calls(kernel, call) ? Kernel{} : kernel;
+  return kernel && has_bits(kernel, call) ? kernel : Kernel{};
 }
 
 }  // namespace ddp::train

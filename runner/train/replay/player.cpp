@@ -78,7 +78,7 @@ void Player::find_places() {
   for (std::size_t i = 0; i < places_.size(); ++i) kept_[i] = tape_.sources[i].kind == SourceKind::constant;
 }
 
-// A product and the call that alone reads it become one kernel: the product is not written, and read again.
+// Joins each product with the only call that reads it: the product is not written and read again.
 void Player::join_calls() {
   for (std::size_t i = 0; i < tape_.calls.size(); ++i) {
     if (tape_.calls[i].kernel.product == nullptr) continue;
@@ -118,7 +118,7 @@ std::optional<std::size_t> Player::next_to_join(std::size_t call) const {
   const Tape::Source& made = tape_.sources[index(result)];
   const bool is_new = root_of(result) == result && made.kind == SourceKind::result && made.index == next;
   if (into_bucket != is_gradient || (!into_bucket && !is_new)) return {};
-  // What else it reads is there already, and does not change until then.
+  // The other tensors that it reads exist already, and keep their numbers until then.
   bool ready = true;
   reader.each_read([&](Slot slot) {
     if (slot == product || slot == result) return;
@@ -132,12 +132,12 @@ std::optional<std::size_t> Player::next_to_join(std::size_t call) const {
   return ready ? std::optional(next) : std::nullopt;
 }
 
-// The joined kernel has to give the bits of both kernels, one after the other.
-bool Player::join(std::size_t first, std::size_t next) {
+// Joins two calls if one kernel gives the bits of both kernels, one after the other.
+void Player::join(std::size_t first, std::size_t next) {
   Tape::Call &call = tape_.calls[first], &reader = tape_.calls[next];
   const at::Tensor* const other = reader.late.size() > 1 ? &tape_.at(reader.late[1].slots.front()) : nullptr;
   const Kernel joined = joined_kernel(call.kernel.product, reader.operation, reader.arguments, other);
-  if (!joined) return false;
+  if (!joined) return;
   const Slot product = call.results[0].slots[0], result = reader.results[0].slots[0];
   std::vector<Tape::Late> read = call.late;
   for (std::size_t i = 1; i < reader.late.size(); ++i) {
@@ -153,7 +153,7 @@ bool Player::join(std::size_t first, std::size_t next) {
     return to;
   };
   const at::Tensor apart = computed(reader.kernel, reader.late), together = computed(joined, read);
-  if (std::memcmp(apart.const_data_ptr(), together.const_data_ptr(), apart.nbytes()) != 0) return false;
+  if (std::memcmp(apart.const_data_ptr(), together.const_data_ptr(), apart.nbytes()) != 0) return;
   call.kernel = joined;
   call.late = std::move(read);
   call.results = std::move(reader.results);
@@ -171,7 +171,6 @@ bool Player::join(std::size_t first, std::size_t next) {
     one.each_result([&](Slot slot) { of_product = of_product || places_[index(slot)].root == product; });
     if (of_product && is_view(one)) leave_out(one);
   }
-  return true;
 }
 
 bool Player::is_in_bucket(const at::Tensor& tensor) const {

@@ -60,7 +60,7 @@ class Player {
   void find_places();
   void join_calls();
   std::optional<std::size_t> next_to_join(std::size_t call) const;
-  bool join(std::size_t first, std::size_t next);
+  void join(std::size_t first, std::size_t next);
   bool is_in_bucket(const at::Tensor& tensor) const;
   void find_ends();
   void find_targets();
