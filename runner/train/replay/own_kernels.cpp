@@ -123,16 +123,18 @@ bool has_bits(const Kernel& kernel, const RecordedCall& call) {
   return true;
 }
 
-// Random numbers in the layout of tensor i of a call, up to three floats behind a cache line. In some rounds half of
-// them are zeros of both signs; in others most are zeros, with signs so that each product of two of them is negative.
-at::Tensor numbers_like(const at::Tensor& like, std::int64_t i, std::int64_t round, at::Generator& generator) {
-  const std::int64_t shift = (round / (i + 1) + round / 4) % 4;
-  std::int64_t extent = 1;
+// Rows of random numbers, each with place for a tensor like this one and three floats before it. Half of the numbers of
+// kind 1 are zeros of both signs. Most of kind 2 are, and the others have signs so that each product of two operands is
+// negative. `i`: which operand it is.
+at::Tensor rows_like(const at::Tensor& like, std::int64_t i, std::int64_t rows, int kind, at::Generator& generator) {
+  constexpr std::int64_t kFloatsOfLine = 16;
+  std::int64_t extent = 3 + 1;
   for (std::int64_t d = 0; d < like.dim(); ++d) extent += (like.size(d) - 1) * like.stride(d);
-  const at::Tensor numbers = at::empty({shift + extent}, at::kFloat).uniform_(-1, 1, generator);
-  if (round % 4 == 1) numbers.mul_(numbers.abs().gt(0.5));
-  if (round % 4 == 3) numbers.abs_().mul_(numbers.gt(0.875)).mul_(i % 2 == 0 ? -1 : 1);
-  return numbers.as_strided(like.sizes(), like.strides(), shift);
+  const std::int64_t width = (extent + kFloatsOfLine - 1) / kFloatsOfLine * kFloatsOfLine;
+  at::Tensor numbers = at::empty({rows, width}, at::kFloat).uniform_(-1, 1, generator);
+  if (kind == 1) numbers.mul_(numbers.abs().gt(0.5));
+  if (kind == 2) numbers.abs_().mul_(numbers.gt(0.875)).mul_(i % 2 == 0 ? -1 : 1);
+  return numbers;
 }
 
 // Fewer numbers often have the same bits in several orders of additions.
@@ -140,23 +142,36 @@ constexpr std::int64_t kManyNumbers = 1024;
 // Products of more numbers are not tried: sgemm is nearly as fast for them.
 constexpr std::int64_t kMostNumbers = 1 << 24;
 
-// Whether a kernel has ATen's bits for other numbers of a call with one result, too.
+// Whether a kernel has ATen's bits for other numbers of a call with one result, too, where its operands begin up to
+// three floats behind a cache line.
 bool has_bits_for_others(const Kernel& kernel, const RecordedCall& call) {
   const at::AutoDispatchBelowADInplaceOrView below;
   at::Generator generator = at::detail::createCPUGenerator(1);
   const std::int64_t numbers = call.results[0].toTensor().numel();
-  const bool many = numbers >= kManyNumbers;  // the rounds with zeros are enough
-  const std::int64_t rounds = many ? 4 : std::max<std::int64_t>(8, kManyNumbers / numbers);
-  for (std::int64_t round = 1; round < rounds; round += many ? 2 : 1) {
-    RecordedCall other{.operation = call.operation, .arguments = call.arguments, .results = {}};
-    std::int64_t tensors = 0;
-    for (c10::IValue& argument : other.arguments) {
-      if (!argument.isTensor()) continue;
-      argument = numbers_like(argument.toTensor(), tensors++, round, generator);
+  const bool many = numbers >= kManyNumbers;  // one row of each kind with zeros is enough
+  const std::int64_t rows = many ? 1 : std::max<std::int64_t>(3, kManyNumbers / (3 * numbers));
+  std::vector<std::size_t> tensors;
+  for (std::size_t i = 0; i < call.arguments.size(); ++i) {
+    if (call.arguments[i].isTensor()) tensors.push_back(i);
+  }
+  for (int kind = many ? 1 : 0; kind <= 2; ++kind) {
+    std::vector<at::Tensor> drawn;
+    for (const std::size_t i : tensors) {
+      const auto operand = static_cast<std::int64_t>(drawn.size());
+      drawn.push_back(rows_like(call.arguments[i].toTensor(), operand, rows, kind, generator));
     }
-    other.results = other.arguments;
-    call.operation.callBoxed(other.results);
-    if (!has_bits(kernel, other)) return false;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      RecordedCall other{.operation = call.operation, .arguments = call.arguments, .results = {}};
+      for (std::size_t t = 0; t < tensors.size(); ++t) {
+        const auto operand = static_cast<std::int64_t>(t);
+        const std::int64_t shift = (kind * (operand + 1) + row / (operand + 1)) % 4;
+        const at::Tensor& like = call.arguments[tensors[t]].toTensor();
+        other.arguments[tensors[t]] = drawn[t].as_strided(like.sizes(), like.strides(), row * drawn[t].size(1) + shift);
+      }
+      other.results = other.arguments;
+      call.operation.callBoxed(other.results);
+      if (!has_bits(kernel, other)) return false;
+    }
   }
   return true;
 }
