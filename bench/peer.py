@@ -1,6 +1,6 @@
 """The peer: a DDP script in the style of PyTorch's tutorials, started by torchrun (the bench runs it; see sides.py).
 
-peer.py MODEL DATA STEPS STEADY    MODEL: toy, mlp, mlp-adamw, mlp-fused, wide, cnn, big    DATA: drawn (as the tutorials do), kept (one batch in memory)
+peer.py MODEL DATA STEPS STEADY    MODEL: toy, mlp, mlp-adamw, mlp-fused, wide, wide-adamw, wide-fused, cnn, big    DATA: drawn (as the tutorials do), kept (one batch in memory)
 peer.py MODEL DATA STEPS STEADY FILE EVERY    with a torch.save after every EVERY steps
 
 Rank 0 prints "first step" as soon as the first step is done, and at the end the seconds of all steps after the first
@@ -106,6 +106,8 @@ MODELS = {
     "mlp-adamw": (mlp, torch.optim.AdamW),
     "mlp-fused": (mlp, FUSED),
     "wide": (wide, torch.optim.SGD),
+    "wide-adamw": (wide, torch.optim.AdamW),
+    "wide-fused": (wide, FUSED),
     "cnn": (cnn, torch.optim.SGD),
     "big": (big, FUSED),
 }

@@ -23,6 +23,11 @@ model = { name = "mlp", in_features = 784, hidden = [256, 256], out_features = 1
 dataset = { name = "random_pairs", size = 8192, features = 784, targets = 10 }
 batch_size = 64
 """
+WIDE = """
+model = { name = "mlp", in_features = 2048, hidden = [2048], out_features = 5 }
+dataset = { name = "random_pairs", size = 2048, features = 2048, targets = 5 }
+batch_size = 20
+"""
 SGD = 'optimizer = { name = "sgd", lr = 1e-3 }'
 ADAMW = 'optimizer = { name = "adamw", lr = 1e-3 }'  # fused by default
 
@@ -40,11 +45,8 @@ model = { name = "mlp", in_features = 30, hidden = [64, 64, 64], out_features = 
 dataset = { name = "random_batch", inputs = 30, targets = 1, keep = 256 }
 batch_size = 256
 """,
-    "wide": SGD + """
-model = { name = "mlp", in_features = 2048, hidden = [2048], out_features = 5 }
-dataset = { name = "random_pairs", size = 2048, features = 2048, targets = 5 }
-batch_size = 20
-""",
+    "wide": SGD + WIDE,
+    "wide-adamw": ADAMW + WIDE,
     "cnn": SGD + """
 model = { name = "sequential", layers = [
   { type = "Unflatten", dim = 1, unflattened_size = [3, 32, 32] },

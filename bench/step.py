@@ -11,11 +11,13 @@ from sides import HERE, RANKS, Peer, output_of, run_ddp_exp, run_program, unstea
 from table import Table
 
 KEPT_MLP = "{ name = 'random_batch', inputs = 784, targets = 10, keep = 64 }"
+KEPT_WIDE = "{ name = 'random_batch', inputs = 2048, targets = 5, keep = 20 }"
 KEPT = {
     "toy": "{ name = 'random_batch', keep = 20 }",
     "mlp": KEPT_MLP,
     "mlp-adamw": KEPT_MLP,
-    "wide": "{ name = 'random_batch', inputs = 2048, targets = 5, keep = 20 }",
+    "wide": KEPT_WIDE,
+    "wide-adamw": KEPT_WIDE,
     "cnn": "{ name = 'random_batch', inputs = 3072, targets = 10, keep = 64 }",
 }
 
@@ -99,7 +101,8 @@ def tables():
         # As many steps on both sides: after about 600 steps, AdamW's averages of dead units become denormal numbers,
         # which are slow.
         *tables_of("mlp-adamw", "MLP 784-256-256-10, AdamW, batches of 64", 600, 600, **{"mlp-fused": "fused AdamW"}),
-        *tables_of("wide", "MLP 2048-2048-5 (16 MB of gradients), batches of 20", 200, 300),
+        *tables_of("wide", "MLP 2048-2048-5 (16 MB of gradients), SGD, batches of 20", 200, 300),
+        *tables_of("wide-adamw", "MLP 2048-2048-5, AdamW, batches of 20", 150, 150, **{"wide-fused": "fused AdamW"}),
         *tables_of("cnn", "CNN on 3x32x32, batches of 64", 60, 80),
         in_one_process("toy", "toy model, batches of 20", 4000),
         in_one_process("table", "MLP 30-64-64-64-1, AdamW, batches of 256", 2000),
