@@ -1,8 +1,10 @@
 #include "train/replay/recorder.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Parallel.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/Reduction.h>
@@ -50,9 +51,10 @@ namespace {
 // A recorded call, as a maker of a kernel reads it.
 class Signature {
  public:
-  explicit Signature(const RecordedCall& call) : call_(call) {}
+  Signature(const RecordedCall& call, at::Tensor& scratch) : call_(call), scratch_(scratch) {}
 
   const RecordedCall& recorded() const { return call_; }
+  at::Tensor& scratch() const { return scratch_; }
   const c10::IValue& argument(std::size_t i) const { return call_.arguments[i]; }
   const at::Tensor& tensor(std::size_t i) const { return argument(i).toTensor(); }
   const at::Tensor& result() const { return call_.results.front().toTensor(); }
@@ -77,6 +79,7 @@ class Signature {
 
  private:
   const RecordedCall& call_;
+  at::Tensor& scratch_;
 };
 
 const float* in(Operands at, std::size_t i) { return at[i]->const_data_ptr<float>(); }
@@ -103,12 +106,21 @@ void multiply(const kernels::Product& product, Operands at, const kernels::Produ
   product(in(at, first), in(at, first + 1), product.has_bias() ? in(at, 1) : nullptr, ending, out(at));
 }
 
-// Whether a kernel computes the results of a call, bit for bit.
-bool has_bits(const Kernel& kernel, const RecordedCall& call) {
-  std::vector<at::Tensor> own;
+// Whether a kernel computes the results of a call, bit for bit. `scratch`: grows to the size of these results.
+bool has_bits(const Kernel& kernel, const RecordedCall& call, at::Tensor& scratch) {
+  constexpr std::int64_t kLine = 64;
+  std::int64_t bytes = 0;
+  std::vector<std::int64_t> places;
   for (const c10::IValue& result : call.results) {
-    const at::Tensor& expected = result.toTensor();
-    own.push_back(at::empty_strided(expected.sizes(), expected.strides(), expected.options()));
+    places.push_back(bytes);
+    bytes += (static_cast<std::int64_t>(result.toTensor().nbytes()) + kLine - 1) / kLine * kLine;
+  }
+  if (!scratch.defined() || scratch.numel() < bytes) scratch = at::empty({bytes}, at::kByte);
+  auto* const memory = scratch.mutable_data_ptr<std::uint8_t>();
+  std::vector<at::Tensor> own;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const at::Tensor& expected = call.results[i].toTensor();
+    own.push_back(at::from_blob(memory + places[i], expected.sizes(), expected.strides(), expected.options()));
   }
   std::vector<const at::Tensor*> operands;
   for (const at::Tensor& result : own) operands.push_back(&result);
@@ -123,55 +135,59 @@ bool has_bits(const Kernel& kernel, const RecordedCall& call) {
   return true;
 }
 
-// Rows of random numbers, each with place for a tensor like this one and three floats before it. Half of the numbers of
-// kind 1 are zeros of both signs. Most of kind 2 are, and the others have signs so that each product of two operands is
-// negative. `i`: which operand it is.
-at::Tensor rows_like(const at::Tensor& like, std::int64_t i, std::int64_t rows, int kind, at::Generator& generator) {
-  constexpr std::int64_t kFloatsOfLine = 16;
-  std::int64_t extent = 3 + 1;
-  for (std::int64_t d = 0; d < like.dim(); ++d) extent += (like.size(d) - 1) * like.stride(d);
-  const std::int64_t width = (extent + kFloatsOfLine - 1) / kFloatsOfLine * kFloatsOfLine;
-  at::Tensor numbers = at::empty({rows, width}, at::kFloat).uniform_(-1, 1, generator);
-  if (kind == 1) numbers.mul_(numbers.abs().gt(0.5));
-  if (kind == 2) numbers.abs_().mul_(numbers.gt(0.875)).mul_(i % 2 == 0 ? -1 : 1);
-  return numbers;
-}
+// A linear congruential generator (Knuth's MMIX): ATen's takes longer than the products that it would try.
+class Numbers {
+ public:
+  // Returns numbers between `low` and 1 in the layout of a tensor, `shift` floats behind a cache line.
+  at::Tensor like(const at::Tensor& other, float low, std::int64_t shift) {
+    std::int64_t extent = 1;
+    for (std::int64_t d = 0; d < other.dim(); ++d) extent += (other.size(d) - 1) * other.stride(d);
+    const at::Tensor numbers = at::empty({shift + extent}, at::kFloat);
+    std::generate_n(numbers.mutable_data_ptr<float>(), shift + extent, [low, &state = state_] {
+      state = state * 6364136223846793005U + 1442695040888963407U;
+      return low + (1 - low) * 0x1p-32F * static_cast<float>(state >> 32);
+    });
+    return numbers.as_strided(other.sizes(), other.strides(), shift);
+  }
+
+ private:
+  std::uint64_t state_ = 1;
+};
 
 // Fewer numbers often have the same bits in several orders of additions.
 constexpr std::int64_t kManyNumbers = 1024;
 // Products of more numbers are not tried: sgemm is nearly as fast for them.
 constexpr std::int64_t kMostNumbers = 1 << 24;
 
-// Whether a kernel has ATen's bits for other numbers of a call with one result, too, where its operands begin up to
-// three floats behind a cache line.
-bool has_bits_for_others(const Kernel& kernel, const RecordedCall& call) {
+// Whether a kernel has ATen's bits for other numbers of a product, too, and at other addresses. Where a row of the
+// first factor consists of -0, so does the sum, unless an order begins with +0: the second factor is positive.
+bool has_bits_for_others(const Kernel& kernel, const RecordedCall& call, at::Tensor& scratch) {
   const at::AutoDispatchBelowADInplaceOrView below;
-  at::Generator generator = at::detail::createCPUGenerator(1);
-  const std::int64_t numbers = call.results[0].toTensor().numel();
-  const bool many = numbers >= kManyNumbers;  // one row of each kind with zeros is enough
-  const std::int64_t rows = many ? 1 : std::max<std::int64_t>(3, kManyNumbers / (3 * numbers));
-  std::vector<std::size_t> tensors;
-  for (std::size_t i = 0; i < call.arguments.size(); ++i) {
-    if (call.arguments[i].isTensor()) tensors.push_back(i);
-  }
-  for (int kind = many ? 1 : 0; kind <= 2; ++kind) {
-    std::vector<at::Tensor> drawn;
-    for (const std::size_t i : tensors) {
-      const auto operand = static_cast<std::int64_t>(drawn.size());
-      drawn.push_back(rows_like(call.arguments[i].toTensor(), operand, rows, kind, generator));
+  Numbers numbers;
+  const at::Tensor& result = call.results[0].toTensor();
+  const bool has_bias = kernel.product->has_bias();
+  const std::size_t first = has_bias ? 1 : 0;
+  const std::int64_t few = result.size(0) > 1 ? 1 : 3;
+  const std::int64_t rounds =
+      result.numel() >= kManyNumbers ? few : std::max<std::int64_t>(8, kManyNumbers / result.numel());
+  for (std::int64_t round = 0; round < rounds; ++round) {
+    const auto shifted = [&](std::size_t i, float low) {
+      const auto operand = static_cast<std::int64_t>(i) + 1;
+      return numbers.like(call.arguments[i].toTensor(), low, (round + 1) * operand % 4);
+    };
+    RecordedCall other{.operation = call.operation, .arguments = call.arguments, .results = {}};
+    const at::Tensor a = shifted(first, -1);
+    if (round % 2 == 0) a.slice(0, 1 - round / 2 % 2, a.size(0), 2).fill_(-0.0);
+    other.arguments[first] = a;
+    other.arguments[first + 1] = shifted(first + 1, 0);
+    if (has_bias) {
+      const at::Tensor bias = shifted(0, -1);
+      bias.slice(0, 0, bias.size(0), 2).fill_(-0.0);
+      other.arguments[0] = bias;
     }
-    for (std::int64_t row = 0; row < rows; ++row) {
-      RecordedCall other{.operation = call.operation, .arguments = call.arguments, .results = {}};
-      for (std::size_t t = 0; t < tensors.size(); ++t) {
-        const auto operand = static_cast<std::int64_t>(t);
-        const std::int64_t shift = (kind * (operand + 1) + row / (operand + 1)) % 4;
-        const at::Tensor& like = call.arguments[tensors[t]].toTensor();
-        other.arguments[tensors[t]] = drawn[t].as_strided(like.sizes(), like.strides(), row * drawn[t].size(1) + shift);
-      }
-      other.results = other.arguments;
-      call.operation.callBoxed(other.results);
-      if (!has_bits(kernel, other)) return false;
-    }
+    other.results = other.arguments;
+    call.operation.callBoxed(other.results);
+    if (!has_bits(kernel, other, scratch)) return false;
   }
   return true;
 }
@@ -184,13 +200,24 @@ Kernel product(const Signature& call, const at::Tensor& a, const at::Tensor& b, 
   if (!left || !right || !call.result().is_contiguous()) return {};
   const int m = static_cast<int>(a.size(0)), n = static_cast<int>(b.size(1)), k = static_cast<int>(a.size(1));
   const bool tries_loops = at::get_num_threads() == 1 && a.numel() + b.numel() + call.result().numel() <= kMostNumbers;
-  for (const Order order : tries_loops ? kernels::orders_for(*left, *right, k) : std::vector<Order>{Order::of_blas}) {
+  const auto orders = tries_loops ? kernels::orders_for(*left, *right, k) : std::vector<Order>{Order::of_blas};
+  const auto kernel_of = [&](Order order) {
     const auto made = std::make_shared<kernels::Product>(*left, *right, m, n, k, has_bias, order);
-    const Kernel kernel{.run = [made](Operands at) { multiply(*made, at, {}); }, .product = made};
-    const bool is_recorded_enough = order == Order::of_blas && call.result().numel() >= kManyNumbers;
-    if (is_recorded_enough || has_bits_for_others(kernel, call.recorded())) return kernel;
+    return Kernel{.run = [made](Operands at) { multiply(*made, at, {}); }, .product = made};
+  };
+  // Steps are recorded twice, and their layers have the same sizes.
+  static thread_local std::map<std::vector<int>, std::optional<Order>> tried;
+  std::vector<int> key{at::get_num_threads(), m, n, k, has_bias, left->by_columns, left->stride, right->by_columns,
+                       right->stride};
+  for (const Order order : orders) key.push_back(static_cast<int>(order));
+  const auto [known, is_new] = tried.try_emplace(std::move(key));
+  for (auto order = orders.begin(); is_new && !known->second && order != orders.end(); ++order) {
+    const bool is_recorded_enough = *order == Order::of_blas && call.result().numel() >= kManyNumbers;
+    if (is_recorded_enough || has_bits_for_others(kernel_of(*order), call.recorded(), call.scratch())) {
+      known->second = *order;
+    }
   }
-  return {};
+  return known->second ? kernel_of(*known->second) : Kernel{};
 }
 
 Kernel mm(const Signature& call) { return product(call, call.tensor(0), call.tensor(1), /*has_bias=*/false); }
@@ -416,14 +443,14 @@ Kernel joined_kernel(const std::shared_ptr<kernels::Product>& product, const c10
   return {};
 }
 
-Kernel own_kernel(const RecordedCall& call) {
+Kernel own_kernel(const RecordedCall& call, at::Tensor& scratch) {
   const Maker maker = maker_of(call.operation);
   if (maker == nullptr || !std::all_of(call.arguments.begin(), call.arguments.end(), is_plain) ||
       !std::all_of(call.results.begin(), call.results.end(), is_dense)) {
     return {};
   }
-  Kernel kernel = maker(Signature(call));
-  return kernel && has_bits(kernel, call) ? kernel : Kernel{};
+  Kernel kernel = maker(Signature(call, scratch));
+  return kernel && has_bits(kernel, call, scratch) ? kernel : Kernel{};
 }
 
 }  // namespace ddp::train

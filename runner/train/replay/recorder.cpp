@@ -33,7 +33,7 @@ void record(const c10::OperatorHandle& operation, c10::DispatchKeySet keys, torc
                     .results = std::vector<c10::IValue>(stack->end() - results, stack->end())};
   {
     const c10::impl::ExcludeDispatchKeyGuard exclude(kKey);
-    call.kernel = own_kernel(call);
+    call.kernel = own_kernel(call, current->scratch);
   }
   for (const c10::IValue& result : call.results) {
     if (result.isTensor() && result.toTensor().defined()) current->bytes += result.toTensor().nbytes();

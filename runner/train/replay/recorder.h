@@ -38,8 +38,8 @@ struct RecordedCall {
 
 // Returns a kernel of ours for a recorded call, whose results it computed with the same bits on this machine; empty: we
 // have none (own_kernels.cpp). The call's arguments have not changed since. The kernel writes every result whole, and
-// reads no result.
-Kernel own_kernel(const RecordedCall& call);
+// reads no result. `scratch`: memory for the comparison, which grows as it must.
+Kernel own_kernel(const RecordedCall& call, at::Tensor& scratch);
 
 // Returns a kernel that makes this product and a call behind it which reads its result first: at::relu,
 // at::threshold_backward, or at::mul with a number; empty: it cannot. Operands: the result of that call, the tensors of
@@ -63,6 +63,7 @@ struct Recording {
   std::vector<RecordedCall> calls;
   std::vector<RecordedGradient> gradients;
   std::size_t bytes = 0;  // of all results; views count too
+  at::Tensor scratch;     // of own_kernel(): fresh memory for each call would take longer than the kernels
   bool is_too_large() const { return bytes > kMostBytes; }
 };
 
