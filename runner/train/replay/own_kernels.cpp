@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -135,45 +136,38 @@ bool has_bits(const Kernel& kernel, const RecordedCall& call, at::Tensor& scratc
   return true;
 }
 
-// A linear congruential generator (Knuth's MMIX): ATen's takes longer than the products that it would try.
-class Numbers {
- public:
-  // Returns numbers between `low` and 1 in the layout of a tensor, `shift` floats behind a cache line.
-  at::Tensor like(const at::Tensor& other, float low, std::int64_t shift) {
-    std::int64_t extent = 1;
-    for (std::int64_t d = 0; d < other.dim(); ++d) extent += (other.size(d) - 1) * other.stride(d);
-    const at::Tensor numbers = at::empty({shift + extent}, at::kFloat);
-    std::generate_n(numbers.mutable_data_ptr<float>(), shift + extent, [low, &state = state_] {
-      state = state * 6364136223846793005U + 1442695040888963407U;
-      return low + (1 - low) * 0x1p-32F * static_cast<float>(state >> 32);
-    });
-    return numbers.as_strided(other.sizes(), other.strides(), shift);
-  }
-
- private:
-  std::uint64_t state_ = 1;
-};
+// Returns numbers between `low` and 1 in the layout of a tensor, `shift` floats behind a cache line. ATen's generator
+// would take longer than the products that are tried.
+at::Tensor numbers_like(const at::Tensor& other, float low, std::int64_t shift, std::mt19937& generator) {
+  std::int64_t extent = 1;
+  for (std::int64_t d = 0; d < other.dim(); ++d) extent += (other.size(d) - 1) * other.stride(d);
+  const at::Tensor numbers = at::empty({shift + extent}, at::kFloat);
+  std::generate_n(numbers.mutable_data_ptr<float>(), shift + extent,
+                  [&] { return low + (1 - low) * 0x1p-32F * static_cast<float>(generator()); });
+  return numbers.as_strided(other.sizes(), other.strides(), shift);
+}
 
 // Fewer numbers often have the same bits in several orders of additions.
 constexpr std::int64_t kManyNumbers = 1024;
 // Products of more numbers are not tried: sgemm is nearly as fast for them.
 constexpr std::int64_t kMostNumbers = 1 << 24;
 
-// Whether a kernel has ATen's bits for other numbers of a product, too, and at other addresses. Where a row of the
-// first factor consists of -0, so does the sum, unless an order begins with +0: the second factor is positive.
+// Whether a kernel has ATen's bits for other numbers of a product, too, and at other addresses. A row of -0 times
+// positive numbers, plus a bias of -0, is -0 if all sums begin with their first term, and +0 if one begins with +0.
 bool has_bits_for_others(const Kernel& kernel, const RecordedCall& call, at::Tensor& scratch) {
   const at::AutoDispatchBelowADInplaceOrView below;
-  Numbers numbers;
+  std::mt19937 generator;
   const at::Tensor& result = call.results[0].toTensor();
   const bool has_bias = kernel.product->has_bias();
   const std::size_t first = has_bias ? 1 : 0;
-  const std::int64_t few = result.size(0) > 1 ? 1 : 3;
+  // Every second round has rows of -0, the odd ones first: a single row has them in the third round.
+  const std::int64_t least = result.size(0) > 1 ? 1 : 3;
   const std::int64_t rounds =
-      result.numel() >= kManyNumbers ? few : std::max<std::int64_t>(8, kManyNumbers / result.numel());
+      result.numel() >= kManyNumbers ? least : std::max<std::int64_t>(8, kManyNumbers / result.numel());
   for (std::int64_t round = 0; round < rounds; ++round) {
     const auto shifted = [&](std::size_t i, float low) {
       const auto operand = static_cast<std::int64_t>(i) + 1;
-      return numbers.like(call.arguments[i].toTensor(), low, (round + 1) * operand % 4);
+      return numbers_like(call.arguments[i].toTensor(), low, (round + 1) * operand % 4, generator);
     };
     RecordedCall other{.operation = call.operation, .arguments = call.arguments, .results = {}};
     const at::Tensor a = shifted(first, -1);
@@ -205,7 +199,7 @@ Kernel product(const Signature& call, const at::Tensor& a, const at::Tensor& b, 
     const auto made = std::make_shared<kernels::Product>(*left, *right, m, n, k, has_bias, order);
     return Kernel{.run = [made](Operands at) { multiply(*made, at, {}); }, .product = made};
   };
-  // Steps are recorded twice, and their layers have the same sizes.
+  // Tried once for a size: a step is recorded twice, and layers often have the same sizes.
   static thread_local std::map<std::vector<int>, std::optional<Order>> tried;
   std::vector<int> key{at::get_num_threads(), m, n, k, has_bias, left->by_columns, left->stride, right->by_columns,
                        right->stride};
