@@ -1,5 +1,6 @@
 #include "values.h"
 
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -7,17 +8,29 @@
 #include <ATen/Version.h>
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/div.h>
 #include <ATen/ops/equal.h>
+#include <ATen/ops/sqrt.h>
 #include <ATen/ops/tensor.h>
 
 namespace ddp {
 namespace {
 
 // LibTorch reads this at its first operation. Another vector width would round sums and the last elements of a tensor
-// differently.
-const bool narrow_vectors = setenv("ATEN_CPU_CAPABILITY", "avx2", /*overwrite=*/1) == 0;
+// differently. A soak asks for others (scripts/soak replay).
+const bool narrow_vectors = setenv("ATEN_CPU_CAPABILITY", "avx2", /*overwrite=*/0) == 0;
 
 bool has_avx2() { return narrow_vectors && at::get_cpu_capability() == "AVX2"; }
+
+// MKL takes the square roots of tensors. It rounds them as IEEE 754 asks on processors of AMD, where the values were
+// computed, but not on those of Intel.
+bool has_exact_roots() {
+  const at::Tensor numbers = at::arange(1, 1000).to(at::kFloat).div(7), roots = numbers.sqrt();
+  for (std::int64_t i = 0; i < numbers.numel(); ++i) {
+    if (roots.const_data_ptr<float>()[i] != std::sqrt(numbers.const_data_ptr<float>()[i])) return false;
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -41,7 +54,8 @@ at::Tensor ramp(const std::vector<std::int64_t>& shape, std::int64_t shift) {
 }
 
 bool same_bits(const at::Tensor& a, const at::Tensor& b) {
-  return has_avx2() ? a.sizes() == b.sizes() && at::equal(a, b) : nearly_same(a, b);
+  static const bool computes_alike = has_avx2() && has_exact_roots();
+  return computes_alike ? a.sizes() == b.sizes() && at::equal(a, b) : nearly_same(a, b);
 }
 
 bool nearly_same(const at::Tensor& a, const at::Tensor& b) {

@@ -4,6 +4,7 @@
 """
 
 import json
+import math
 import os
 import pathlib
 import runpy
@@ -50,8 +51,11 @@ def check(file, cases):
 
 
 def main():
-    if torch.backends.cpu.get_cpu_capability() != "AVX2":
-        print("skipped: the values are those of a processor with AVX2")
+    roots = torch.arange(1, 1000).float() / 7
+    exact = torch.tensor([math.sqrt(number) for number in roots.tolist()])
+    # MKL rounds square roots as IEEE 754 asks on processors of AMD only.
+    if torch.backends.cpu.get_cpu_capability() != "AVX2" or not torch.equal(roots.sqrt(), exact):
+        print("skipped: the values are those of a processor of AMD with AVX2")
         return 77
     torch.set_num_threads(1)
     good = True
