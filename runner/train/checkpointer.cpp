@@ -133,12 +133,13 @@ bool Checkpointer::improves(double metric) {
   return dist::all_gather(p_.group, mine).front().item<double>() != 0;
 }
 
-checkpoint::Checkpoint Checkpointer::best() const {
+checkpoint::Checkpoint Checkpointer::checkpoint_to_use(bool has_validation) const {
   std::string folder;
   if (p_.rank == 0 || p_.control == nullptr) {
     const auto newest_first = record::complete_checkpoints(p_.folder);
     if (newest_first.empty()) throw training_error("has no complete checkpoint that can be read", p_.folder.string());
-    const auto best_first = record::by_metric(newest_first, p_.metric);
+    const auto best_first =
+        has_validation ? record::by_metric(newest_first, p_.metric) : std::vector<record::Ranked>();
     folder = best_first.empty() ? newest_first.front().string() : best_first.front().folder.string();
   }
   return checkpoint::load_everywhere(dist::broadcast_text(p_.control, folder), p_.rank, p_.control);

@@ -63,8 +63,9 @@ class Checkpointer {
   // Tells whether a checkpoint with this metric value would be the best saved one. Returns rank 0's answer on every
   // rank, because only rank 0 knows which saves have failed. Collective.
   bool improves(double metric);
-  // Returns the best checkpoint by the metric, or the newest one if none has a value of the metric. Collective.
-  checkpoint::Checkpoint best() const;
+  // Returns the checkpoint that `eval` and `predict` use too: the best one by the metric if the run has a validation,
+  // and the newest one if it has none, or if no checkpoint has a value of the metric. Collective.
+  checkpoint::Checkpoint checkpoint_to_use(bool has_validation) const;
   // Tells whether a save or get_ready() is in progress. Rank 0 only.
   bool busy() const;
 

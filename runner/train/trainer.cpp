@@ -111,7 +111,7 @@ void Trainer::run() {
     p_.console.line("Ended after step " + std::to_string(state_.step) + " by stop." + rule);
   }
   progress().interrupted = reason.empty();
-  if (!reason.empty()) measure_best();
+  if (!reason.empty()) measure_at_end();
   if (skips && p_.recorder) {
     const Error skipped = steps_skipped(p_.experiment, state_.step, state_.skipped_steps);
     p_.console.line("warning: " + skipped.summary() + "; " + skipped.remedy());
@@ -322,7 +322,7 @@ record::MetricValues Trainer::validate() {
   return recorded(p_, measure_set(p_, measures_, *p_.validation), config::kValidationPrefix, state_.step);
 }
 
-void Trainer::measure_best() {
+void Trainer::measure_at_end() {
   std::optional<EvaluationCurves> of_validation;
   if (p_.validation) of_validation.emplace(*p_.validation, measures_);
   // A validation without curves is not measured once more.
@@ -330,10 +330,10 @@ void Trainer::measure_best() {
   if (!of_validation && !p_.test) return;
   // Ensures that rank 0 has written the last checkpoint.
   dist::barrier(p_.group);
-  const checkpoint::Checkpoint best = p_.checkpointer.best();
-  p_.model.load(best.weights(/*raw=*/false), "the best checkpoint");
+  const checkpoint::Checkpoint chosen = p_.checkpointer.checkpoint_to_use(p_.validation.has_value());
+  p_.model.load(chosen.weights(/*raw=*/false), p_.validation ? "the best checkpoint" : "the newest checkpoint");
   p_.enter(Phase::validating);
-  const std::int64_t epoch = best.state.epoch_of_step();
+  const std::int64_t epoch = chosen.state.epoch_of_step();
   config::Value found = config::Value::object();
   if (of_validation) found["validation"] = measure_set(p_, measures_, *p_.validation, &*of_validation).curves;
   if (p_.test) {
@@ -341,11 +341,11 @@ void Trainer::measure_best() {
     Measured measured = measure_set(p_, measures_, *p_.test, &curves);
     found["test"] = std::move(measured.curves);
     const record::TestRecord test{.epoch = epoch,
-                                  .step = best.state.step,
+                                  .step = chosen.state.step,
                                   .metrics = recorded(p_, std::move(measured), config::kTestPrefix, state_.step)};
     if (p_.recorder) p_.recorder->test(test);
   }
-  if (p_.recorder) p_.recorder->evaluation(found, epoch, best.state.step);
+  if (p_.recorder) p_.recorder->evaluation(found, epoch, chosen.state.step);
 }
 
 void Trainer::save(SaveReason reason) {

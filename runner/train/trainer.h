@@ -53,9 +53,9 @@ class Trainer {
   void validate_inside_epoch();
   // Measures the validation set. Collective.
   record::MetricValues validate();
-  // Measures what evaluation.json says, and the test set, once, at the end, with the best checkpoint's weights.
-  // Collective.
-  void measure_best();
+  // Measures what evaluation.json says, and the test set, once, at the end, with the best checkpoint's weights, or with
+  // the last ones without validation. Collective.
+  void measure_at_end();
   // Returns the reason to save at the end of `epoch`, if any. `state_` holds the metric of the epoch. `validated`: the
   // epoch ended with a validation. Collective.
   std::optional<record::SaveReason> reason_to_save(std::int64_t epoch, bool validated);

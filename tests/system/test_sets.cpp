@@ -101,6 +101,17 @@ TEST_CASE("validations in steps and a test at the end each run once, also in a k
   CHECK(killed.summary().at("test") == whole.summary().at("test"));
 }
 
+TEST_CASE("a run without validation tests its last weights, whatever it saved before") {
+  const ShapesWorkspace w(403);
+  const auto tested = [&](const std::string& saves) {
+    return w.train({"validation.split=0", "test.split=0.1", "steps=30", saves}).summary().at("test");
+  };
+  const Json last = tested("checkpoint.save_every=0");
+  CHECK(last.at("step") == 30);
+  CHECK(tested("checkpoint.save_every=1") == last);
+  CHECK(tested("checkpoint.save_every_steps=8") == last);
+}
+
 TEST_CASE("an interrupted run writes no test") {
   const ShapesWorkspace w;
   const auto process = w.start({"run", "shapes.toml", "--set", "epochs=1000000", "--set", "test.split=0.1"});
