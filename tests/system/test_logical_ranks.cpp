@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "catch.h"
+#include "exported.h"
 #include "run_folder.h"
 #include "workspace.h"
 
@@ -78,6 +79,13 @@ TEST_CASE("a run has the same bits on any number of ranks that divides its logic
   require_same(w, "gpt.toml");
 }
 
+TEST_CASE("a parameter that is laid out by columns has the same bits on any number of ranks") {
+  const ExportedWorkspace w;
+  w.write("net.pt2", exported_model({{R"("strides": [{"as_int": 4}, {"as_int": 1}])",
+                                      R"("strides": [{"as_int": 1}, {"as_int": 3}])"}}));
+  require_same(w, "arrays.toml", {kExported, "logical_ranks=4"});
+}
+
 TEST_CASE("two logical ranks are the ranks of DDP") {
   const Workspace w;
   w.write("net.toml", kNet);
@@ -116,6 +124,10 @@ TEST_CASE("logical ranks that cannot be computed are refused before training") {
   };
   CHECK(contains(refused(1, "logical_ranks=6"), "6 is not a power of two"));
   CHECK(contains(refused(3, "seed=1"), "3 ranks cannot divide 4 logical ranks among themselves"));
+  // Only training divides the logical ranks.
+  w.done(run_words("net.toml", 2, {"validation.split=0.2"}));
+  const std::string measured = w.done({"eval", "net", "--json"}).out;
+  CHECK(w.done({"eval", "net", "--json", "--set", pool(3)}).out == measured);
   CHECK(contains(refused(2, "distributed.find_unused_parameters=true"), "needs the default value with logical_ranks"));
 }
 

@@ -143,6 +143,8 @@ Trained open_trained(const TrainedOptions& o, bool tables) {
   refuse_missing_files(t.loaded);
   t.preprocessing = record::fitted_to_data(t.checkpoint);
   refuse_fitted(o, t.preprocessing);
+  // Logical ranks divide the work of training; any number of ranks measures and predicts.
+  t.loaded.experiment.logical_ranks.reset();
   t.plan = launch::make_plan(t.loaded, launch::visible_gpus());
   if (tables) t.plan.libraries.insert("tables");
   launch::obtain(t.plan.libraries);

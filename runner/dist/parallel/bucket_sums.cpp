@@ -66,7 +66,13 @@ c10::intrusive_ptr<c10::ivalue::Future> SumsOfLogicalRanks::runHook(c10d::GradBu
   gradients.clear();
   const std::vector<at::Tensor> parameters = bucket.getParameters(), views = bucket.getGradients();
   for (std::size_t i = 0; i < views.size(); ++i) {
-    gradients.emplace_back(parameters[i].unsafeGetTensorImpl(), views[i]);
+    // The reducer lays out a gradient as its parameter; these views lack that (reducer.cpp, initialize_bucket_views).
+    const at::Tensor& parameter = parameters[i];
+    const at::Tensor gradient =
+        parameter.is_non_overlapping_and_dense()
+            ? buffer.as_strided(parameter.sizes(), parameter.strides(), views[i].storage_offset())
+            : views[i];
+    gradients.emplace_back(parameter.unsafeGetTensorImpl(), gradient);
   }
   add_kept(buffer);
   std::vector<at::Tensor> tensors = {buffer};
