@@ -138,15 +138,20 @@ void OperatorTimes::add(const std::string& name, double seconds, double operatio
 }
 
 double peak_rate(c10::Device device, at::ScalarType type) {
+  // Without instructions for the type, a product takes a thousand times longer: sizes grow until one takes this long.
+  constexpr double kLongEnough = 0.01;
   const at::NoGradGuard no_grad;
-  const std::int64_t size = device.is_cpu() ? 1024 : 8192;
-  const at::Tensor ones = at::ones({size, size}, at::TensorOptions().device(device).dtype(type));
-  double best = 0;
-  for (int i = 0; i < 10; ++i) {
-    const auto began = CallClock::now();
-    const at::Tensor product = at::mm(ones, ones);
-    if (!device.is_cpu()) c10::impl::getDeviceGuardImpl(device.type())->synchronizeDevice(device.index());
-    best = std::max(best, 2 * static_cast<double>(size * size * size) / seconds_since(began));
+  const std::int64_t largest = device.is_cpu() ? 1024 : 8192;
+  double best = 0, seconds = 0;
+  for (std::int64_t size = 128; size <= largest && seconds < kLongEnough; size *= 2) {
+    const at::Tensor ones = at::ones({size, size}, at::TensorOptions().device(device).dtype(type));
+    for (int i = 0; i < 10; ++i) {
+      const auto began = CallClock::now();
+      const at::Tensor product = at::mm(ones, ones);
+      if (!device.is_cpu()) c10::impl::getDeviceGuardImpl(device.type())->synchronizeDevice(device.index());
+      seconds = seconds_since(began);
+      best = std::max(best, 2 * static_cast<double>(size * size * size) / seconds);
+    }
   }
   return best;
 }

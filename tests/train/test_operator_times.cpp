@@ -43,6 +43,11 @@ TEST_CASE("operations are counted once, from the shapes of products, convolution
   CHECK(operations_of([&] { y.backward(); }) == 5 * 2 * (2 * 3 * 7 * 8) * 7);
 }
 
+TEST_CASE("the peak is measured for types without instructions too, with smaller products") {
+  CHECK(peak_rate(c10::kCPU, at::kHalf) > 0);
+  CHECK(peak_rate(c10::kCPU, at::kFloat) > 0);
+}
+
 TEST_CASE("an operator that another one calls belongs to the outer one") {
   OperatorTimes times;
   at::linear(at::ones({4, 5}), at::ones({6, 5}));
