@@ -37,7 +37,7 @@ struct SoftmaxOptions {
 // The trait of a layer that `activation` options can name. Its value is the name in these options.
 constexpr const char* kOptionName = "activation";
 
-config::Value option_named(const char* option_name) { return {{kOptionName, option_name}}; }
+config::Value option_named(const char* option_name) { return {{kOptionName, option_name}, {"same_calls", true}}; }
 
 template <class Module>
 AnyModule plain(const NoOptions&) {
@@ -70,15 +70,18 @@ const bool leaky_relu_registered = layers().add<LeakyReluOptions>(
 
 const bool elu_registered = layers().add<EluOptions>(
     "ELU", "x, or alpha * (exp(x) - 1) below 0",
-    [](const EluOptions& o) { return AnyModule(torch::nn::ELU(torch::nn::ELUOptions().alpha(o.alpha))); });
+    [](const EluOptions& o) { return AnyModule(torch::nn::ELU(torch::nn::ELUOptions().alpha(o.alpha))); },
+    {{"same_calls", true}});
 
 const bool softmax_registered = layers().add<SoftmaxOptions>(
     "Softmax", "exp(x) over its sum",
-    [](const SoftmaxOptions& o) { return AnyModule(torch::nn::Softmax(torch::nn::SoftmaxOptions(o.dim))); });
+    [](const SoftmaxOptions& o) { return AnyModule(torch::nn::Softmax(torch::nn::SoftmaxOptions(o.dim))); },
+    {{"same_calls", true}});
 
 const bool log_softmax_registered = layers().add<SoftmaxOptions>(
     "LogSoftmax", "the logarithm of Softmax, for the loss nll",
-    [](const SoftmaxOptions& o) { return AnyModule(torch::nn::LogSoftmax(torch::nn::LogSoftmaxOptions(o.dim))); });
+    [](const SoftmaxOptions& o) { return AnyModule(torch::nn::LogSoftmax(torch::nn::LogSoftmaxOptions(o.dim))); },
+    {{"same_calls", true}});
 
 }  // namespace
 
@@ -92,11 +95,15 @@ std::vector<std::string> activation_names() {
   return names;
 }
 
-AnyModule make_activation(const std::string& name) {
+std::string activation_layer(const std::string& name) {
   for (const auto& layer : layers().names()) {
-    if (layers().traits(layer).value(kOptionName, "") == name) return layers().build(layer, config::Value::object());
+    if (layers().traits(layer).value(kOptionName, "") == name) return layer;
   }
   throw usage_error("unknown activation \"" + name + "\"");
+}
+
+AnyModule make_activation(const std::string& name) {
+  return layers().build(activation_layer(name), config::Value::object());
 }
 
 }  // namespace ddp::models

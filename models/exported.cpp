@@ -197,7 +197,7 @@ const bool exported_registered =
                                     [](const ExportedOptions& o, const Placement& placement) {
                                       return torch::nn::AnyModule(std::make_shared<Exported>(o, placement));
                                     },
-                                    {{"read_by_validate", true}});
+                                    {{"read_by_validate", true}, {"same_calls", true}});
 
 }  // namespace
 }  // namespace ddp::models

@@ -234,7 +234,7 @@ const bool gpt_registered =
                                  }
                                  return torch::nn::AnyModule(std::make_shared<Gpt>(o));
                                },
-                               {{"inputs", "tokens"}});
+                               {{"inputs", "tokens"}, {"same_calls", true}});
 
 }  // namespace
 }  // namespace ddp::models

@@ -27,7 +27,7 @@ const bool head_tail_registered = registry().add<config::NoOptions>(
     [](const config::NoOptions&, const Placement& placement) {
       return torch::nn::AnyModule(std::make_shared<HeadTailImpl>(placement));
     },
-    {{"devices", 2}});
+    {{"devices", 2}, {"same_calls", true}});
 
 }  // namespace
 }  // namespace ddp::models

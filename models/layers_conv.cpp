@@ -62,21 +62,27 @@ TorchOptions common(const ConvOptions& o) {
       .bias(o.bias);
 }
 
-const bool conv1d_registered =
-    layers().add<ConvOptions>("Conv1d", "convolution over [n, channels, length]", [](const ConvOptions& o) {
+const bool conv1d_registered = layers().add<ConvOptions>(
+    "Conv1d", "convolution over [n, channels, length]",
+    [](const ConvOptions& o) {
       return AnyModule(torch::nn::Conv1d(with_padding_mode(common<1, torch::nn::Conv1dOptions>(o), o.padding_mode)));
-    });
+    },
+    {{"same_calls", true}});
 
-const bool conv2d_registered =
-    layers().add<ConvOptions>("Conv2d", "convolution over [n, channels, height, width]", [](const ConvOptions& o) {
+const bool conv2d_registered = layers().add<ConvOptions>(
+    "Conv2d", "convolution over [n, channels, height, width]",
+    [](const ConvOptions& o) {
       return AnyModule(torch::nn::Conv2d(with_padding_mode(common<2, torch::nn::Conv2dOptions>(o), o.padding_mode)));
-    });
+    },
+    {{"same_calls", true}});
 
 const bool conv_transpose2d_registered = layers().add<ConvTransposeOptions>(
-    "ConvTranspose2d", "transposed convolution over [n, channels, height, width]", [](const ConvTransposeOptions& o) {
+    "ConvTranspose2d", "transposed convolution over [n, channels, height, width]",
+    [](const ConvTransposeOptions& o) {
       return AnyModule(torch::nn::ConvTranspose2d(common<2, torch::nn::ConvTranspose2dOptions>(o).output_padding(
           spread<2>(o.output_padding, "output_padding"))));
-    });
+    },
+    {{"same_calls", true}});
 
 }  // namespace
 }  // namespace ddp::models

@@ -60,33 +60,41 @@ struct UnflattenOptions {
   }
 };
 
-const bool linear_layer_registered = layers().add<LinearOptions>("Linear", "x A^T + b", [](const LinearOptions& o) {
-  return AnyModule(Linear(o.in_features, o.out_features, o.bias));
-});
+const bool linear_layer_registered = layers().add<LinearOptions>(
+    "Linear", "x A^T + b",
+    [](const LinearOptions& o) { return AnyModule(Linear(o.in_features, o.out_features, o.bias)); },
+    {{"same_calls", true}});
 
 const bool embedding_layer_registered =
-    layers().add<EmbeddingOptions>("Embedding", "a learnt row for each index", [](const EmbeddingOptions& o) {
-      auto options = torch::nn::EmbeddingOptions(o.num_embeddings, o.embedding_dim);
-      if (o.padding_idx) options.padding_idx(*o.padding_idx);
-      return AnyModule(torch::nn::Embedding(options));
-    });
+    layers().add<EmbeddingOptions>("Embedding", "a learnt row for each index",
+                                   [](const EmbeddingOptions& o) {
+                                     auto options = torch::nn::EmbeddingOptions(o.num_embeddings, o.embedding_dim);
+                                     if (o.padding_idx) options.padding_idx(*o.padding_idx);
+                                     return AnyModule(torch::nn::Embedding(options));
+                                   },
+                                   {{"same_calls", true}});
 
-const bool dropout_layer_registered =
-    layers().add<DropoutOptions>("Dropout", "drops values at random while training",
-                                 [](const DropoutOptions& o) { return AnyModule(torch::nn::Dropout(o.p)); });
+const bool dropout_layer_registered = layers().add<DropoutOptions>(
+    "Dropout", "drops values at random while training",
+    [](const DropoutOptions& o) { return AnyModule(torch::nn::Dropout(o.p)); }, {{"same_calls", true}});
 
-const bool flatten_layer_registered =
-    layers().add<FlattenOptions>("Flatten", "joins several dimensions into one", [](const FlattenOptions& o) {
+const bool flatten_layer_registered = layers().add<FlattenOptions>(
+    "Flatten", "joins several dimensions into one",
+    [](const FlattenOptions& o) {
       return AnyModule(torch::nn::Flatten(torch::nn::FlattenOptions().start_dim(o.start_dim).end_dim(o.end_dim)));
-    });
+    },
+    {{"same_calls", true}});
 
-const bool unflatten_layer_registered =
-    layers().add<UnflattenOptions>("Unflatten", "splits one dimension into several", [](const UnflattenOptions& o) {
+const bool unflatten_layer_registered = layers().add<UnflattenOptions>(
+    "Unflatten", "splits one dimension into several",
+    [](const UnflattenOptions& o) {
       return AnyModule(torch::nn::Unflatten(torch::nn::UnflattenOptions(o.dim, o.unflattened_size)));
-    });
+    },
+    {{"same_calls", true}});
 
-const bool identity_layer_registered = layers().add<NoOptions>(
-    "Identity", "returns its input", [](const NoOptions&) { return AnyModule(torch::nn::Identity()); });
+const bool identity_layer_registered =
+    layers().add<NoOptions>("Identity", "returns its input",
+                            [](const NoOptions&) { return AnyModule(torch::nn::Identity()); }, {{"same_calls", true}});
 
 }  // namespace
 }  // namespace ddp::models

@@ -63,23 +63,29 @@ AnyModule batch_norm(const BatchNormOptions& o) {
                               .track_running_stats(o.track_running_stats)));
 }
 
-const bool batch_norm1d_registered = layers().add<BatchNormOptions>(
-    "BatchNorm1d", "batch normalisation of [n, channels] or [n, channels, length]", batch_norm<torch::nn::BatchNorm1d>);
+const bool batch_norm1d_registered =
+    layers().add<BatchNormOptions>("BatchNorm1d", "batch normalisation of [n, channels] or [n, channels, length]",
+                                   batch_norm<torch::nn::BatchNorm1d>, {{"same_calls", true}});
 
-const bool batch_norm2d_registered = layers().add<BatchNormOptions>(
-    "BatchNorm2d", "batch normalisation of [n, channels, height, width]", batch_norm<torch::nn::BatchNorm2d>);
+const bool batch_norm2d_registered =
+    layers().add<BatchNormOptions>("BatchNorm2d", "batch normalisation of [n, channels, height, width]",
+                                   batch_norm<torch::nn::BatchNorm2d>, {{"same_calls", true}});
 
 const bool layer_norm_registered = layers().add<LayerNormOptions>(
-    "LayerNorm", "normalisation over the last dimensions", [](const LayerNormOptions& o) {
+    "LayerNorm", "normalisation over the last dimensions",
+    [](const LayerNormOptions& o) {
       return AnyModule(torch::nn::LayerNorm(
           torch::nn::LayerNormOptions(o.shape()).eps(o.eps).elementwise_affine(o.elementwise_affine)));
-    });
+    },
+    {{"same_calls", true}});
 
-const bool group_norm_registered =
-    layers().add<GroupNormOptions>("GroupNorm", "normalisation over groups of channels", [](const GroupNormOptions& o) {
+const bool group_norm_registered = layers().add<GroupNormOptions>(
+    "GroupNorm", "normalisation over groups of channels",
+    [](const GroupNormOptions& o) {
       return AnyModule(
           torch::nn::GroupNorm(torch::nn::GroupNormOptions(o.num_groups, o.num_channels).eps(o.eps).affine(o.affine)));
-    });
+    },
+    {{"same_calls", true}});
 
 }  // namespace
 }  // namespace ddp::models

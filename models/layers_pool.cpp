@@ -65,36 +65,48 @@ TorchOptions avg_pool(const AvgPoolOptions& o) {
   return options;
 }
 
-const bool max_pool1d_registered = layers().add<MaxPoolOptions>(
-    "MaxPool1d", "largest value of each window over [n, channels, length]", [](const MaxPoolOptions& o) {
-      return AnyModule(torch::nn::MaxPool1d(max_pool<1, torch::nn::MaxPool1dOptions>(o)));
-    });
+const bool max_pool1d_registered =
+    layers().add<MaxPoolOptions>("MaxPool1d", "largest value of each window over [n, channels, length]",
+                                 [](const MaxPoolOptions& o) {
+                                   return AnyModule(torch::nn::MaxPool1d(max_pool<1, torch::nn::MaxPool1dOptions>(o)));
+                                 },
+                                 {{"same_calls", true}});
 
-const bool max_pool2d_registered = layers().add<MaxPoolOptions>(
-    "MaxPool2d", "largest value of each window over [n, channels, height, width]", [](const MaxPoolOptions& o) {
-      return AnyModule(torch::nn::MaxPool2d(max_pool<2, torch::nn::MaxPool2dOptions>(o)));
-    });
+const bool max_pool2d_registered =
+    layers().add<MaxPoolOptions>("MaxPool2d", "largest value of each window over [n, channels, height, width]",
+                                 [](const MaxPoolOptions& o) {
+                                   return AnyModule(torch::nn::MaxPool2d(max_pool<2, torch::nn::MaxPool2dOptions>(o)));
+                                 },
+                                 {{"same_calls", true}});
 
-const bool avg_pool1d_registered = layers().add<AvgPoolOptions>(
-    "AvgPool1d", "mean of each window over [n, channels, length]", [](const AvgPoolOptions& o) {
-      return AnyModule(torch::nn::AvgPool1d(avg_pool<1, torch::nn::AvgPool1dOptions>(o)));
-    });
+const bool avg_pool1d_registered =
+    layers().add<AvgPoolOptions>("AvgPool1d", "mean of each window over [n, channels, length]",
+                                 [](const AvgPoolOptions& o) {
+                                   return AnyModule(torch::nn::AvgPool1d(avg_pool<1, torch::nn::AvgPool1dOptions>(o)));
+                                 },
+                                 {{"same_calls", true}});
 
-const bool avg_pool2d_registered = layers().add<AvgPoolOptions>(
-    "AvgPool2d", "mean of each window over [n, channels, height, width]", [](const AvgPoolOptions& o) {
-      return AnyModule(torch::nn::AvgPool2d(avg_pool<2, torch::nn::AvgPool2dOptions>(o)));
-    });
+const bool avg_pool2d_registered =
+    layers().add<AvgPoolOptions>("AvgPool2d", "mean of each window over [n, channels, height, width]",
+                                 [](const AvgPoolOptions& o) {
+                                   return AnyModule(torch::nn::AvgPool2d(avg_pool<2, torch::nn::AvgPool2dOptions>(o)));
+                                 },
+                                 {{"same_calls", true}});
 
 const bool adaptive_avg_pool1d_registered = layers().add<AdaptiveAvgPoolOptions>(
-    "AdaptiveAvgPool1d", "mean over windows, for an output of a given length", [](const AdaptiveAvgPoolOptions& o) {
+    "AdaptiveAvgPool1d", "mean over windows, for an output of a given length",
+    [](const AdaptiveAvgPoolOptions& o) {
       return AnyModule(torch::nn::AdaptiveAvgPool1d(spread<1>(o.output_size, "output_size")));
-    });
+    },
+    {{"same_calls", true}});
 
 const bool adaptive_avg_pool2d_registered = layers().add<AdaptiveAvgPoolOptions>(
-    "AdaptiveAvgPool2d", "mean over windows, for an output of a given size", [](const AdaptiveAvgPoolOptions& o) {
+    "AdaptiveAvgPool2d", "mean over windows, for an output of a given size",
+    [](const AdaptiveAvgPoolOptions& o) {
       const auto size = spread<2>(o.output_size, "output_size");
       return AnyModule(torch::nn::AdaptiveAvgPool2d(torch::nn::AdaptiveAvgPool2dOptions({(*size)[0], (*size)[1]})));
-    });
+    },
+    {{"same_calls", true}});
 
 }  // namespace
 }  // namespace ddp::models

@@ -37,10 +37,12 @@ struct LinearOptions {
   }
 };
 
-const bool linear_registered = registry().add<LinearOptions>(
-    "linear", "one torch.nn.Linear with the parameters weight and bias", [](const LinearOptions& o, const Placement&) {
-      return torch::nn::AnyModule(Linear(o.in_features, o.out_features));
-    });
+const bool linear_registered =
+    registry().add<LinearOptions>("linear", "one torch.nn.Linear with the parameters weight and bias",
+                                  [](const LinearOptions& o, const Placement&) {
+                                    return torch::nn::AnyModule(Linear(o.in_features, o.out_features));
+                                  },
+                                  {{"same_calls", true}});
 
 }  // namespace
 }  // namespace ddp::models

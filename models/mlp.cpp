@@ -52,8 +52,9 @@ torch::nn::AnyModule make_mlp(const MlpOptions& o, const Placement&) {
   return torch::nn::AnyModule(chain);
 }
 
-const bool mlp_registered = registry().add<MlpOptions>(
-    "mlp", "multi-layer perceptron: Linear, activation, dropout if above 0, …, Linear", make_mlp, {{"inputs", "rows"}});
+const bool mlp_registered =
+    registry().add<MlpOptions>("mlp", "multi-layer perceptron: Linear, activation, dropout if above 0, …, Linear",
+                               make_mlp, {{"inputs", "rows"}, {"same_calls", true}});
 
 }  // namespace
 }  // namespace ddp::models

@@ -1,9 +1,11 @@
 #include "models/model.h"
 
+#include <algorithm>
 #include <typeinfo>
 
 #include <c10/util/Exception.h>
 
+#include "models/activations.h"
 #include "models/chain.h"
 #include "models/layers.h"
 
@@ -17,6 +19,20 @@ Registry& registry() {
 LayerRegistry& layers() {
   static LayerRegistry instance("layer");
   return instance;
+}
+
+bool makes_same_calls(const config::Component& model) {
+  const auto promises = [](const config::Value& traits) { return traits.value("same_calls", false); };
+  if (!registry().contains(model.name) || !promises(registry().traits(model.name))) return false;
+  const auto activation = model.options.find("activation");
+  if (activation != model.options.end() && activation->is_string()) {
+    return promises(layers().traits(activation_layer(*activation)));
+  }
+  const auto of_chain = model.options.find("layers");
+  if (of_chain == model.options.end() || !of_chain->is_array()) return true;
+  return std::all_of(of_chain->begin(), of_chain->end(), [&](const config::Value& layer) {
+    return promises(layers().traits(layer.at("type")));
+  });
 }
 
 config::Option size_option(const std::string& name, const std::string& doc, double minimum, bool required) {

@@ -6,6 +6,7 @@
 #include <c10/core/Device.h>
 #include <torch/nn/modules/container/any.h>
 
+#include "config/experiment.h"
 #include "config/registry.h"
 
 // The contract of a model. A model is one file in this folder: a torch::nn::Module with `at::Tensor
@@ -13,7 +14,9 @@
 // derives from torch::nn::Cloneable and builds its parts in reset() can also be trained with parallel =
 // "data_parallel". Construct submodules one statement at a time and in Python's order: each draws its initial weights
 // from the global generator, and C++ does not define the order in which a call's arguments are evaluated. The trait
-// "inputs" says which samples the model takes, for errors of others: "rows" of numbers, "images" or "tokens".
+// "inputs" says which samples the model takes, for errors of others: "rows" of numbers, "images" or "tokens". The trait
+// {"same_calls", true} promises that forward calls the same operators, with the same numbers, for each batch of the same
+// shapes: steps of other models are not replayed (train/replay), since they may act by the number of their calls.
 namespace ddp::models {
 
 // The devices of the model's rank: one, or several for a model that is split over devices. A model never names a device
@@ -27,5 +30,8 @@ struct Placement {
 
 using Registry = config::Registry<torch::nn::AnyModule, const Placement&>;
 Registry& registry();
+
+// Tells whether a model has the trait "same_calls", and its layers and activation too, where the experiment names them.
+bool makes_same_calls(const config::Component& model);
 
 }  // namespace ddp::models

@@ -140,7 +140,7 @@ const bool resnets_registered = [] {
                                   [&depth](const ResNetOptions& o, const Placement&) {
                                     return torch::nn::AnyModule(std::make_shared<ResNet>(depth, o));
                                   },
-                                  {{"inputs", "images"}});
+                                  {{"inputs", "images"}, {"same_calls", true}});
   }
   return true;
 }();

@@ -35,7 +35,8 @@ torch::nn::AnyModule make_sequential(const SequentialOptions& o, const Placement
 }
 
 const bool sequential_registered = registry().add<SequentialOptions>(
-    "sequential", "torch.nn.Sequential of PyTorch layers that the experiment file lists", make_sequential);
+    "sequential", "torch.nn.Sequential of PyTorch layers that the experiment file lists", make_sequential,
+    {{"same_calls", true}});
 
 }  // namespace
 }  // namespace ddp::models

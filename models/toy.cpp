@@ -20,7 +20,8 @@ struct ToyImpl : torch::nn::Cloneable<ToyImpl> {
 
 const bool toy_registered = registry().add<config::NoOptions>(
     "toy", "ToyModel of PyTorch's DDP tutorial: Linear(10, 10), ReLU, Linear(10, 5)",
-    [](const config::NoOptions&, const Placement&) { return torch::nn::AnyModule(std::make_shared<ToyImpl>()); });
+    [](const config::NoOptions&, const Placement&) { return torch::nn::AnyModule(std::make_shared<ToyImpl>()); },
+    {{"same_calls", true}});
 
 }  // namespace
 }  // namespace ddp::models

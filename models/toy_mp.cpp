@@ -27,7 +27,7 @@ const bool toy_mp_registered = registry().add<config::NoOptions>(
     [](const config::NoOptions&, const Placement& placement) {
       return torch::nn::AnyModule(std::make_shared<ToyMpImpl>(placement));
     },
-    {{"devices", 2}});
+    {{"devices", 2}, {"same_calls", true}});
 
 }  // namespace
 }  // namespace ddp::models

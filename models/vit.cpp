@@ -249,7 +249,7 @@ const bool vit_registered =
                                  require_divisor("num_heads", o.num_heads, "hidden_dim", o.hidden_dim);
                                  return torch::nn::AnyModule(std::make_shared<Vit>(o));
                                },
-                               {{"inputs", "images"}});
+                               {{"inputs", "images"}, {"same_calls", true}});
 
 }  // namespace
 }  // namespace ddp::models

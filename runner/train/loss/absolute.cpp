@@ -29,7 +29,7 @@ at::Tensor l1(const at::Tensor& output, const at::Tensor& target, std::int64_t r
 // torch.nn.L1Loss.
 const bool l1_registered = losses().add<config::NoOptions>(
     "l1", "mean absolute error", [](const config::NoOptions&) { return loss_of_numbers("l1", l1); },
-    {{"outputs", "numbers"}, {"aliases", {"mae", "mean_absolute_error"}}});
+    {{"outputs", "numbers"}, {"aliases", {"mae", "mean_absolute_error"}}, {"same_calls", true}});
 
 // torch.nn.SmoothL1Loss. For beta 0 torch calls L1Loss, with other bits than the formula (torch/nn/functional.py).
 const bool smooth_l1_registered = losses().add<SmoothL1Options>(
@@ -40,7 +40,7 @@ const bool smooth_l1_registered = losses().add<SmoothL1Options>(
             return beta == 0 ? l1(output, target, reduction) : at::smooth_l1_loss(output, target, reduction, beta);
           });
     },
-    {{"outputs", "numbers"}});
+    {{"outputs", "numbers"}, {"same_calls", true}});
 
 // torch.nn.HuberLoss.
 const bool huber_registered = losses().add<HuberOptions>(
@@ -51,7 +51,7 @@ const bool huber_registered = losses().add<HuberOptions>(
             return at::huber_loss(output, target, reduction, delta);
           });
     },
-    {{"outputs", "numbers"}});
+    {{"outputs", "numbers"}, {"same_calls", true}});
 
 }  // namespace
 }  // namespace ddp::train

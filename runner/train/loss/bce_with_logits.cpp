@@ -66,7 +66,7 @@ const bool bce_registered = losses().add<BceOptions>(
                     .check_targets = [](const at::Tensor&, const at::Tensor&) -> CheckTargets { return check_labels; },
                     .each = reduced(at::Reduction::None)});
     },
-    {{"outputs", "label_logits"}, {"aliases", {"bce", "binary_crossentropy"}}});
+    {{"outputs", "label_logits"}, {"aliases", {"bce", "binary_crossentropy"}}, {"same_calls", true}});
 
 }  // namespace
 }  // namespace ddp::train

@@ -148,7 +148,7 @@ Loss cross_entropy(const CrossEntropyOptions& o) {
 
 const bool cross_entropy_registered = losses().add<CrossEntropyOptions>(
     "cross_entropy", "cross-entropy of class indices, or of probabilities", cross_entropy,
-    {{"outputs", "logits"}, {"aliases", config::Value::array({"ce"})}});
+    {{"outputs", "logits"}, {"aliases", config::Value::array({"ce"})}, {"same_calls", true}});
 
 }  // namespace
 }  // namespace ddp::train

@@ -55,7 +55,7 @@ const bool model_registered = losses().add<config::NoOptions>(
           .graph = GraphLoss{.of = [](const NamedTensors& outputs, const NamedTensors&) { return loss_in(outputs); },
                              .is_of_model = true}});
     },
-    {{"targets", "optional"}});
+    {{"targets", "optional"}, {"same_calls", true}});
 
 struct ExportedLossOptions {
   std::string path;
@@ -140,7 +140,7 @@ const bool exported_registered = losses().add<ExportedLossOptions>(
                              .batch_sizes = loss->shapes().batch_sizes(),
                              .target_type = [loss](std::size_t outputs) { return loss->shapes().type_at(outputs); }}});
     },
-    {{"targets", "optional"}});
+    {{"targets", "optional"}, {"same_calls", true}});
 
 }  // namespace
 }  // namespace ddp::train

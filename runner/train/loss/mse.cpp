@@ -13,7 +13,7 @@ const bool mse_registered = losses().add<config::NoOptions>(
         return at::mse_loss(output, target, reduction);
       });
     },
-    {{"outputs", "numbers"}, {"aliases", {"l2", "mean_squared_error"}}});
+    {{"outputs", "numbers"}, {"aliases", {"l2", "mean_squared_error"}}, {"same_calls", true}});
 
 }  // namespace
 }  // namespace ddp::train

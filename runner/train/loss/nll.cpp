@@ -51,7 +51,7 @@ const bool nll_registered = losses().add<config::NoOptions>(
           },
           .each = reduced(at::Reduction::None)});
     },
-    {{"outputs", "log_probabilities"}});
+    {{"outputs", "log_probabilities"}, {"same_calls", true}});
 
 }  // namespace
 }  // namespace ddp::train
