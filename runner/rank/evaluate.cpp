@@ -40,6 +40,7 @@ class Evaluation {
     for (const auto& [name, value] : measured.values) measurement.values[prefix + name] = value;
     for (const auto& [name, rows] : measured.matrices.items()) measurement.values[prefix + name] = rows;
     if (measured.nan_samples > 0) measurement.warnings.push_back(measured.warning(prefix));
+    if (!measured.not_replayed.empty()) measurement.warnings.push_back(measured.not_replayed);
   }
 
   // Throws ddp::Error (usage) if the model does not accept the samples of the set, or the loss their targets.

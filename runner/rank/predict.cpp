@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/file_descriptor.h"
+#include "base/log.h"
 #include "model/call.h"
 #include "model/numerics.h"
 #include "rank/predictions.h"
@@ -41,7 +42,10 @@ class Answering {
               const model::Prediction predicted = model::predict(model_->module(), inputs);
               return NamedTensors{{predicted.is_logits ? model::kLogits : "output", predicted.output}};
             },
-            train::may_record(*t.experiment, device_)) {
+            train::may_record(*t.experiment, device_), model_->buffers(),
+            [&t](const std::string& reason) {
+              if (t.rank == 0) log::warn(reason);
+            }) {
     model_->module().ptr()->eval();
     std::string text;
     read_block(static_cast<int>(r_.from), text);

@@ -166,7 +166,9 @@ struct alignas(64) RunProgress {
   std::atomic<std::int64_t> calls_of_step{0};  // of a replayed micro-batch
   std::atomic<std::int64_t> own_calls{0};      // of them, those with a kernel of ours
   std::atomic<bool> never_replays{false};
-  char why_eager[192] = {};                 // valid once `never_replays` is true
+  char why_eager[192] = {};  // valid once `never_replays` is true
+  std::atomic<bool> never_replays_forwards{false};
+  char why_eager_forwards[192] = {};        // of evaluations, valid once `never_replays_forwards` is true
   std::atomic<bool> divides_update{false};  // each rank updates a share of the parameters
   std::atomic<double> loss{0};
   std::atomic<std::int64_t> samples{0};  // of this process's steps, on all ranks
@@ -185,6 +187,12 @@ struct alignas(64) RunProgress {
   void stop_replaying(const std::string& reason) {
     reason.copy(why_eager, sizeof why_eager - 1);
     never_replays = true;
+  }
+  // The same of the forwards of evaluations. Returns true the first time.
+  bool stop_replaying_forwards(const std::string& reason) {
+    if (never_replays_forwards) return false;
+    reason.copy(why_eager_forwards, sizeof why_eager_forwards - 1);
+    return never_replays_forwards = true;
   }
 
   // `rule`: the rule that ended the run; empty: none.

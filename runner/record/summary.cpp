@@ -109,6 +109,8 @@ void ReplayFigures::members(config::Members& m) const {
   m({"calls", "of kernels in a replayed micro-batch"}, calls);
   m({"own_calls", "of these, of ddp-exp's own kernels, which had ATen's bits when the step was recorded"}, own_calls);
   m({"reason", "why no further step was replayed; null: none"}, config::unless_empty(reason));
+  m({"reason_of_evaluations", "why validations and tests did not replay forwards that had other bits; null: none had"},
+    config::unless_empty(reason_of_evaluations));
 }
 
 void Environment::members(config::Members& m) const {

@@ -68,11 +68,12 @@ struct ValidationFigures {
 
 // How the steps of the newest process of a run were computed.
 struct ReplayFigures {
-  std::int64_t steps = 0;        // without the autograd engine
-  std::int64_t eager_steps = 0;  // with it
-  std::int64_t calls = 0;        // of kernels, in a replayed micro-batch
-  std::int64_t own_calls = 0;    // of them, those of ddp-exp's own kernels
-  std::string reason = {};       // why no further step was replayed; empty: none
+  std::int64_t steps = 0;                  // without the autograd engine
+  std::int64_t eager_steps = 0;            // with it
+  std::int64_t calls = 0;                  // of kernels, in a replayed micro-batch
+  std::int64_t own_calls = 0;              // of them, those of ddp-exp's own kernels
+  std::string reason = {};                 // why no further step was replayed; empty: none
+  std::string reason_of_evaluations = {};  // why an evaluation did not replay its forwards: other bits; empty: none
 
   void members(config::Members& m) const;
 };

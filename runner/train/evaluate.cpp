@@ -163,13 +163,14 @@ class GatheredRows {
   std::int64_t nan_samples_ = 0;
 };
 
-// Returns the mean loss and scalars, and the number of samples with NaN outputs. A round is one batch of each rank; in
+// Measures the mean loss and scalars, and the number of samples with NaN outputs. A round is one batch of each rank; in
 // the last round some ranks may have none.
-std::pair<record::MetricValues, std::int64_t> measure_all(const EvaluationParts& e,
-                                                          std::vector<Statistics>& statistics) {
+Measured measure_all(const EvaluationParts& e, std::vector<Statistics>& statistics) {
+  Measured measured{.values = {}, .matrices = config::Value::object()};
   data::EvaluationBatches batches(e.set);
   RecordedForward forward([&e](const std::vector<at::Tensor>& inputs) { return model::call(e.model.module(), inputs); },
-                          e.records);
+                          e.records, e.model.buffers(),
+                          [&measured](const std::string& reason) { measured.not_replayed = reason; });
   GatheredRows gathered(e);
   BatchRows rows, curves;
   const std::int64_t rounds = (e.set.batches() + e.set.world_size - 1) / e.set.world_size;
@@ -186,7 +187,9 @@ std::pair<record::MetricValues, std::int64_t> measure_all(const EvaluationParts&
   }
   gathered.give_parts(statistics);
   if (e.curves) e.curves->take(rows_of_all_ranks(e.group, curves));
-  return {gathered.means(), gathered.nan_samples()};
+  measured.values = gathered.means();
+  measured.nan_samples = gathered.nan_samples();
+  return measured;
 }
 
 config::Value matrix_of(const std::vector<std::int64_t>& counts) {
@@ -198,9 +201,7 @@ config::Value matrix_of(const std::vector<std::int64_t>& counts) {
   return rows;
 }
 
-Measured values_of(const Measures& measures, const std::vector<Statistics>& statistics, record::MetricValues means,
-                   std::int64_t nan_samples) {
-  Measured measured{.values = std::move(means), .matrices = config::Value::object(), .nan_samples = nan_samples};
+void add_metrics(const Measures& measures, const std::vector<Statistics>& statistics, Measured& measured) {
   for (std::size_t i = 0; i < statistics.size(); ++i) {
     const Measures::Named& one = measures.metrics()[i];
     const bool empty = statistics[i].empty();
@@ -211,11 +212,10 @@ Measured values_of(const Measures& measures, const std::vector<Statistics>& stat
       measured.values.push_back({.name = one.name, .value = value});
     }
   }
-  if (nan_samples == 0) return measured;
+  if (measured.nan_samples == 0) return;
   // A comparison with NaN is false, which would count as an answer.
   for (record::MetricValue& one : measured.values) one.value = std::numeric_limits<double>::quiet_NaN();
   measured.matrices = config::Value::object();
-  return measured;
 }
 
 }  // namespace
@@ -234,13 +234,13 @@ Measured evaluate(const EvaluationParts& e) {
   e.model.broadcast_buffers();
   auto module = e.model.module().ptr();
   module->eval();
-  auto [means, nan_samples] = measure_all(e, statistics);
+  Measured measured = measure_all(e, statistics);
   module->train();
   const Merge merge(e.group);
   merge.left_out(statistics);
   merge.counts(statistics);
   merge.pairs(statistics);
-  Measured measured = values_of(e.measures, statistics, means, nan_samples);
+  add_metrics(e.measures, statistics, measured);
   // A rank without a batch does not know what the outputs mean; rank 0 has the first batch.
   if (e.curves && e.set.rank == 0)
     measured.curves = e.curves->result(measured.matrices.value("confusion", config::Value()));
@@ -270,7 +270,12 @@ Measured measure_set(const TrainerParts& p, const Measures& measures, const data
                                 .numerics = model::Numerics::of(p.experiment),
                                 .records = may_record(p.experiment, p.device),
                                 .curves = curves});
-  if (p.recorder) run.batches_to_measure = 0;
+  if (p.recorder) {
+    run.batches_to_measure = 0;
+    if (!measured.not_replayed.empty() && run.stop_replaying_forwards(measured.not_replayed)) {
+      p.recorder->warn(measured.not_replayed);
+    }
+  }
   return measured;
 }
 

@@ -19,7 +19,7 @@
 namespace ddp::train {
 namespace {
 
-constexpr int kSteps = 10;
+constexpr int kDrawnSteps = 10;
 constexpr int kEagerSteps = 2;
 
 class Draw {
@@ -63,7 +63,7 @@ class Drawn {
   // twice, then replayed.
   std::vector<at::Tensor> train(bool replays) {
     std::vector<at::Tensor> bits;
-    for (int step = 0; step < kSteps; ++step) {
+    for (int step = 0; step < kDrawnSteps; ++step) {
       for (const auto& [name, parameter] : parameters_) parameter.mutable_grad().reset();
       for (std::int64_t i = 0; i < micro_batches_; ++i) {
         const at::Tensor x = at::randn({batch_, features_}), y = target_();

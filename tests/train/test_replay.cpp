@@ -1,11 +1,18 @@
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <ATen/Functions.h>
+#include <ATen/core/grad_mode.h>
+#include <torch/nn/modules/common.h>
 #include <torch/nn/modules/linear.h>
 
 #include "catch.h"
+#include "models/layers.h"
+#include "models/model.h"
+#include "train/loss/loss.h"
+#include "train/replay/comparison.h"
 #include "train/replay/player.h"
 #include "train/replay/recorded_forward.h"
 #include "words.h"
@@ -65,7 +72,176 @@ std::string refusal(const std::function<void()>& make) try {
   return error.reason;
 }
 
+const NamedTensors kNoBuffers;
+void never(const std::string& reason) { FAIL(reason); }
+
+// Returns why forwards are not replayed whose first replay had other bits; "": they are.
+std::string difference_of(const std::function<at::Tensor(const at::Tensor&)>& model,
+                          const NamedTensors& buffers = kNoBuffers) {
+  const at::NoGradGuard no_grad;
+  std::string found;
+  RecordedForward forward(
+      [&](const std::vector<at::Tensor>& inputs) {
+        return NamedTensors{{"y", model(inputs.front())}};
+      },
+      true, buffers, [&](const std::string& reason) { found = reason; });
+  for (int i = 0; i < 5; ++i) {
+    const at::Tensor x = at::randn({4, 3});
+    const at::Tensor found_now = forward({x}).front().second;
+    if (buffers.empty()) CHECK(found_now.equal(model(x)));
+  }
+  return found;
+}
+
 }  // namespace
+
+TEST_CASE("a conjugate or negative view is another tensor than the one whose memory it has") {
+  Layer layer;
+  for (const auto& loss : std::vector<std::function<at::Tensor(const at::Tensor&)>>{
+           [](const at::Tensor& output) { return at::real(at::complex(output, output + 1).conj() * output).mean(); },
+           [](const at::Tensor& output) {
+             return at::imag(at::complex(output, output.tanh()).conj()).neg().pow(2).mean();
+           },
+           [](const at::Tensor& output) {
+             const at::Tensor one = at::complex(output, output.tanh());
+             return at::view_as_real(one * one.conj() * one).pow(2).sum();
+           },
+           [](const at::Tensor& output) { return at::fft_fft2(output).abs().mean(); }}) {
+    layer.loss = loss;
+    layer.recorded(at::rand({4, 3}));
+    CommonMemory common;
+    Player player(layer.recorded(at::rand({4, 3})), common);
+    check_like_eager(player, layer);
+  }
+}
+
+TEST_CASE("memory that a kernel has written without a call is not replayed") {
+  const at::NoGradGuard no_grad;
+  const auto pooled = [](const at::Tensor& x) { return at::max_pool1d(x.unsqueeze(1), {2}); };
+  Recording recording;
+  const at::Tensor x = at::randn({4, 8});
+  at::Tensor output;
+  {
+    const Recorder recorder(recording);
+    output = pooled(x).exp();
+  }
+  const NamedTensors no_parameters;
+  const auto tape = [&] { tape_of(recording, {.batch = {x}, .parameters = &no_parameters}, {output}); };
+  CHECK(contains(refusal(tape), "reads memory that a kernel has written without a call"));
+  CHECK(difference_of(pooled).empty());
+  CHECK(difference_of([](const at::Tensor& one) { return at::empty_like(one).copy_(one).exp(); }).empty());
+}
+
+TEST_CASE("a replay with other bits than the third forward is refused, and the first tensor is named") {
+  int calls = 0;
+  const auto counts = [&](const at::Tensor& x) { return ++calls > 4 ? x.exp() : x.tanh(); };
+  CHECK(difference_of([&](const at::Tensor& x) { return counts(x); }) == std::string(kOtherBits) + "the output \"y\"");
+  const NamedTensors buffers = {{"seen", at::zeros({2})}};
+  int forwards = 0;
+  const auto marks = [&](const at::Tensor& x) {
+    buffers.front().second.mutable_data_ptr<float>()[0] = static_cast<float>(++forwards / 3);
+    return x.exp();
+  };
+  CHECK(difference_of(marks, buffers) == std::string(kOtherBits) + "the buffer \"seen\"");
+}
+
+TEST_CASE("a comparison leaves the batch, the gradients, the buffers and the random numbers as they were") {
+  const at::Tensor weight = at::randn({3}).requires_grad_();
+  const at::Tensor seen = at::zeros({3});
+  const NamedTensors parameters = {{"weight", weight}}, buffers = {{"seen", seen}};
+  const auto run = [&](at::Tensor x) {
+    x.add_(1);
+    const at::Tensor kept = at::dropout(x * weight, 0.5, true);
+    {
+      const at::NoGradGuard no_grad;
+      seen.add_(kept.mean(0));
+    }
+    return kept.pow(2).mean();
+  };
+  std::optional<Tape> tape;
+  CommonMemory common;
+  for (int i = 0; i < 2; ++i) {
+    weight.mutable_grad().reset();
+    const at::Tensor x = at::randn({4, 3});
+    Recording recording;
+    const Recorder recorder(recording);
+    const at::Tensor value = run(x);
+    const std::size_t calls_of_forward = recording.calls.size();
+    value.backward();
+    tape = tape_of(recording, {.batch = {x}, .parameters = &parameters}, {value}, calls_of_forward);
+  }
+  Player player(std::move(*tape), common);
+  weight.mutable_grad().reset();
+  const at::Tensor x = at::randn({4, 3}), x_before = x.clone(), seen_before = seen.clone();
+  at::manual_seed(5);
+  const Comparison comparison(player, {x}, parameters, buffers);
+  CHECK(x.equal(x_before));
+  CHECK(seen.equal(seen_before));
+  CHECK(!weight.grad().defined());
+  const at::Tensor drawn = at::rand({1});
+  at::manual_seed(5);
+  CHECK(at::rand({1}).equal(drawn));
+  at::manual_seed(5);
+  const at::Tensor value = run(x);
+  value.backward();
+  CHECK(comparison.difference({{"loss", value}}).empty());
+  seen.add_(1);
+  CHECK(comparison.difference({{"loss", value}}) == "the buffer \"seen\"");
+  weight.mutable_grad().add_(1);
+  CHECK(comparison.difference({{"loss", value}}) == "the gradient of \"weight\"");
+}
+
+TEST_CASE("a parameter without numbers is replayed") {
+  const NamedTensors parameters = {{"empty", at::zeros({0, 3}).requires_grad_()},
+                                   {"weight", at::randn({2, 3}).requires_grad_()}};
+  const auto loss = [&](const at::Tensor& x) {
+    return x.matmul(at::cat({parameters[0].second, parameters[1].second}).t()).pow(2).mean();
+  };
+  const auto recorded = [&](const at::Tensor& x) {
+    for (const auto& [name, parameter] : parameters) parameter.mutable_grad().reset();
+    Recording recording;
+    const Recorder recorder(recording);
+    const at::Tensor value = loss(x);
+    const std::size_t calls_of_forward = recording.calls.size();
+    value.backward();
+    return tape_of(recording, {.batch = {x}, .parameters = &parameters}, {value}, calls_of_forward);
+  };
+  CommonMemory common;
+  Player player(recorded(at::rand({4, 3})), common);
+  const at::Tensor x = at::rand({4, 3});
+  const Comparison comparison(player, {x}, parameters, kNoBuffers);
+  for (const auto& [name, parameter] : parameters) parameter.mutable_grad().reset();
+  const at::Tensor value = loss(x);
+  value.backward();
+  CHECK(comparison.difference({{"loss", value}}).empty());
+}
+
+TEST_CASE("the components of ddp-exp promise the same calls, and one that does not is not replayed") {
+  for (const std::string& name : models::registry().names()) {
+    INFO(name);
+    CHECK(models::registry().traits(name).value("same_calls", false));
+  }
+  for (const std::string& name : losses().names()) {
+    INFO(name);
+    CHECK(losses().traits(name).value("same_calls", false));
+  }
+  for (const std::string& name : models::layers().names()) {
+    INFO(name);
+    CHECK(models::layers().traits(name).value("same_calls", false));
+  }
+  const bool added = models::layers().add<config::NoOptions>(
+      "Counting", "acts by the number of its calls",
+      [](const auto&) { return torch::nn::AnyModule(torch::nn::Identity()); }, {{"activation", "counting"}});
+  REQUIRE(added);
+  const auto chain_with = [](const std::string& layer) {
+    config::Value layers = config::Value::array({{{"type", "ReLU"}}, {{"type", layer}}});
+    return config::Component{.name = "sequential", .options = {{"layers", std::move(layers)}}};
+  };
+  CHECK(models::makes_same_calls(chain_with("Tanh")));
+  CHECK_FALSE(models::makes_same_calls(chain_with("Counting")));
+  CHECK(models::makes_same_calls({.name = "mlp", .options = {{"activation", "tanh"}}}));
+  CHECK_FALSE(models::makes_same_calls({.name = "mlp", .options = {{"activation", "counting"}}}));
+}
 
 TEST_CASE("a player gives the loss and the gradients of another batch, bit for bit") {
   Layer layer;
@@ -144,7 +320,7 @@ TEST_CASE("a recorded forward gives the outputs of each batch, and stays eager w
         const at::Tensor hidden = linear(inputs.front());
         return NamedTensors{{"a", hidden.relu()}, {"b", hidden.tanh()}};
       },
-      true);
+      true, kNoBuffers, never);
   std::vector<NamedTensors> all;
   std::vector<at::Tensor> inputs;
   for (int i = 0; i < 6; ++i) {
@@ -161,10 +337,10 @@ TEST_CASE("a recorded forward gives the outputs of each batch, and stays eager w
       [&](const std::vector<at::Tensor>& x) {
         return ++eager, NamedTensors{{"y", linear(x.front())}};
       },
-      true);
+      true, kNoBuffers, never);
   std::vector<at::Tensor> outputs;
   for (int i = 0; i < 5; ++i) outputs.push_back(plain({inputs[static_cast<std::size_t>(i)]}).front().second);
-  CHECK(eager == 8);  // two recordings
+  CHECK(eager == 9);  // two recordings, and beside the first replay
   for (std::size_t i = 0; i < outputs.size(); ++i) CHECK(outputs[i].equal(linear(inputs[i])));
 }
 

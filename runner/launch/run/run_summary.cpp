@@ -179,7 +179,8 @@ void add_progress(record::Summary& s, const record::RunProgress& run, const reco
               .eager_steps = run.eager_steps,
               .calls = run.calls_of_step,
               .own_calls = run.own_calls,
-              .reason = run.never_replays ? run.why_eager : ""};
+              .reason = run.never_replays ? run.why_eager : "",
+              .reason_of_evaluations = run.never_replays_forwards ? run.why_eager_forwards : ""};
   s.shard = run.divides_update ? "optimizer" : "none";
   s.seconds = run.seconds;
   if (run.ended) s.stopped_by = run.stopped_by;

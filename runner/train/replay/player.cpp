@@ -33,7 +33,15 @@ at::Tensor tensor_in(const at::Storage& storage, std::ptrdiff_t offset, const at
   at::Tensor tensor = at::empty({0}, model.options().requires_grad(false));
   const auto place = static_cast<std::int64_t>(offset) / static_cast<std::int64_t>(model.element_size());
   tensor.set_(storage, place, model.sizes(), model.strides());
+  tensor._set_conj(model.is_conj());
+  tensor._set_neg(model.is_neg());
   return tensor;
+}
+
+// Sets all bits of a tensor's memory, which is NaN in each type of floating point.
+void fill_with_ones(const at::Tensor& tensor) {
+  if (tensor.numel() == 0 || !tensor.is_non_overlapping_and_dense()) return;
+  std::memset(memory_of(tensor), 0xff, tensor.nbytes());
 }
 
 }  // namespace
@@ -70,8 +78,8 @@ void Player::find_places() {
   for (std::size_t i = 0; i < tape_.values.size(); ++i) {
     const at::Tensor& value = tape_.values[i];
     const auto self = static_cast<Slot>(i);
-    const Slot root =
-        value.has_storage() ? roots.try_emplace(value.storage().unsafeGetStorageImpl(), self).first->second : self;
+    const bool has_memory = value.has_storage() && value.numel() > 0;
+    const Slot root = has_memory ? roots.try_emplace(value.storage().unsafeGetStorageImpl(), self).first->second : self;
     places_.push_back({.root = root, .offset = root == self ? 0 : memory_of(value) - memory_of(tape_.at(root))});
   }
   kept_.assign(places_.size(), false);
@@ -377,6 +385,15 @@ void Player::drop_results() {
   }
 }
 
+void Player::fill_with_nan(bool on) {
+  fills_ = on;
+  for (std::size_t i = 0; on && i < kept_.size(); ++i) {
+    const bool owns_memory = kept_[i] && tape_.sources[i].kind == SourceKind::result &&
+                             places_[i].root == static_cast<Slot>(i) && !is_in_bucket(tape_.values[i]);
+    if (owns_memory) fill_with_ones(tape_.values[i]);
+  }
+}
+
 // Runs the steps of the calls before this one.
 void Player::run_until(std::size_t call) {
   for (; next_ < steps_.size() && steps_[next_].call < call; ++next_) run(steps_[next_]);
@@ -435,6 +452,7 @@ void Player::call(const Tape::Call& call) {
     const at::AutoGradMode mode(call.grad);
     call.operation.callBoxed(stack_);
   }
+  if (fills_ && leaves_unwritten(call.operation)) fill_with_ones(stack_.front().toTensor());
   for (std::size_t i = 0; i < call.results.size(); ++i) {
     const Tape::Result& result = call.results[i];
     const auto take = [this](Slot slot, const at::Tensor& tensor) {

@@ -42,6 +42,9 @@ class Player {
   void backward(const Duties& duties);
   // Frees the results of the last run that are not kept; backward() does so too.
   void drop_results();
+  // Fills the memory of results with NaN: what the next run reads before it writes it shows. `on`: also what calls of
+  // the runs to come allocate, until it is switched off.
+  void fill_with_nan(bool on);
 
  private:
   using Slot = Tape::Slot;
@@ -88,6 +91,7 @@ class Player {
   std::vector<Step> steps_;
   std::size_t next_ = 0;     // the step that runs next
   bool is_watched_ = false;  // by a profiler, in this run
+  bool fills_ = false;       // memory that a call allocates, with NaN
   std::vector<at::Tensor> outputs_;
   std::vector<c10::IValue> stack_;
 };

@@ -24,13 +24,16 @@ namespace ddp::train {
 bool may_record(const config::Experiment& experiment, c10::Device device);
 
 // Computes the outputs of a model whose weights stay where they are, as in an evaluation, with the bits of its forward.
-// Batches of one layout are recorded twice; if both recordings are alike, the kernels alone are called from then on.
-// Not under autograd: call it with a NoGradGuard.
+// Batches of one layout are recorded twice; if both recordings are alike, and the first replay has the bits of the
+// third forward, the kernels alone are called from then on. Not under autograd: call it with a NoGradGuard.
 class RecordedForward {
  public:
   using Forward = std::function<NamedTensors(const std::vector<at::Tensor>& inputs)>;
-  // `records`: may_record().
-  RecordedForward(Forward forward, bool records) : forward_(std::move(forward)), records_(records) {}
+  // `records`: may_record(). `buffers`: of the model; they outlive this object. `refused`: gets the reason if a replay
+  // has other bits.
+  RecordedForward(Forward forward, bool records, const NamedTensors& buffers,
+                  std::function<void(const std::string& reason)> refused)
+      : forward_(std::move(forward)), records_(records), buffers_(buffers), refused_(std::move(refused)) {}
 
   NamedTensors operator()(const std::vector<at::Tensor>& inputs);
 
@@ -38,11 +41,16 @@ class RecordedForward {
   struct Kind {
     std::optional<Tape> first;
     std::unique_ptr<Player> player;
+    bool is_trusted = false;  // the first replay had the bits of the eager forward
   };
   NamedTensors record(const std::vector<at::Tensor>& inputs, Kind& kind);
+  NamedTensors compare(const std::vector<at::Tensor>& inputs, Kind& kind);
+  void stop_recording();
 
   const Forward forward_;
   bool records_;
+  const NamedTensors& buffers_;
+  const std::function<void(const std::string& reason)> refused_;
   std::map<std::vector<std::int64_t>, Kind> kinds_;
   CommonMemory common_;
   std::vector<std::string> names_;  // of the outputs

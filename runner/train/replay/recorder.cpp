@@ -1,5 +1,6 @@
 #include "train/replay/recorder.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <ATen/core/grad_mode.h>
@@ -12,6 +13,16 @@ namespace {
 constexpr auto kKey = c10::DispatchKey::Fake;
 
 thread_local Recording* current = nullptr;
+thread_local WrittenGradients* gradients = nullptr;
+
+void copy_written(const c10::IValue& result) {
+  if (!result.isTensor() || !result.toTensor().defined()) return;
+  const at::Tensor& place = result.toTensor();
+  const auto holds = [&](const at::Tensor& buffer) { return place.is_alias_of(buffer); };
+  if (std::any_of(gradients->buffers.begin(), gradients->buffers.end(), holds)) {
+    gradients->written.push_back({.place = place, .value = place.clone()});
+  }
+}
 
 void record(const c10::OperatorHandle& operation, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
   using Difference = torch::jit::Stack::difference_type;
@@ -24,6 +35,11 @@ void record(const c10::OperatorHandle& operation, c10::DispatchKeySet keys, torc
     // Calls that the kernel makes are its own.
     const c10::impl::ExcludeDispatchKeyGuard exclude(kKey);
     operation.redispatchBoxed(keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, kKey), stack);
+  }
+  if (gradients != nullptr && operation.schema().is_mutable()) {
+    const c10::impl::ExcludeDispatchKeyGuard exclude(kKey);
+    const auto first = stack->end() - static_cast<Difference>(operation.schema().returns().size());
+    std::for_each(first, stack->end(), copy_written);
   }
   if (!records) return;
   const auto results = static_cast<Difference>(operation.schema().returns().size());
@@ -48,7 +64,12 @@ TORCH_LIBRARY_IMPL(_, Fake, library) { library.fallback(torch::CppFunction::make
 
 Recorder::Recorder(Recording& into) : include_(kKey) { current = &into; }
 
-Recorder::~Recorder() { current = nullptr; }
+Recorder::Recorder(WrittenGradients& into) : include_(kKey) { gradients = &into; }
+
+Recorder::~Recorder() {
+  current = nullptr;
+  gradients = nullptr;
+}
 
 void Recorder::note_gradient(std::size_t parameter, const at::Tensor& gradient) {
   if (current == nullptr) return;

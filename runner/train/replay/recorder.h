@@ -67,10 +67,22 @@ struct Recording {
   bool is_too_large() const { return bytes > kMostBytes; }
 };
 
-// Records the calls that this thread makes below autograd, and those of its backward passes, as long as it lives.
+// What calls wrote into the buffers of gradients, before the ranks added up the buffers.
+struct WrittenGradients {
+  struct Written {
+    at::Tensor place;  // in a buffer
+    at::Tensor value;  // a copy
+  };
+  std::vector<at::Tensor> buffers = {};
+  std::vector<Written> written = {};  // in the order of the calls
+};
+
+// Records the calls that this thread makes below autograd, and those of its backward passes, as long as it lives; or
+// only what they write into the buffers of gradients.
 class Recorder {
  public:
   explicit Recorder(Recording& recording);
+  explicit Recorder(WrittenGradients& gradients);
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "models/model.h"
 
 namespace ddp::train {
 namespace {
@@ -13,6 +14,16 @@ constexpr std::int64_t kStepsBefore = 2;
 // Of texts with many lengths only the first ones are replayed.
 constexpr std::size_t kMostKinds = 32;
 
+// Names the component that does not promise the same calls in each step; "": all do.
+std::string may_count_steps(const config::Experiment& e) {
+  const auto lacks = [](const std::string& kind, const std::string& name) {
+    return "the " + kind + " \"" + name + "\" may act by the number of the step: it, or a layer of it, lacks the trait \"same_calls\"";
+  };
+  if (!models::makes_same_calls(e.model)) return lacks("model", e.model.name);
+  if (!losses().traits(e.loss.name).value("same_calls", false)) return lacks("loss", e.loss.name);
+  return "";
+}
+
 }  // namespace
 
 std::string replay_obstacle(const config::Experiment& e, const Loss& loss, c10::Device device) {
@@ -20,7 +31,7 @@ std::string replay_obstacle(const config::Experiment& e, const Loss& loss, c10::
   if (!device.is_cpu()) return "the model is on a GPU";
   if (e.parallel == "data_parallel") return "parallel = \"data_parallel\"";
   if (e.precision == "fp16") return "precision = \"fp16\" changes the scale of the loss";
-  if (!e.sources.empty() && e.replay != "require") return "sources: C++ of your own may act by the number of the step";
+  if (const std::string own = may_count_steps(e); !own.empty() && e.replay != "require") return own;
   if (loss.graph() != nullptr && loss.graph()->gathers) return "loss.gather waits for other ranks";
   if (loss.divides_by_count() || e.weighs_samples()) return "the loss divides by the targets of the whole step";
   if (e.parallel != "ddp") return "";
@@ -60,7 +71,11 @@ bool Replay::choose(const Place& place, std::vector<at::Tensor>& batch) {
   sums_ = place.syncs;
   kind_ = &kinds_[key];
   batch_ = std::move(batch);
-  if (kind_->player) return true;
+  if (kind_->player && kind_->is_trusted) return true;
+  if (kind_->player) {
+    comparison_.emplace(*kind_->player, batch_, p_.model.parameters(), p_.model.buffers(), gradients_to_sum());
+    return false;
+  }
   gradients_before_.clear();
   for (const auto& [name, parameter] : p_.model.parameters()) gradients_before_.push_back(parameter.grad());
   recording_ = std::make_unique<Recording>();
@@ -79,23 +94,41 @@ void Replay::backward() {
 
 Replay::Window::Window(Replay& replay) {
   if (replay.recording_) recorder_.emplace(*replay.recording_);
+  if (replay.comparison_) recorder_.emplace(replay.comparison_->gradients());
+}
+
+std::vector<at::Tensor> Replay::gradients_to_sum() {
+  return sums_ ? p_.model.gradient_buffers() : std::vector<at::Tensor>();
 }
 
 void Replay::forward_done(std::vector<at::Tensor> outputs) {
-  if (!recording_) return;
-  outputs_ = std::move(outputs);
-  calls_of_forward_ = recording_->calls.size();
+  if (recording_) calls_of_forward_ = recording_->calls.size();
+  if (recording_ || comparison_) outputs_ = std::move(outputs);
+}
+
+// Trusts the player of the kind, if its replay had the bits of this micro-batch.
+void Replay::end_comparison() {
+  NamedTensors losses;
+  for (const at::Tensor& output : outputs_) losses.emplace_back("loss", output);
+  const std::string found = comparison_->difference(losses);
+  comparison_.reset();
+  kind_->is_trusted = found.empty();
+  if (found.empty()) return;
+  const std::string reason = kOtherBits + found;
+  if (p_.recorder != nullptr) p_.recorder->warn(reason + "; no step is replayed");
+  refuse(reason);
 }
 
 void Replay::backward_done() {
-  if (!recording_) return;
+  if (comparison_) end_comparison();
+  if (!recording_) return done();
   std::unique_ptr<Recording> recording = std::move(recording_);
   try {
     Tape tape = tape_of(*recording,
                         {.batch = std::move(batch_),
                          .parameters = &p_.model.parameters(),
                          .gradients_before = gradients_before_,
-                         .buffers = sums_ ? p_.model.gradient_buffers() : std::vector<at::Tensor>()},
+                         .buffers = gradients_to_sum()},
                         outputs_, calls_of_forward_);
     if (!kind_->first) {
       tape.drop_results();

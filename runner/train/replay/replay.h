@@ -10,6 +10,7 @@
 
 #include "train/gradients.h"
 #include "train/parts.h"
+#include "train/replay/comparison.h"
 #include "train/replay/player.h"
 
 namespace ddp::train {
@@ -18,8 +19,9 @@ namespace ddp::train {
 std::string replay_obstacle(const config::Experiment& experiment, const Loss& loss, c10::Device device);
 
 // Decides how each micro-batch of a run is computed: eagerly, eagerly while it is recorded, or by a tape. Micro-batches
-// of one kind, with equal shapes at the same place of a step, share a tape. A kind that was recorded twice alike is
-// replayed from then on. DESIGN.md says why the bits are the same.
+// of one kind, with equal shapes at the same place of a step, share a tape. A kind that was recorded twice alike, and
+// whose first replay had the bits of the eager micro-batch, is replayed from then on. DESIGN.md says why the bits are
+// the same.
 class Replay {
  public:
   // The arguments outlive this object. `watch`: looks at the gradients of a replayed step; null: nobody does.
@@ -55,11 +57,15 @@ class Replay {
   void backward_done();
 
  private:
+  void end_comparison();
   void done();
+  // The buffers of gradients that the ranks add up in this micro-batch.
+  std::vector<at::Tensor> gradients_to_sum();
   using Key = std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>>;
   struct Kind {
     std::optional<Tape> first;
     std::unique_ptr<Player> player;  // once the micro-batch was recorded twice alike
+    bool is_trusted = false;         // the first replay had the bits of the eager micro-batch
   };
   static Key key_of(const Place& place, const std::vector<at::Tensor>& batch);
   bool choose(const Place& place, std::vector<at::Tensor>& batch);
@@ -77,7 +83,8 @@ class Replay {
   std::vector<at::Tensor> outputs_;
   std::size_t calls_of_forward_ = 0;
   std::unique_ptr<Recording> recording_;
-  bool sums_ = false;  // ranks add up their gradients in this micro-batch
+  std::optional<Comparison> comparison_;  // of this micro-batch, which runs eagerly
+  bool sums_ = false;                     // ranks add up their gradients in this micro-batch
   std::int64_t begun_ = 0;
 };
 

@@ -3,13 +3,19 @@
 #include <algorithm>
 #include <cstring>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 
 namespace ddp::train {
 namespace {
 
+// A view may stand for the conjugate or the negative of the numbers in its memory.
+bool same_reading(const at::Tensor& a, const at::Tensor& b) {
+  return a.is_conj() == b.is_conj() && a.is_neg() == b.is_neg();
+}
+
 bool same_place(const at::Tensor& a, const at::Tensor& b) {
-  return a.has_storage() && b.has_storage() &&
+  return same_reading(a, b) && a.has_storage() && b.has_storage() &&
          a.storage().unsafeGetStorageImpl() == b.storage().unsafeGetStorageImpl() &&
          a.storage_offset() == b.storage_offset() && a.scalar_type() == b.scalar_type() && a.sizes() == b.sizes() &&
          a.strides() == b.strides();
@@ -17,6 +23,7 @@ bool same_place(const at::Tensor& a, const at::Tensor& b) {
 
 bool same_values(const at::Tensor& a, const at::Tensor& b) {
   if (a.scalar_type() != b.scalar_type() || a.sizes() != b.sizes() || a.strides() != b.strides()) return false;
+  if (!same_reading(a, b)) return false;
   if (!a.device().is_cpu() || !b.device().is_cpu() || !a.is_non_overlapping_and_dense()) return false;
   return std::memcmp(a.const_data_ptr(), b.const_data_ptr(), a.nbytes()) == 0;
 }
@@ -44,6 +51,16 @@ bool depends_on_values(const RecordedCall& call) {
   return call.operation.hasTag(at::Tag::dynamic_output_shape) || call.operation.hasTag(at::Tag::data_dependent_output);
 }
 
+// Calls `visit` with each tensor in an argument or a result.
+template <class Visit>
+void each_tensor(const c10::IValue& value, const Visit& visit) {
+  if (value.isTensor()) {
+    if (value.toTensor().defined()) visit(value.toTensor());
+  } else if (value.isList()) {
+    for (const c10::IValue& one : value.toListRef()) each_tensor(one, visit);
+  }
+}
+
 bool holds_tensors(const c10::IValue& value) {
   if (value.isTensorList() || value.isOptionalTensorList()) return true;
   return value.isList() && !value.toListRef().empty() && value.toListRef().front().isTensor();
@@ -61,6 +78,8 @@ class Builder {
 
  private:
   bool add_call(const RecordedCall& recorded);
+  void follow_memory(const RecordedCall& recorded);
+  void require_written(const at::Tensor& tensor, const std::string& reader) const;
   void take_arguments(Tape::Call& call);
   bool copies_last(const Tape::Call& call) const;
   void find_sums();
@@ -71,7 +90,8 @@ class Builder {
   Slot require(const at::Tensor& tensor, const char* what) const;
 
   Tape tape_;
-  std::vector<Slot> alias_;  // of each slot: itself, or the slot whose copy it is
+  std::vector<Slot> alias_;                    // of each slot: itself, or the slot whose copy it is
+  std::unordered_set<const void*> unwritten_;  // memory that a call allocated, and no call has written
 };
 
 Tape Builder::build(const Recording& recording, std::size_t calls_of_forward, const std::vector<at::Tensor>& outputs) {
@@ -120,6 +140,8 @@ bool Builder::add_call(const RecordedCall& recorded) {
     if (sums_buffer(recorded)) return false;
     throw NotStatic{schema.name() + " waits for other ranks"};
   }
+  if (recorded.operation.hasTag(at::Tag::inplace_view)) throw NotStatic{schema.name() + " changes a shape in place"};
+  follow_memory(recorded);
   Tape::Call call{.operation = recorded.operation,
                   .grad = recorded.grad,
                   .arguments = recorded.arguments,
@@ -148,6 +170,33 @@ bool Builder::add_call(const RecordedCall& recorded) {
   // A view of memory that a slot has already is no work.
   if (is_new) tape_.calls.push_back(std::move(call));
   return false;
+}
+
+// A kernel that allocates memory by a call may write it without one: its replay would read what nobody wrote.
+void Builder::follow_memory(const RecordedCall& recorded) {
+  const c10::FunctionSchema& schema = recorded.operation.schema();
+  const bool allocates = leaves_unwritten(recorded.operation);
+  for (std::size_t i = 0; i < recorded.arguments.size(); ++i) {
+    const auto* const alias = schema.arguments()[i].alias_info();
+    each_tensor(recorded.arguments[i], [&](const at::Tensor& tensor) {
+      if (!tensor.has_storage()) return;
+      if (alias != nullptr && alias->isWrite()) unwritten_.erase(tensor.storage().unsafeGetStorageImpl());
+      const bool only_views = !schema.is_mutable() && alias != nullptr;
+      if (!allocates && !only_views) require_written(tensor, schema.name());
+    });
+  }
+  if (!allocates) return;
+  for (const c10::IValue& result : recorded.results) {
+    each_tensor(result, [&](const at::Tensor& tensor) {
+      if (tensor.has_storage()) unwritten_.insert(tensor.storage().unsafeGetStorageImpl());
+    });
+  }
+}
+
+void Builder::require_written(const at::Tensor& tensor, const std::string& reader) const {
+  if (tensor.numel() == 0 || !tensor.has_storage()) return;
+  if (!unwritten_.contains(tensor.storage().unsafeGetStorageImpl())) return;
+  throw NotStatic{reader + " reads memory that a kernel has written without a call"};
 }
 
 // Moves the arguments with tensors to `late`.
@@ -186,7 +235,7 @@ bool Builder::copies_last(const Tape::Call& call) const {
   const Slot to = call.late[0].slots[0], from = call.late[1].slots[0];
   return last.operation.schema().name() == "aten::new_empty_strided" && last.results[0].slots[0] == to &&
          tape_.at(to).sizes() == tape_.at(from).sizes() && tape_.at(to).strides() == tape_.at(from).strides() &&
-         tape_.at(to).scalar_type() == tape_.at(from).scalar_type();
+         tape_.at(to).scalar_type() == tape_.at(from).scalar_type() && same_reading(tape_.at(to), tape_.at(from));
 }
 
 // The newest slot with this tensor: autograd unpacks saved results as other tensors of the same memory.
@@ -203,6 +252,7 @@ Slot Builder::find(const at::Tensor& tensor) const {
 Slot Builder::require(const at::Tensor& tensor, const char* what) const {
   const Slot slot = find(tensor);
   if (slot == kNone) throw NotStatic{std::string(what) + " was not computed by an operator"};
+  require_written(tensor, what);
   return slot;
 }
 
@@ -238,6 +288,11 @@ std::string name_of(const Tape& tape, std::size_t call) {
 }
 
 }  // namespace
+
+bool leaves_unwritten(const c10::OperatorHandle& operation) {
+  const std::string_view name = operation.schema().name();
+  return name.starts_with("aten::empty") || name.starts_with("aten::new_empty") || name.starts_with("aten::resize");
+}
 
 void Tape::drop_results() {
   for (std::size_t i = 0; i < values.size(); ++i) {

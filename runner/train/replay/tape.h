@@ -99,6 +99,9 @@ struct NotStatic {
   std::string reason;
 };
 
+// Tells whether calls of this operator allocate memory and leave its numbers to later calls.
+bool leaves_unwritten(const c10::OperatorHandle& operation);
+
 // `outputs`: the tensors that the caller reads after forward. `calls_of_forward`: how many of the calls compute the
 // loss; nothing: all. Throws NotStatic if calls depend on the values of tensors, cannot be repeated, or take too much
 // memory.

@@ -1,0 +1,113 @@
+#include "train/replay/comparison.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/core/grad_mode.h>
+
+namespace ddp::train {
+namespace {
+
+at::Tensor copy_of(const at::Tensor& tensor) { return tensor.defined() ? tensor.detach().clone() : at::Tensor(); }
+
+std::vector<at::Tensor> detached_copies(const std::vector<at::Tensor>& tensors) {
+  std::vector<at::Tensor> copies;
+  for (const at::Tensor& tensor : tensors) copies.push_back(copy_of(tensor));
+  return copies;
+}
+
+bool same_bits(const at::Tensor& a, const at::Tensor& b) {
+  if (!a.defined() || !b.defined()) return a.defined() == b.defined();
+  if (a.scalar_type() != b.scalar_type() || a.sizes() != b.sizes()) return false;
+  const at::Tensor x = a.detach().resolve_conj().resolve_neg().contiguous();
+  const at::Tensor y = b.detach().resolve_conj().resolve_neg().contiguous();
+  return x.numel() == 0 || std::memcmp(x.const_data_ptr(), y.const_data_ptr(), x.nbytes()) == 0;
+}
+
+at::Tensor state_of_generator() { return at::detail::getDefaultCPUGenerator().get_state(); }
+
+// The tensors that a replay may write, which it shares with the eager work.
+class Kept {
+ public:
+  explicit Kept(std::vector<at::Tensor> tensors) : tensors_(std::move(tensors)), copies_(detached_copies(tensors_)) {}
+  // Memory of a batch may be read-only: only what has changed is written.
+  void restore() const {
+    for (std::size_t i = 0; i < tensors_.size(); ++i) {
+      if (!same_bits(tensors_[i], copies_[i])) tensors_[i].detach().copy_(copies_[i]);
+    }
+  }
+
+ private:
+  std::vector<at::Tensor> tensors_;
+  std::vector<at::Tensor> copies_;
+};
+
+}  // namespace
+
+Comparison::Comparison(Player& player, const std::vector<at::Tensor>& batch, const NamedTensors& parameters,
+                       const NamedTensors& buffers, std::vector<at::Tensor> sums)
+    : parameters_(parameters), model_buffers_(buffers), written_{.buffers = std::move(sums)} {
+  const at::NoGradGuard no_grad;
+  std::vector<at::Tensor> gradients, shared = batch;
+  for (const auto& [name, parameter] : parameters) {
+    gradients.push_back(parameter.grad());
+    if (parameter.grad().defined()) shared.push_back(parameter.grad());
+  }
+  for (const auto& [name, buffer] : buffers) shared.push_back(buffer);
+  const Kept kept(std::move(shared));
+  const at::Tensor generator = state_of_generator();
+  replay(player, batch);
+  kept.restore();
+  for (std::size_t i = 0; i < gradients.size(); ++i) parameters[i].second.mutable_grad() = gradients[i];
+  at::Generator(at::detail::getDefaultCPUGenerator()).set_state(generator);
+}
+
+void Comparison::replay(Player& player, const std::vector<at::Tensor>& batch) {
+  player.fill_with_nan(true);
+  try {
+    outputs_ = detached_copies(player.forward(batch));
+    if (!parameters_.empty()) {
+      player.backward(
+          {.complete = [](std::size_t, const at::Tensor&) {}, .start_sum = [](const at::Tensor&) { return [] {}; }});
+    }
+  } catch (const c10::Error& error) {
+    failure_ = error.msg();
+  }
+  player.drop_results();
+  player.fill_with_nan(false);
+  for (const auto& [name, parameter] : parameters_) gradients_.push_back(copy_of(parameter.grad()));
+  buffers_ = detached_copies(tensors_of(model_buffers_));
+  generator_ = state_of_generator();
+}
+
+// The sums over the ranks have replaced what backward wrote into the buffers.
+at::Tensor Comparison::eager_gradient(const at::Tensor& gradient) const {
+  const auto is_summed = [&](const at::Tensor& buffer) { return gradient.defined() && gradient.is_alias_of(buffer); };
+  if (std::none_of(written_.buffers.begin(), written_.buffers.end(), is_summed)) return gradient;
+  const auto is_it = [&](const WrittenGradients::Written& one) {
+    return one.place.const_data_ptr() == gradient.const_data_ptr() && one.place.sizes() == gradient.sizes();
+  };
+  const auto newest = std::find_if(written_.written.rbegin(), written_.written.rend(), is_it);
+  return newest == written_.written.rend() ? at::Tensor() : newest->value;
+}
+
+std::string Comparison::difference(const NamedTensors& outputs) const {
+  if (!failure_.empty()) return "it fails: " + failure_;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (!same_bits(outputs[i].second, outputs_[i])) return "the output \"" + outputs[i].first + "\"";
+  }
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const auto& [name, parameter] = parameters_[i];
+    if (!same_bits(eager_gradient(parameter.grad()), gradients_[i])) return "the gradient of \"" + name + "\"";
+  }
+  for (std::size_t i = 0; i < model_buffers_.size(); ++i) {
+    const auto& [name, buffer] = model_buffers_[i];
+    if (!same_bits(buffer, buffers_[i])) return "the buffer \"" + name + "\"";
+  }
+  if (!same_bits(generator_, state_of_generator())) return "the state of the random numbers";
+  return "";
+}
+
+}  // namespace ddp::train
