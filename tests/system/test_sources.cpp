@@ -150,6 +150,33 @@ TEST_CASE("a run on the user's own model that is killed inside an epoch and resu
   kill_and_resume(w, "own");
 }
 
+TEST_CASE("steps of the user's own model are replayed only if it promises the same calls, and has the bits", "[slow]") {
+  const SourcesWorkspace w;
+  const auto replay_of = [&](const std::string& activation, bool promises) {
+    std::string text = own_model(activation);
+    const std::string end = "\n    });";
+    if (promises) text.replace(text.find(end), end.size(), "\n    }, {{\"same_calls\", true}});");
+    w.write("own.cpp", text);
+    const Outcome eager = trained(w, {"run", "own.toml", "--set", "replay=off"});
+    const Outcome automatic = trained(w, {"run", "own.toml"});
+    CHECK(automatic.run.model() == eager.run.model());
+    const Json replay = automatic.run.summary().at("replay");
+    const std::string reason = replay.at("reason").is_null() ? "" : replay.at("reason").get<std::string>();
+    CHECK((replay.at("steps") > 0) == reason.empty());
+    CHECK(contains(automatic.err, "warning: " + reason) == contains(reason, "other bits"));
+    return reason;
+  };
+  const std::string lacks =
+      "the model \"own\" may act by the number of the step: it, or a layer of it, lacks the trait \"same_calls\"";
+  CHECK(replay_of("[](auto h) { static int calls = 0; return ++calls > 9 ? at::relu(h) : at::tanh(h); }", false) ==
+        lacks);
+  CHECK(replay_of("at::tanh", true).empty());
+  // A number that no call wrote.
+  CHECK(
+      replay_of("[](auto h) { h = at::tanh(h); h.data().template mutable_data_ptr<float>()[0] = h.size(0); return h; }",
+                true) == "the first replay had other bits than PyTorch's eager work: the output \"loss\"");
+}
+
 TEST_CASE("a resumed run uses its own copy of a changed source, says so, and takes the new one on request", "[slow]") {
   const SourcesWorkspace w;
   const Outcome whole = w.run({"run", "own.toml", "--set", "epochs=3"});

@@ -88,7 +88,7 @@ std::string difference_of(const std::function<at::Tensor(const at::Tensor&)>& mo
   for (int i = 0; i < 5; ++i) {
     const at::Tensor x = at::randn({4, 3});
     const at::Tensor found_now = forward({x}).front().second;
-    if (buffers.empty()) CHECK(found_now.equal(model(x)));
+    CHECK(found_now.equal(model(x)));
   }
   return found;
 }
@@ -132,17 +132,20 @@ TEST_CASE("memory that a kernel has written without a call is not replayed") {
   CHECK(difference_of([](const at::Tensor& one) { return at::empty_like(one).copy_(one).exp(); }).empty());
 }
 
-TEST_CASE("a replay with other bits than the third forward is refused, and the first tensor is named") {
-  int calls = 0;
-  const auto counts = [&](const at::Tensor& x) { return ++calls > 4 ? x.exp() : x.tanh(); };
-  CHECK(difference_of([&](const at::Tensor& x) { return counts(x); }) == std::string(kOtherBits) + "the output \"y\"");
+TEST_CASE("a first replay with other bits than the forward beside it is refused, and the first tensor is named") {
+  // The calls are the same each time; memory is written beside them.
+  const auto writes = [](const at::Tensor& x) {
+    const at::Tensor y = x.exp();
+    y.mutable_data_ptr<float>()[0] = x.const_data_ptr<float>()[1];
+    return y;
+  };
+  CHECK(difference_of(writes) == std::string(kOtherBits) + "the output \"y\"");
   const NamedTensors buffers = {{"seen", at::zeros({2})}};
-  int forwards = 0;
-  const auto marks = [&](const at::Tensor& x) {
-    buffers.front().second.mutable_data_ptr<float>()[0] = static_cast<float>(++forwards / 3);
+  const auto counts = [&](const at::Tensor& x) {
+    buffers.front().second.mutable_data_ptr<float>()[0] += 1;
     return x.exp();
   };
-  CHECK(difference_of(marks, buffers) == std::string(kOtherBits) + "the buffer \"seen\"");
+  CHECK(difference_of(counts, buffers) == std::string(kOtherBits) + "the buffer \"seen\"");
 }
 
 TEST_CASE("a comparison leaves the batch, the gradients, the buffers and the random numbers as they were") {
@@ -340,7 +343,7 @@ TEST_CASE("a recorded forward gives the outputs of each batch, and stays eager w
       true, kNoBuffers, never);
   std::vector<at::Tensor> outputs;
   for (int i = 0; i < 5; ++i) outputs.push_back(plain({inputs[static_cast<std::size_t>(i)]}).front().second);
-  CHECK(eager == 9);  // two recordings, and beside the first replay
+  CHECK(eager == 8);  // two recordings
   for (std::size_t i = 0; i < outputs.size(); ++i) CHECK(outputs[i].equal(linear(inputs[i])));
 }
 

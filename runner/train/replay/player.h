@@ -96,8 +96,8 @@ class Player {
   std::vector<c10::IValue> stack_;
 };
 
-// Returns the player of two recordings of the same work, of which the second one still has its tensors. Throws
-// NotStatic if they differ.
+// Returns the player of two recordings of the same work, of which the second one still has its tensors. Kernels of ours
+// that were right only once are left out. Throws NotStatic if they differ.
 std::unique_ptr<Player> player_of(const Tape& first, Tape second, CommonMemory& common);
 
 }  // namespace ddp::train

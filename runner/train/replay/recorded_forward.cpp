@@ -4,7 +4,6 @@
 
 #include "config/experiment.h"
 #include "models/model.h"
-#include "train/replay/comparison.h"
 
 namespace ddp::train {
 namespace {
@@ -23,13 +22,12 @@ NamedTensors RecordedForward::operator()(const std::vector<at::Tensor>& inputs) 
   std::vector<std::int64_t> layout = layout_of(inputs);
   if (kinds_.size() >= kMostLayouts && !kinds_.contains(layout)) return forward_(inputs);
   Kind& kind = kinds_[std::move(layout)];
-  if (!kind.player) return record(inputs, kind);
-  if (!kind.is_trusted) return compare(inputs, kind);
+  if (!kind.is_trusted()) return watch(inputs, kind);
   try {
-    const std::vector<at::Tensor>& kept = kind.player->forward(inputs);
+    const std::vector<at::Tensor>& kept = kind.player().forward(inputs);
     NamedTensors outputs;
     for (std::size_t i = 0; i < kept.size(); ++i) outputs.emplace_back(names_[i], kept[i].clone());
-    kind.player->drop_results();
+    kind.player().drop_results();
     return outputs;
   } catch (const c10::Error&) {
     forward_(inputs);  // fails too, with the words of the layer
@@ -37,46 +35,25 @@ NamedTensors RecordedForward::operator()(const std::vector<at::Tensor>& inputs) 
   }
 }
 
-NamedTensors RecordedForward::record(const std::vector<at::Tensor>& inputs, Kind& kind) {
-  Recording recording;
+NamedTensors RecordedForward::watch(const std::vector<at::Tensor>& inputs, Kind& kind) {
+  kind.begin({.batch = inputs, .parameters = &kNoParameters}, buffers_);
   NamedTensors outputs;
   {
-    const Recorder recorder(recording);
+    std::optional<Recorder> recorder;
+    kind.watch(recorder);
     outputs = forward_(inputs);
   }
   try {
-    Tape tape = tape_of(recording, {.batch = inputs, .parameters = &kNoParameters}, tensors_of(outputs));
-    if (!kind.first) {
-      tape.drop_results();
-      kind.first.emplace(std::move(tape));
-      return outputs;
-    }
+    kind.end(outputs, common_);
     names_.clear();
     for (const auto& [name, output] : outputs) names_.push_back(name);
-    kind.player = player_of(*kind.first, std::move(tape), common_);
-    kind.first.reset();
-  } catch (const NotStatic&) {
-    stop_recording();
+  } catch (const NotStatic& error) {
+    records_ = false;
+    kinds_.clear();
+    common_.clear();
+    if (error.has_other_bits) refused_(error.reason);
   }
   return outputs;
-}
-
-NamedTensors RecordedForward::compare(const std::vector<at::Tensor>& inputs, Kind& kind) {
-  const Comparison comparison(*kind.player, inputs, kNoParameters, buffers_);
-  NamedTensors outputs = forward_(inputs);
-  const std::string found = comparison.difference(outputs);
-  kind.is_trusted = found.empty();
-  if (!found.empty()) {
-    stop_recording();
-    refused_(kOtherBits + found);
-  }
-  return outputs;
-}
-
-void RecordedForward::stop_recording() {
-  records_ = false;
-  kinds_.clear();
-  common_.clear();
 }
 
 }  // namespace ddp::train

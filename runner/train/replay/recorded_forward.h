@@ -12,7 +12,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "model/named_tensors.h"
-#include "train/replay/player.h"
+#include "train/replay/kind.h"
 
 namespace ddp::config {
 struct Experiment;
@@ -38,14 +38,7 @@ class RecordedForward {
   NamedTensors operator()(const std::vector<at::Tensor>& inputs);
 
  private:
-  struct Kind {
-    std::optional<Tape> first;
-    std::unique_ptr<Player> player;
-    bool is_trusted = false;  // the first replay had the bits of the eager forward
-  };
-  NamedTensors record(const std::vector<at::Tensor>& inputs, Kind& kind);
-  NamedTensors compare(const std::vector<at::Tensor>& inputs, Kind& kind);
-  void stop_recording();
+  NamedTensors watch(const std::vector<at::Tensor>& inputs, Kind& kind);
 
   const Forward forward_;
   bool records_;

@@ -62,9 +62,10 @@ void record(const c10::OperatorHandle& operation, c10::DispatchKeySet keys, torc
 
 TORCH_LIBRARY_IMPL(_, Fake, library) { library.fallback(torch::CppFunction::makeFromBoxedFunction<&record>()); }
 
-Recorder::Recorder(Recording& into) : include_(kKey) { current = &into; }
-
-Recorder::Recorder(WrittenGradients& into) : include_(kKey) { gradients = &into; }
+Recorder::Recorder(Recording* recording, WrittenGradients* written) : include_(kKey) {
+  current = recording;
+  gradients = written;
+}
 
 Recorder::~Recorder() {
   current = nullptr;

@@ -77,12 +77,13 @@ struct WrittenGradients {
   std::vector<Written> written = {};  // in the order of the calls
 };
 
-// Records the calls that this thread makes below autograd, and those of its backward passes, as long as it lives; or
-// only what they write into the buffers of gradients.
+// Records the calls that this thread makes below autograd, and those of its backward passes, as long as it lives.
 class Recorder {
  public:
-  explicit Recorder(Recording& recording);
-  explicit Recorder(WrittenGradients& gradients);
+  // `gradients`: gets what the calls write there; null: nothing does.
+  explicit Recorder(Recording& recording, WrittenGradients* gradients = nullptr) : Recorder(&recording, gradients) {}
+  // Records no calls.
+  explicit Recorder(WrittenGradients& gradients) : Recorder(nullptr, &gradients) {}
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
@@ -91,6 +92,8 @@ class Recorder {
   static void note_gradient(std::size_t parameter, const at::Tensor& gradient);
 
  private:
+  Recorder(Recording* recording, WrittenGradients* gradients);
+
   const c10::impl::IncludeDispatchKeyGuard include_;
 };
 

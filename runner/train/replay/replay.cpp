@@ -1,6 +1,5 @@
 #include "train/replay/replay.h"
 
-#include <malloc.h>
 #include <utility>
 
 #include "base/error.h"
@@ -17,7 +16,8 @@ constexpr std::size_t kMostKinds = 32;
 // Names the component that does not promise the same calls in each step; "": all do.
 std::string may_count_steps(const config::Experiment& e) {
   const auto lacks = [](const std::string& kind, const std::string& name) {
-    return "the " + kind + " \"" + name + "\" may act by the number of the step: it, or a layer of it, lacks the trait \"same_calls\"";
+    return "the " + kind + " \"" + name +
+           "\" may act by the number of the step: it, or a layer of it, lacks the trait \"same_calls\"";
   };
   if (!models::makes_same_calls(e.model)) return lacks("model", e.model.name);
   if (!losses().traits(e.loss.name).value("same_calls", false)) return lacks("loss", e.loss.name);
@@ -68,92 +68,51 @@ bool Replay::choose(const Place& place, std::vector<at::Tensor>& batch) {
   if (!reason_.empty() || begun_ <= kStepsBefore) return false;
   const Key key = key_of(place, batch);
   if (kinds_.size() >= kMostKinds && !kinds_.contains(key)) return false;
-  sums_ = place.syncs;
   kind_ = &kinds_[key];
   batch_ = std::move(batch);
-  if (kind_->player && kind_->is_trusted) return true;
-  if (kind_->player) {
-    comparison_.emplace(*kind_->player, batch_, p_.model.parameters(), p_.model.buffers(), gradients_to_sum());
-    return false;
-  }
-  gradients_before_.clear();
-  for (const auto& [name, parameter] : p_.model.parameters()) gradients_before_.push_back(parameter.grad());
-  recording_ = std::make_unique<Recording>();
+  if (kind_->is_trusted()) return true;
+  std::vector<at::Tensor> gradients_before;
+  for (const auto& [name, parameter] : p_.model.parameters()) gradients_before.push_back(parameter.grad());
+  kind_->begin({.batch = std::move(batch_),
+                .parameters = &p_.model.parameters(),
+                .gradients_before = std::move(gradients_before),
+                .buffers = place.syncs ? p_.model.gradient_buffers() : std::vector<at::Tensor>()},
+               p_.model.buffers());
   return false;
 }
 
-const std::vector<at::Tensor>& Replay::forward() { return kind_->player->forward(batch_); }
+const std::vector<at::Tensor>& Replay::forward() { return kind_->player().forward(batch_); }
 
 void Replay::backward() {
-  kind_->player->backward({.complete =
-                               [this](std::size_t parameter, const at::Tensor& gradient) {
-                                 if (watch_ != nullptr) watch_->look(parameter, gradient);
-                               },
-                           .start_sum = [this](const at::Tensor& buffer) { return p_.model.start_sum(buffer); }});
+  kind_->player().backward({.complete =
+                                [this](std::size_t parameter, const at::Tensor& gradient) {
+                                  if (watch_ != nullptr) watch_->look(parameter, gradient);
+                                },
+                            .start_sum = [this](const at::Tensor& buffer) { return p_.model.start_sum(buffer); }});
 }
 
 Replay::Window::Window(Replay& replay) {
-  if (replay.recording_) recorder_.emplace(*replay.recording_);
-  if (replay.comparison_) recorder_.emplace(replay.comparison_->gradients());
+  if (replay.kind_ != nullptr) replay.kind_->watch(recorder_);
 }
 
-std::vector<at::Tensor> Replay::gradients_to_sum() {
-  return sums_ ? p_.model.gradient_buffers() : std::vector<at::Tensor>();
-}
-
-void Replay::forward_done(std::vector<at::Tensor> outputs) {
-  if (recording_) calls_of_forward_ = recording_->calls.size();
-  if (recording_ || comparison_) outputs_ = std::move(outputs);
-}
-
-// Trusts the player of the kind, if its replay had the bits of this micro-batch.
-void Replay::end_comparison() {
-  NamedTensors losses;
-  for (const at::Tensor& output : outputs_) losses.emplace_back("loss", output);
-  const std::string found = comparison_->difference(losses);
-  comparison_.reset();
-  kind_->is_trusted = found.empty();
-  if (found.empty()) return;
-  const std::string reason = kOtherBits + found;
-  if (p_.recorder != nullptr) p_.recorder->warn(reason + "; no step is replayed");
-  refuse(reason);
+void Replay::forward_done(const std::vector<at::Tensor>& outputs) {
+  if (kind_ == nullptr) return;
+  for (const at::Tensor& output : outputs) outputs_.emplace_back("loss", output);
+  kind_->forward_done();
 }
 
 void Replay::backward_done() {
-  if (comparison_) end_comparison();
-  if (!recording_) return done();
-  std::unique_ptr<Recording> recording = std::move(recording_);
+  if (kind_ == nullptr) return;
   try {
-    Tape tape = tape_of(*recording,
-                        {.batch = std::move(batch_),
-                         .parameters = &p_.model.parameters(),
-                         .gradients_before = gradients_before_,
-                         .buffers = gradients_to_sum()},
-                        outputs_, calls_of_forward_);
-    if (!kind_->first) {
-      tape.drop_results();
-      kind_->first.emplace(std::move(tape));
-      return done();
-    }
-    kind_->player = player_of(*kind_->first, std::move(tape), common_);
-    kind_->first.reset();
-    // The recordings held every tensor of their steps; malloc would keep that memory for this process.
-    recording.reset();
-    done();
-    malloc_trim(0);
-    if (p_.recorder != nullptr) {
-      p_.shared.run().calls_of_step = static_cast<std::int64_t>(kind_->player->calls());
-      p_.shared.run().own_calls = static_cast<std::int64_t>(kind_->player->own_calls());
+    kind_->end(std::exchange(outputs_, {}), common_);
+    if (p_.recorder != nullptr && kind_->is_trusted()) {
+      p_.shared.run().calls_of_step = static_cast<std::int64_t>(kind_->player().calls());
+      p_.shared.run().own_calls = static_cast<std::int64_t>(kind_->player().own_calls());
     }
   } catch (const NotStatic& error) {
+    if (error.has_other_bits && p_.recorder != nullptr) p_.recorder->warn(error.reason + "; no step is replayed");
     refuse(error.reason);
   }
-  done();
-}
-
-void Replay::done() {
-  outputs_.clear();
-  gradients_before_.clear();
 }
 
 void Replay::refuse(const std::string& reason) {

@@ -103,7 +103,7 @@ Tape Builder::build(const Recording& recording, std::size_t calls_of_forward, co
   places.push_back(tape_.calls.size());
   tape_.calls_of_forward = places[calls_of_forward];
   for (std::size_t i = 0; i < tape_.around.batch.size(); ++i) {
-    if (find(tape_.around.batch[i]) == kNone) throw NotStatic{"no call reads a tensor of the batch"};
+    if (find(tape_.around.batch[i]) == kNone) throw NotStatic{.reason = "no call reads a tensor of the batch"};
   }
   for (const at::Tensor& output : outputs) tape_.outputs.push_back(require(output, "an output of the loss"));
   for (const RecordedGradient& one : recording.gradients) {
@@ -135,12 +135,13 @@ void Builder::find_sums() {
 // holds its source.
 bool Builder::add_call(const RecordedCall& recorded) {
   const c10::FunctionSchema& schema = recorded.operation.schema();
-  if (depends_on_values(recorded)) throw NotStatic{schema.name() + " depends on the values of a tensor"};
+  if (depends_on_values(recorded)) throw NotStatic{.reason = schema.name() + " depends on the values of a tensor"};
   if (schema.name().starts_with("c10d::")) {
     if (sums_buffer(recorded)) return false;
-    throw NotStatic{schema.name() + " waits for other ranks"};
+    throw NotStatic{.reason = schema.name() + " waits for other ranks"};
   }
-  if (recorded.operation.hasTag(at::Tag::inplace_view)) throw NotStatic{schema.name() + " changes a shape in place"};
+  if (recorded.operation.hasTag(at::Tag::inplace_view))
+    throw NotStatic{.reason = schema.name() + " changes a shape in place"};
   follow_memory(recorded);
   Tape::Call call{.operation = recorded.operation,
                   .grad = recorded.grad,
@@ -156,7 +157,8 @@ bool Builder::add_call(const RecordedCall& recorded) {
   }
   bool is_new = schema.is_mutable() || schema.returns().empty();
   for (const c10::IValue& value : recorded.results) {
-    if (!value.isTensor() && !value.isTensorList()) throw NotStatic{schema.name() + " returns what is no tensor"};
+    if (!value.isTensor() && !value.isTensorList())
+      throw NotStatic{.reason = schema.name() + " returns what is no tensor"};
     Tape::Result result{.is_list = !value.isTensor(), .slots = {}};
     for (const at::Tensor& one :
          value.isTensor() ? std::vector<at::Tensor>{value.toTensor()} : value.toTensorVector()) {
@@ -196,7 +198,7 @@ void Builder::follow_memory(const RecordedCall& recorded) {
 void Builder::require_written(const at::Tensor& tensor, const std::string& reader) const {
   if (tensor.numel() == 0 || !tensor.has_storage()) return;
   if (!unwritten_.contains(tensor.storage().unsafeGetStorageImpl())) return;
-  throw NotStatic{reader + " reads memory that a kernel has written without a call"};
+  throw NotStatic{.reason = reader + " reads memory that a kernel has written without a call"};
 }
 
 // Moves the arguments with tensors to `late`.
@@ -251,7 +253,7 @@ Slot Builder::find(const at::Tensor& tensor) const {
 
 Slot Builder::require(const at::Tensor& tensor, const char* what) const {
   const Slot slot = find(tensor);
-  if (slot == kNone) throw NotStatic{std::string(what) + " was not computed by an operator"};
+  if (slot == kNone) throw NotStatic{.reason = std::string(what) + " was not computed by an operator"};
   require_written(tensor, what);
   return slot;
 }
@@ -264,7 +266,7 @@ Slot Builder::slot_of(const at::Tensor& tensor) {
     const at::Tensor& one = tape_.around.batch[i];
     if (one.is_same(tensor) || same_place(one, tensor)) return new_slot(tensor, {Kind::batch, i});
     if (one.has_storage() && tensor.has_storage() && one.storage().is_alias_of(tensor.storage())) {
-      throw NotStatic{"a part of the batch is used without a call"};
+      throw NotStatic{.reason = "a part of the batch is used without a call"};
     }
   }
   for (std::size_t i = 0; i < tape_.around.gradients_before.size(); ++i) {
@@ -305,7 +307,7 @@ void Tape::drop_results() {
 Tape tape_of(const Recording& recording, Surroundings around, const std::vector<at::Tensor>& outputs,
              std::optional<std::size_t> calls_of_forward) {
   if (recording.is_too_large()) {
-    throw NotStatic{"a step takes more than " + std::to_string(Recording::kMostBytes >> 20) + " MiB"};
+    throw NotStatic{.reason = "a step takes more than " + std::to_string(Recording::kMostBytes >> 20) + " MiB"};
   }
   return Builder(std::move(around)).build(recording, calls_of_forward.value_or(recording.calls.size()), outputs);
 }

@@ -94,9 +94,10 @@ struct Tape {
   void drop_results();
 };
 
-// A recording that cannot be replayed; the text says why.
+// Work that cannot be replayed; the text says why.
 struct NotStatic {
   std::string reason;
+  bool has_other_bits = false;  // a replay of it had
 };
 
 // Tells whether calls of this operator allocate memory and leave its numbers to later calls.

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+
+#include "model/named_tensors.h"
+#include "train/replay/comparison.h"
+#include "train/replay/player.h"
+
+namespace ddp::train {
+
+// Batches of one kind, such as those of one shape, on their way to a player. The first eager pass is recorded. Beside
+// the second one, which is recorded too, the player of the first runs: if the recordings are alike and all bits are
+// equal, the player is trusted.
+class Kind {
+ public:
+  bool is_trusted() const { return is_trusted_; }
+  // The player of a trusted kind.
+  Player& player() { return *player_; }
+
+  // Begins an eager pass. `buffers`: of the model; they outlive the pass, as the parameters do.
+  void begin(Surroundings around, const NamedTensors& buffers);
+  // Watches the calls of this thread as long as `recorder` lives.
+  void watch(std::optional<Recorder>& recorder);
+  // Call between forward and backward, if there is one.
+  void forward_done() { calls_of_forward_ = recording_ ? recording_->calls.size() : 0; }
+  // Ends the pass. `outputs`: the tensors that the caller reads after forward. Throws NotStatic if the work cannot be
+  // replayed.
+  void end(const NamedTensors& outputs, CommonMemory& common);
+
+ private:
+  Surroundings around_;
+  std::unique_ptr<Recording> recording_;  // of this pass
+  std::optional<Comparison> comparison_;  // of this pass with a replay
+  std::optional<std::size_t> calls_of_forward_;
+  std::optional<Tape> first_;  // without its tensors; nothing: two recordings were alike
+  std::unique_ptr<Player> player_;
+  bool is_trusted_ = false;
+};
+
+}  // namespace ddp::train
