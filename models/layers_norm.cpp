@@ -63,6 +63,16 @@ AnyModule batch_norm(const BatchNormOptions& o) {
                               .track_running_stats(o.track_running_stats)));
 }
 
+// In channels_last LibTorch's gradient of the weight crashes if the input needs none, as the data of the first layer.
+struct SafeGroupNormImpl : torch::nn::GroupNormImpl {
+  using GroupNormImpl::GroupNormImpl;
+  at::Tensor forward(const at::Tensor& x) {
+    const bool is_safe = x.requires_grad() || x.suggest_memory_format() == at::MemoryFormat::Contiguous;
+    return GroupNormImpl::forward(is_safe ? x : x.clone(at::MemoryFormat::Contiguous));
+  }
+};
+TORCH_MODULE(SafeGroupNorm);
+
 const bool batch_norm1d_registered =
     layers().add<BatchNormOptions>("BatchNorm1d", "batch normalisation of [n, channels] or [n, channels, length]",
                                    batch_norm<torch::nn::BatchNorm1d>, {{"same_calls", true}});
@@ -83,7 +93,7 @@ const bool group_norm_registered = layers().add<GroupNormOptions>(
     "GroupNorm", "normalisation over groups of channels",
     [](const GroupNormOptions& o) {
       return AnyModule(
-          torch::nn::GroupNorm(torch::nn::GroupNormOptions(o.num_groups, o.num_channels).eps(o.eps).affine(o.affine)));
+          SafeGroupNorm(torch::nn::GroupNormOptions(o.num_groups, o.num_channels).eps(o.eps).affine(o.affine)));
     },
     {{"same_calls", true}});
 

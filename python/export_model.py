@@ -133,6 +133,21 @@ def name_of_function(node):
     return f"{node.target.__module__}.{node.target.__name__}"
 
 
+def writes_to_keyword(node):
+    """True for the overloads that write into an argument `out`."""
+    written = [one for one in node.target._schema.arguments if one.kwarg_only and one.alias_info is not None]
+    return any(one.alias_info.is_write for one in written)
+
+
+def drops_values(node):
+    """True if training mode is on for a call that it makes random."""
+    argument, statistics, off = SWITCHES.get(operation(node), (None, "", None))
+    given = arguments_of_node(node)
+    if statistics is not None or given.get(argument, off) == off:
+        return False
+    return given.get("p", given.get("dropout", 1.0)) != 0
+
+
 def graph_modules(program):
     return [m for m in program.graph_module.modules() if isinstance(m, torch.fx.GraphModule)]
 
@@ -210,6 +225,9 @@ def require_trainable(program):
             if isinstance(node.target, torch._ops.OpOverload) and node.target.namespace != "aten":
                 raise Refused(f"the model calls the custom operator {node.target}{place(node)}")
             name = name_of_function(node)
+            if isinstance(node.target, torch._ops.OpOverload) and writes_to_keyword(node):
+                raise Refused(f"the model calls {node.target}, which ddp-exp does not allow in a graph: "
+                              f"assign the result instead of using out={place(node)}")  # fmt: skip
             if name and not allowed & {name, name.rstrip("_")}:
                 raise Refused(f"the model calls {name}, which ddp-exp does not allow in a graph ({OPERATORS.name}); "
                               f"replace it in the model{place(node)}")  # fmt: skip
@@ -230,7 +248,7 @@ def require_no_draws(program):
     """Raises Refused if evaluation would draw random numbers."""
     for module in graph_modules(program):
         for node in module.graph.nodes:
-            if operation(node) in DRAWS:
+            if operation(node) in DRAWS or drops_values(node):
                 raise Refused(
                     f"the model draws random numbers even in evaluation ({operation(node)}); "
                     f"draw only if self.training{place(node)}"

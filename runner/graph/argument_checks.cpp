@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <ATen/core/grad_mode.h>
 #include <c10/core/ScalarType.h>
 #include <c10/util/Exception.h>
 
@@ -21,6 +22,17 @@ void check_range(const CheckedArguments& given) {
   if (!c10::isIntegralType(type, /*includeBool=*/true)) return;
   const c10::Scalar wanted = given.scalar(step);
   given.require(!wanted.isComplex() && std::fabs(wanted.toDouble()) >= 1, step, "must be at least 1 for whole numbers");
+}
+
+// For channels_last, the kernel of the gradients of weight and bias writes the one of the input, which nobody wants
+// here (aten/src/ATen/native/cpu/group_norm_kernel.cpp).
+void check_group_norm(const CheckedArguments& given) {
+  enum Argument : std::size_t { input, weight, bias };
+  const at::Tensor& x = given.tensor(input);
+  const auto trains = [&](std::size_t i) { return given.has(i) && given.tensor(i).requires_grad(); };
+  const bool is_safe = x.requires_grad() || x.suggest_memory_format() == at::MemoryFormat::Contiguous;
+  given.require(is_safe || !at::GradMode::is_enabled() || (!trains(weight) && !trains(bias)), input,
+                "in channels_last must need a gradient; call clone(memory_format=torch.contiguous_format) first");
 }
 
 // Checks the first index of each bag. Kernels sum the indices between two offsets.
@@ -369,6 +381,7 @@ const ArgumentRule kRules[] = {
      {"query", "key", "value", "attn_mask", "enable_gqa"},
      check_attention},
     {" batch_norm ", {"input", "running_mean", "training"}, check_batch_norm},
+    {" group_norm native_group_norm ", {"input", "weight", "bias"}, check_group_norm},
     {" pdist ", {"self"}, check_distances},
     // Ranges: tensors of evenly spaced numbers.
     {" arange ", {"step", "dtype"}, check_range},

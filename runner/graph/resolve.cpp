@@ -74,6 +74,21 @@ void switch_arguments(std::string_view operation, json& inputs) {
   }
 }
 
+// Tells whether a call that training mode makes random is so.
+bool drops_values(std::string_view operation, const json& inputs) {
+  if (operation.ends_with('_')) operation.remove_suffix(1);
+  for (const Switch& one : kSwitches) {
+    if (one.operation != operation || !one.statistics_in.empty()) continue;
+    const json* const given = find_argument(inputs, one.argument);
+    if (given == nullptr) return false;
+    if (one.is_share) return given->value("as_float", 0.0) != 0;
+    const json* share = find_argument(inputs, "p");
+    if (share == nullptr) share = find_argument(inputs, "dropout");
+    return *given == json{{"as_bool", true}} && (share == nullptr || share->value("as_float", 1.0) != 0);
+  }
+  return false;
+}
+
 // Batch norm counts the batches seen in training.
 bool counts_batches(std::string_view operation, const json& inputs, const std::set<std::string>& counters) {
   if (operation != "add_" && operation != "add") return false;
@@ -346,7 +361,8 @@ class Resolver {
     const std::string calls = "calls aten." + config::printable(name + (overload.empty() ? "" : "." + overload));
     const Error not_allowed = refusal(calls + ", which is not an allowed operator", "replace it in the model");
     if (!is_allowed(name)) throw not_allowed;
-    if (use_.evaluates && draws(name)) {
+    const bool drops = use_.evaluates && !use_.is_switched && drops_values(name, member(node, "inputs"));
+    if (drops || (use_.evaluates && draws(name))) {
       throw refusal("draws random numbers with aten." + name + " even in evaluation",
                     use_.is_switched
                         ? "export model.eval() as well and name that file: model.eval; python/export_model.py does so"
@@ -447,7 +463,7 @@ class Resolver {
   }
 
   static json graph_for(const Program& program, const Use& use) {
-    return use.evaluates ? graph_of_evaluation(program) : program.graph;
+    return use.evaluates && use.is_switched ? graph_of_evaluation(program) : program.graph;
   }
 
   const Program& program_;

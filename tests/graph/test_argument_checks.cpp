@@ -85,6 +85,21 @@ TEST_CASE("batch norm trains its running statistics only on more than one value 
   CHECK_NOTHROW(norm({1, 3}, false).run());
 }
 
+TEST_CASE("group norm trains its weight only on an input in channels_last that needs a gradient too") {
+  const at::Tensor image = at::rand({2, 4, 3, 3}).contiguous(at::MemoryFormat::ChannelsLast);
+  const auto norm = [](const at::Tensor& input, bool trains) {
+    return OneCall("group_norm")
+        .with("input", input)
+        .with("num_groups", std::int64_t{2})
+        .with("weight", at::ones({4}).requires_grad_(trains))
+        .with("bias", at::zeros({4}));
+  };
+  CHECK(contains(norm(image, true).error(), "`input` in channels_last must need a gradient"));
+  CHECK_NOTHROW(norm(image, false).run());
+  norm(image.detach().requires_grad_(), true).run().sum().backward();
+  norm(image.contiguous(), true).run().sum().backward();
+}
+
 TEST_CASE("recurrent layers run if parameters, first states and inputs fit, with the bits of the operator alone") {
   for (const std::string overload : {"input", "data"}) {
     for (const std::int64_t layers : {1, 2}) {

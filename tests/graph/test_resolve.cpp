@@ -19,8 +19,8 @@ using nlohmann::json;
 json tensor(const char* name) { return {{"as_tensor", {{"name", name}}}}; }
 
 // A graph with one node, whose first argument is the input x.
-Program one_node(const std::string& target, const json& further = json::array()) {
-  json inputs = {{{"name", "self"}, {"arg", tensor("x")}}};
+Program one_node(const std::string& target, const json& further = json::array(), const char* first = "self") {
+  json inputs = {{{"name", first}, {"arg", tensor("x")}}};
   for (const json& input : further) inputs.push_back(input);
   const json node = {{"target", target}, {"inputs", inputs}, {"outputs", {tensor("y")}}, {"metadata", json::object()}};
   return {.file = "net.pt2", .graph = {{"nodes", {node}}}, .inputs = {{.value = "x"}}, .outputs = {{.value = "y"}}};
@@ -45,6 +45,30 @@ TEST_CASE("the list of operators for people and for export_model.py is the progr
     }
   }
   CHECK(functions == 26);
+}
+
+TEST_CASE("a graph of model.eval() keeps its flags, and may not draw; one of model.train() is switched") {
+  const auto argument = [](const char* name, const json& value) { return json{{"name", name}, {"arg", value}}; };
+  const json none = {{"as_none", true}}, on = {{"as_bool", true}};
+  Program norm = one_node(
+      "torch.ops.aten.batch_norm.default",
+      {argument("weight", none), argument("bias", none), argument("running_mean", tensor("mean")),
+       argument("running_var", tensor("var")), argument("training", on), argument("momentum", {{"as_float", 0.1}}),
+       argument("eps", {{"as_float", 1e-5}}), argument("cudnn_enabled", on)},
+      "input");
+  norm.inputs = {{.value = "x"}, {.value = "mean"}, {.value = "var"}};
+  const at::Tensor x = at::rand({4, 2});
+  const auto mean_of = [&](bool is_switched) {
+    Executor executor(resolve(norm, {.evaluates = true, .is_switched = is_switched}, {}));
+    return executor.run({x, at::zeros({2}), at::ones({2})}).front().second.mean().item<double>();
+  };
+  CHECK(std::abs(mean_of(false)) < 1e-5);  // of the batch
+  CHECK(mean_of(true) > 0.01);             // of the statistics
+  const Program drop =
+      one_node("torch.ops.aten.dropout_.default", {argument("p", {{"as_float", 0.5}}), argument("train", on)});
+  CHECK(Executor(resolve(drop, {.evaluates = true}, {})).run({x}).front().second.equal(x));
+  const auto draws = error_of([&] { resolve(drop, {.evaluates = true, .is_switched = false}, {}); });
+  CHECK(contains(draws, "draws random numbers with aten.dropout_ even in evaluation"));
 }
 
 TEST_CASE("an operator that writes into an argument for its result is refused, whatever its name") {

@@ -106,6 +106,16 @@ class Noise(Plain):
         return self.fc(x + torch.randn_like(x))
 
 
+class Drops(Plain):
+    def forward(self, x):
+        return self.fc(nn.functional.dropout(x, 0.5))
+
+
+class Into(Plain):
+    def forward(self, x):
+        return self.fc(torch.exp(x, out=torch.zeros_like(x)))
+
+
 class Frozen(Plain):
     def __init__(self):
         super().__init__()
@@ -207,6 +217,8 @@ def check_export_refusals():
         ("models.py:Numpy", "4", [], ["torch.export cannot save the model", "models.py", "x.numpy()"]),
         ("models.py:Tokens", "6:int64:9", [], ["numbers of values", "models.py", "self.embed(x)"]),
         ("models.py:Noise", "4", [], ["draws random numbers even in evaluation", "models.py", "randn_like"]),
+        ("models.py:Drops", "4", [], ["draws random numbers even in evaluation", "models.py", "dropout(x, 0.5)"]),
+        ("models.py:Into", "4", [], ["calls aten.exp.out, which ddp-exp does not allow", "models.py", "out="]),
         ("models.py:Other", "4", [], ["has no Other"]),
         ("models.py:Frozen", "4", [], ["requires_grad = False in every parameter"]),
         ("models.py:NoParameters", "4", [], ["the model has no parameters"]),

@@ -51,12 +51,13 @@ def check(file, cases):
 
 
 def main():
-    roots = torch.arange(1, 1000).float() / 7
-    exact = torch.tensor([math.sqrt(number) for number in roots.tolist()])
-    # MKL rounds square roots as IEEE 754 asks on processors of AMD only.
-    if torch.backends.cpu.get_cpu_capability() != "AVX2" or not torch.equal(roots.sqrt(), exact):
-        print("skipped: the values are those of a processor of AMD with AVX2")
+    if torch.backends.cpu.get_cpu_capability() != "AVX2":
+        print("skipped: the values are those of a processor with AVX2")
         return 77
+    numbers = torch.arange(1, 1000).float() / 7
+    # MKL rounds square roots as IEEE 754 asks on processors of AMD only.
+    if not torch.equal(numbers.sqrt(), torch.tensor([math.sqrt(number) for number in numbers.tolist()])):
+        DEPENDS_ON_PROCESSOR.update({"parameters", "state"})
     torch.set_num_threads(1)
     good = True
     scripts = sorted((pathlib.Path(os.environ["DDP_SOURCE"]) / "tests").glob("*/values/compute.py"))
