@@ -128,7 +128,7 @@ GroupedOptimizer::GroupedOptimizer(const config::Experiment& e, const NamedTenso
 NamedTensors GroupedOptimizer::shares_of(const NamedTensors& parameters) {
   NamedTensors shares;
   for (const auto& [name, parameter] : parameters) {
-    if (!parameter.requires_grad()) {
+    if (!parameter.requires_grad() || parameter.numel() == 0) {
       shares.emplace_back(name, parameter);
       continue;
     }
