@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -15,10 +16,10 @@ bool same_reading(const at::Tensor& a, const at::Tensor& b) {
 }
 
 bool same_place(const at::Tensor& a, const at::Tensor& b) {
-  return same_reading(a, b) && a.has_storage() && b.has_storage() &&
+  return a.has_storage() && b.has_storage() &&
          a.storage().unsafeGetStorageImpl() == b.storage().unsafeGetStorageImpl() &&
          a.storage_offset() == b.storage_offset() && a.scalar_type() == b.scalar_type() && a.sizes() == b.sizes() &&
-         a.strides() == b.strides();
+         a.strides() == b.strides() && same_reading(a, b);
 }
 
 bool same_values(const at::Tensor& a, const at::Tensor& b) {
@@ -90,7 +91,9 @@ class Builder {
   Slot require(const at::Tensor& tensor, const char* what) const;
 
   Tape tape_;
-  std::vector<Slot> alias_;                    // of each slot: itself, or the slot whose copy it is
+  std::vector<Slot> alias_;  // of each slot: itself, or the slot whose copy it is
+  std::unordered_map<const void*, Slot> by_identity_;
+  std::unordered_map<const void*, std::vector<Slot>> by_memory_;  // the newest last
   std::unordered_set<const void*> unwritten_;  // memory that a call allocated, and no call has written
 };
 
@@ -242,13 +245,13 @@ bool Builder::copies_last(const Tape::Call& call) const {
 
 // The newest slot with this tensor: autograd unpacks saved results as other tensors of the same memory.
 Slot Builder::find(const at::Tensor& tensor) const {
-  for (std::size_t i = tape_.values.size(); i-- > 0;) {
-    if (tape_.values[i].is_same(tensor)) return alias_[i];
-  }
-  for (std::size_t i = tape_.values.size(); i-- > 0;) {
-    if (same_place(tape_.values[i], tensor)) return alias_[i];
-  }
-  return kNone;
+  const auto same = by_identity_.find(tensor.unsafeGetTensorImpl());
+  if (same != by_identity_.end()) return alias_[static_cast<std::size_t>(same->second)];
+  const auto there = tensor.has_storage() ? by_memory_.find(tensor.storage().unsafeGetStorageImpl()) : by_memory_.end();
+  if (there == by_memory_.end()) return kNone;
+  const auto is_it = [&](Slot slot) { return same_place(tape_.at(slot), tensor); };
+  const auto newest = std::find_if(there->second.rbegin(), there->second.rend(), is_it);
+  return newest == there->second.rend() ? kNone : alias_[static_cast<std::size_t>(*newest)];
 }
 
 Slot Builder::require(const at::Tensor& tensor, const char* what) const {
@@ -279,8 +282,11 @@ Slot Builder::slot_of(const at::Tensor& tensor) {
 Slot Builder::new_slot(const at::Tensor& tensor, Tape::Source source) {
   tape_.values.push_back(tensor);
   tape_.sources.push_back(source);
-  alias_.push_back(static_cast<Slot>(alias_.size()));
-  return static_cast<Slot>(tape_.values.size() - 1);
+  const auto slot = static_cast<Slot>(alias_.size());
+  alias_.push_back(slot);
+  by_identity_[tensor.unsafeGetTensorImpl()] = slot;
+  if (tensor.has_storage()) by_memory_[tensor.storage().unsafeGetStorageImpl()].push_back(slot);
+  return slot;
 }
 
 std::string name_of(const Tape& tape, std::size_t call) {
