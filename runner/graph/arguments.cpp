@@ -108,6 +108,13 @@ IValue repeated(const c10::Argument& wanted, const IValue& value) {
   return std::vector<std::int64_t>(static_cast<std::size_t>(wanted.N().value_or(1)), value.toInt());
 }
 
+// Unlike weights and data, results may be complex.
+c10::ScalarType type_of_result(std::int64_t code) {
+  constexpr std::int64_t kComplexFloat = 10, kComplexDouble = 11;
+  if (code == kComplexFloat) return c10::kComplexFloat;
+  return code == kComplexDouble ? c10::kComplexDouble : scalar_type(code);
+}
+
 IValue converted(const c10::Argument& wanted, const json& given, c10::Device device) {
   const std::string& kind = kind_of(given);
   const json& value = given.begin().value();
@@ -123,7 +130,11 @@ IValue converted(const c10::Argument& wanted, const json& given, c10::Device dev
   if (kind == "as_sym_int") return number_constant(*type, whole_number(member(value, "as_int")));
   if (kind == "as_sym_float") return number_constant(*type, real_number(member(value, "as_float")));
   if (kind == "as_sym_bool") return truth(member(value, "as_bool"));
-  if (kind == "as_scalar_type") return static_cast<std::int64_t>(scalar_type(config::as_count(value)));
+  if (kind == "as_complex") {
+    const c10::complex<double> number(real_number(member(value, "real")), real_number(member(value, "imag")));
+    return type->kind() == c10::TypeKind::TensorType ? IValue(wrapped_number(number)) : IValue(number);
+  }
+  if (kind == "as_scalar_type") return static_cast<std::int64_t>(type_of_result(config::as_count(value)));
   if (kind == "as_memory_format") return static_cast<std::int64_t>(memory_format(config::as_count(value)));
   if (kind == "as_device") return device;
   if (kind == "as_layout") {

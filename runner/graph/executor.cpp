@@ -41,7 +41,10 @@ void set_modes(const CallList::Modes& modes) {
 }  // namespace
 
 at::Tensor wrapped_number(const c10::IValue& number) {
-  at::Tensor tensor = at::scalar_tensor(number.toScalar(), number.isDouble() ? at::kDouble : at::kLong);
+  const c10::ScalarType type = number.isDouble()          ? at::kDouble
+                               : number.isComplexDouble() ? at::kComplexDouble
+                                                          : at::kLong;
+  at::Tensor tensor = at::scalar_tensor(number.toScalar(), type);
   tensor.unsafeGetTensorImpl()->set_wrapped_number(true);
   return tensor;
 }

@@ -71,6 +71,17 @@ TEST_CASE("a graph of model.eval() keeps its flags, and may not draw; one of mod
   CHECK(contains(draws, "draws random numbers with aten.dropout_ even in evaluation"));
 }
 
+TEST_CASE("results and numbers of a graph may be complex") {
+  const json complex = {{{"name", "dtype"}, {"arg", {{"as_scalar_type", 10U}}}}};
+  const at::Tensor x = at::ones({2});
+  const auto run = [&](const Program& program) { return Executor(resolve(program, {}, {})).run({x}).front().second; };
+  CHECK(run(one_node("torch.ops.aten.to.dtype", complex)).scalar_type() == at::kComplexFloat);
+  const json twice_i = {{{"name", "other"}, {"arg", {{"as_complex", {{"real", 0.0}, {"imag", 2.0}}}}}}};
+  for (const char* const overload : {"Scalar", "Tensor"}) {
+    CHECK(at::imag(run(one_node(std::string("torch.ops.aten.mul.") + overload, twice_i))).equal(2 * x));
+  }
+}
+
 TEST_CASE("an operator that writes into an argument for its result is refused, whatever its name") {
   const json half = {{{"name", "dtype"}, {"arg", {{"as_scalar_type", 6U}}}}};
   const at::Tensor x = at::ones({2});

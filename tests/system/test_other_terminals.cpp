@@ -25,7 +25,9 @@ trials = 3
 
 namespace fs = std::filesystem;
 
-bool trains(const RunFolder& trial) { return fs::exists(trial.path() / "metrics.jsonl") && trial.last_step() > 0; }
+bool trains(const RunFolder& trial, std::int64_t after) {
+  return fs::exists(trial.path() / "metrics.jsonl") && trial.last_step() > after;
+}
 
 }  // namespace
 
@@ -56,13 +58,17 @@ TEST_CASE("stop --now ends a run without a save, also after a stop that waits fo
 TEST_CASE("stop ends a sweep and its trials, after their saves or at once, and refuses a trial alone") {
   const Workspace w("s.toml", kEndlessSweep);
   auto sweep = w.start(sweep_arguments({"--jobs", "2"}));
+  std::int64_t before[] = {0, 0};
   for (const bool now : {false, true}) {
-    REQUIRE(
-        wait_until([&] { return trains(trial_of(sweep_of(w), 0)) && trains(trial_of(sweep_of(w), 1)); }, sweep->pid()));
+    const auto goes_on = [&](int trial) { return trains(trial_of(sweep_of(w), trial), before[trial]); };
+    REQUIRE(wait_until([&] { return goes_on(0) && goes_on(1); }, sweep->pid()));
     w.refused({"stop", "s/one/0"}, {"this is a trial of a sweep", "stop the sweep: "});
     w.done(now ? Words{"stop", "s", "--now"} : Words{"stop", "s"}, {"has ended: interrupted, 0 of 3 trials done"});
     w.ends(128 + SIGINT, *sweep, {now ? "stopping at once" : "stopping: running trials save"});
-    for (int trial : {0, 1}) CHECK(trial_of(sweep_of(w), trial).summary().at("status") == "interrupted");
+    for (int trial : {0, 1}) {
+      CHECK(trial_of(sweep_of(w), trial).summary().at("status") == "interrupted");
+      before[trial] = trial_of(sweep_of(w), trial).last_step();
+    }
     if (!now) sweep = w.start({"resume", "s"});
   }
 }
