@@ -291,7 +291,8 @@ bool Player::make_views(const Tape::Call& call) {
   bool possible = true;
   call.each_result([&](Slot slot) {
     const at::Tensor &value = tape_.at(slot), &root = tape_.at(places_[index(slot)].root);
-    possible = possible && is_kept(places_[index(slot)].root) && value.dtype() == root.dtype();
+    possible = possible && is_kept(places_[index(slot)].root) && value.dtype() == root.dtype() &&
+               !tape_.sources[index(slot)].is_reshaped;
   });
   if (!possible) return false;
   call.each_result([&](Slot slot) {

@@ -17,8 +17,9 @@ namespace ddp::train {
 // Returns why no step of this experiment can be replayed; "": one may be.
 std::string replay_obstacle(const config::Experiment& experiment, const Loss& loss, c10::Device device);
 
-// Decides how each micro-batch of a run is computed: eagerly, eagerly while it is watched, or by a player. Micro-batches
-// of one kind, with equal shapes at the same place of a step, share a player. DESIGN.md says why the bits are the same.
+// Decides how each micro-batch of a run is computed: eagerly, eagerly while it is watched, or by a player.
+// Micro-batches of one kind, with equal shapes at the same place of a step, share a player. DESIGN.md says why the bits
+// are the same.
 class Replay {
  public:
   // The arguments outlive this object. `watch`: looks at the gradients of a replayed step; null: nobody does.

@@ -62,6 +62,8 @@ void each_tensor(const c10::IValue& value, const Visit& visit) {
   }
 }
 
+bool reshapes(const RecordedCall& call) { return call.operation.hasTag(at::Tag::inplace_view); }
+
 bool holds_tensors(const c10::IValue& value) {
   if (value.isTensorList() || value.isOptionalTensorList()) return true;
   return value.isList() && !value.toListRef().empty() && value.toListRef().front().isTensor();
@@ -79,6 +81,7 @@ class Builder {
 
  private:
   bool add_call(const RecordedCall& recorded);
+  void note_new_shape(const Tape::Call& call);
   void follow_memory(const RecordedCall& recorded);
   void require_written(const at::Tensor& tensor, const std::string& reader) const;
   void take_arguments(Tape::Call& call);
@@ -94,10 +97,14 @@ class Builder {
   std::vector<Slot> alias_;  // of each slot: itself, or the slot whose copy it is
   std::unordered_map<const void*, Slot> by_identity_;
   std::unordered_map<const void*, std::vector<Slot>> by_memory_;  // the newest last
+  std::unordered_set<const void*> reshaped_;   // tensors whose place changes: known by their identity alone
   std::unordered_set<const void*> unwritten_;  // memory that a call allocated, and no call has written
 };
 
 Tape Builder::build(const Recording& recording, std::size_t calls_of_forward, const std::vector<at::Tensor>& outputs) {
+  for (const RecordedCall& call : recording.calls) {
+    if (reshapes(call)) reshaped_.insert(call.arguments.front().toTensor().unsafeGetTensorImpl());
+  }
   std::vector<std::size_t> places;  // of recorded calls among the calls of the tape
   for (const RecordedCall& call : recording.calls) {
     places.push_back(tape_.calls.size());
@@ -143,8 +150,6 @@ bool Builder::add_call(const RecordedCall& recorded) {
     if (sums_buffer(recorded)) return false;
     throw NotStatic{.reason = schema.name() + " waits for other ranks"};
   }
-  if (recorded.operation.hasTag(at::Tag::inplace_view))
-    throw NotStatic{.reason = schema.name() + " changes a shape in place"};
   follow_memory(recorded);
   Tape::Call call{.operation = recorded.operation,
                   .grad = recorded.grad,
@@ -153,6 +158,7 @@ bool Builder::add_call(const RecordedCall& recorded) {
                   .results = {},
                   .kernel = recorded.kernel};
   take_arguments(call);
+  if (reshapes(recorded)) note_new_shape(call);
   if (copies_last(call)) {
     alias_[static_cast<std::size_t>(call.late[0].slots[0])] = call.late[1].slots[0];
     tape_.calls.pop_back();
@@ -204,6 +210,17 @@ void Builder::require_written(const at::Tensor& tensor, const std::string& reade
   throw NotStatic{.reason = reader + " reads memory that a kernel has written without a call"};
 }
 
+// A tensor whose shape changes in place has its first shape again in each run only if its call makes it anew.
+void Builder::note_new_shape(const Tape::Call& call) {
+  const std::string& name = call.operation.schema().name();
+  const Tape::Source& source = tape_.sources[static_cast<std::size_t>(call.late.front().slots.front())];
+  const bool keeps_memory = !name.starts_with("aten::resize") && !name.starts_with("aten::set_");
+  if (source.kind != Tape::Source::Kind::result || !keeps_memory) {
+    throw NotStatic{.reason = name + " changes the shape of a tensor in place"};
+  }
+  tape_.calls[source.index].kernel = {};
+}
+
 // Moves the arguments with tensors to `late`.
 void Builder::take_arguments(Tape::Call& call) {
   for (std::size_t i = 0; i < call.arguments.size(); ++i) {
@@ -247,6 +264,7 @@ bool Builder::copies_last(const Tape::Call& call) const {
 Slot Builder::find(const at::Tensor& tensor) const {
   const auto same = by_identity_.find(tensor.unsafeGetTensorImpl());
   if (same != by_identity_.end()) return alias_[static_cast<std::size_t>(same->second)];
+  if (reshaped_.contains(tensor.unsafeGetTensorImpl())) return kNone;
   const auto there = tensor.has_storage() ? by_memory_.find(tensor.storage().unsafeGetStorageImpl()) : by_memory_.end();
   if (there == by_memory_.end()) return kNone;
   const auto is_it = [&](Slot slot) { return same_place(tape_.at(slot), tensor); };
@@ -285,7 +303,10 @@ Slot Builder::new_slot(const at::Tensor& tensor, Tape::Source source) {
   const auto slot = static_cast<Slot>(alias_.size());
   alias_.push_back(slot);
   by_identity_[tensor.unsafeGetTensorImpl()] = slot;
-  if (tensor.has_storage()) by_memory_[tensor.storage().unsafeGetStorageImpl()].push_back(slot);
+  tape_.sources.back().is_reshaped = reshaped_.contains(tensor.unsafeGetTensorImpl());
+  if (tensor.has_storage() && !tape_.sources.back().is_reshaped) {
+    by_memory_[tensor.storage().unsafeGetStorageImpl()].push_back(slot);
+  }
   return slot;
 }
 

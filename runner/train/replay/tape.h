@@ -70,7 +70,8 @@ struct Tape {
   struct Source {
     enum class Kind { batch, gradient, constant, result };
     Kind kind = Kind::result;
-    std::size_t index = 0;  // of the batch's tensor, the parameter, or the call
+    std::size_t index = 0;     // of the batch's tensor, the parameter, or the call
+    bool is_reshaped = false;  // a later call changes its shape in place, as transpose_() does
   };
   // Part of the work behind so many calls: this rank's gradient of a parameter is complete.
   struct Gradient {
