@@ -48,7 +48,9 @@ class Kept {
 
 Comparison::Comparison(Player& player, const std::vector<at::Tensor>& batch, const NamedTensors& parameters,
                        const NamedTensors& buffers, std::vector<at::Tensor> sums)
-    : parameters_(parameters), model_buffers_(buffers), written_{.buffers = std::move(sums)} {
+    : parameters_(parameters),
+      model_buffers_(buffers),
+      writes_{.buffers = std::move(sums), .look = [this](const at::Tensor& written) { look(written); }} {
   const at::NoGradGuard no_grad;
   std::vector<at::Tensor> gradients, shared = batch;
   for (const auto& [name, parameter] : parameters) {
@@ -77,20 +79,28 @@ void Comparison::replay(Player& player, const std::vector<at::Tensor>& batch) {
   }
   player.drop_results();
   player.fill_with_nan(false);
-  for (const auto& [name, parameter] : parameters_) gradients_.push_back(copy_of(parameter.grad()));
+  for (const auto& [name, parameter] : parameters_) {
+    const at::Tensor& gradient = parameter.grad();
+    gradients_.push_back(copy_of(gradient));
+    places_.push_back(gradient.defined() ? gradient.const_data_ptr() : nullptr);
+  }
+  right_.resize(gradients_.size());
   buffers_ = detached_copies(tensors_of(model_buffers_));
   generator_ = state_of_generator();
 }
 
+void Comparison::look(const at::Tensor& written) {
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    if (places_[i] == written.const_data_ptr()) right_[i] = same_bits(written, gradients_[i]);
+  }
+}
+
 // The sums over the ranks have replaced what backward wrote into the buffers.
-at::Tensor Comparison::eager_gradient(const at::Tensor& gradient) const {
+bool Comparison::is_right(std::size_t parameter) const {
+  const at::Tensor& gradient = parameters_[parameter].second.grad();
   const auto is_summed = [&](const at::Tensor& buffer) { return gradient.defined() && gradient.is_alias_of(buffer); };
-  if (std::none_of(written_.buffers.begin(), written_.buffers.end(), is_summed)) return gradient;
-  const auto is_it = [&](const WrittenGradients::Written& one) {
-    return one.place.const_data_ptr() == gradient.const_data_ptr() && one.place.sizes() == gradient.sizes();
-  };
-  const auto newest = std::find_if(written_.written.rbegin(), written_.written.rend(), is_it);
-  return newest == written_.written.rend() ? at::Tensor() : newest->value;
+  if (std::any_of(writes_.buffers.begin(), writes_.buffers.end(), is_summed)) return right_[parameter];
+  return same_bits(gradient, gradients_[parameter]);
 }
 
 std::string Comparison::difference(const NamedTensors& outputs) const {
@@ -99,8 +109,7 @@ std::string Comparison::difference(const NamedTensors& outputs) const {
     if (!same_bits(outputs[i].second, outputs_[i])) return "the output \"" + outputs[i].first + "\"";
   }
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    const auto& [name, parameter] = parameters_[i];
-    if (!same_bits(eager_gradient(parameter.grad()), gradients_[i])) return "the gradient of \"" + name + "\"";
+    if (!is_right(i)) return "the gradient of \"" + parameters_[i].first + "\"";
   }
   for (std::size_t i = 0; i < model_buffers_.size(); ++i) {
     const auto& [name, buffer] = model_buffers_[i];

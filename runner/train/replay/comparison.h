@@ -25,8 +25,11 @@ class Comparison {
   Comparison(Player& player, const std::vector<at::Tensor>& batch, const NamedTensors& parameters,
              const NamedTensors& buffers, std::vector<at::Tensor> sums = {});
 
-  // What the eager backward writes into the buffers of gradients: record it.
-  WrittenGradients& gradients() { return written_; }
+  Comparison(const Comparison&) = delete;
+  Comparison& operator=(const Comparison&) = delete;
+
+  // Sees what the eager backward writes into the buffers of gradients: record with it.
+  const GradientWrites& writes() const { return writes_; }
 
   // Returns the first tensor of the eager work that has other bits than the replay's, in words; "": none. `outputs`: of
   // the eager work, in the order of the player's.
@@ -34,14 +37,17 @@ class Comparison {
 
  private:
   void replay(Player& player, const std::vector<at::Tensor>& batch);
-  at::Tensor eager_gradient(const at::Tensor& gradient) const;
+  void look(const at::Tensor& written);
+  bool is_right(std::size_t parameter) const;
 
   const NamedTensors& parameters_;
   const NamedTensors& model_buffers_;
-  WrittenGradients written_;
+  GradientWrites writes_;
   std::string failure_;  // of the replay; empty: none
   std::vector<at::Tensor> outputs_;
   std::vector<at::Tensor> gradients_;
+  std::vector<const void*> places_;  // of the gradients, in the buffers or elsewhere
+  std::vector<bool> right_;          // of each gradient in a buffer: what was written there last has the same bits
   std::vector<at::Tensor> buffers_;
   at::Tensor generator_;
 };

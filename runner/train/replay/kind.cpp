@@ -22,11 +22,11 @@ void Kind::begin(Surroundings around, const NamedTensors& buffers) {
 }
 
 void Kind::watch(std::optional<Recorder>& recorder) {
-  WrittenGradients* const gradients = comparison_ ? &comparison_->gradients() : nullptr;
+  const GradientWrites* const writes = comparison_ ? &comparison_->writes() : nullptr;
   if (recording_) {
-    recorder.emplace(*recording_, gradients);
+    recorder.emplace(*recording_, writes);
   } else {
-    recorder.emplace(*gradients);
+    recorder.emplace(*writes);
   }
 }
 

@@ -13,15 +13,12 @@ namespace {
 constexpr auto kKey = c10::DispatchKey::Fake;
 
 thread_local Recording* current = nullptr;
-thread_local WrittenGradients* gradients = nullptr;
+thread_local const GradientWrites* writes = nullptr;
 
-void copy_written(const c10::IValue& result) {
+void look_at(const c10::IValue& result) {
   if (!result.isTensor() || !result.toTensor().defined()) return;
-  const at::Tensor& place = result.toTensor();
-  const auto holds = [&](const at::Tensor& buffer) { return place.is_alias_of(buffer); };
-  if (std::any_of(gradients->buffers.begin(), gradients->buffers.end(), holds)) {
-    gradients->written.push_back({.place = place, .value = place.clone()});
-  }
+  const auto holds = [&](const at::Tensor& buffer) { return result.toTensor().is_alias_of(buffer); };
+  if (std::any_of(writes->buffers.begin(), writes->buffers.end(), holds)) writes->look(result.toTensor());
 }
 
 void record(const c10::OperatorHandle& operation, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
@@ -36,10 +33,10 @@ void record(const c10::OperatorHandle& operation, c10::DispatchKeySet keys, torc
     const c10::impl::ExcludeDispatchKeyGuard exclude(kKey);
     operation.redispatchBoxed(keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, kKey), stack);
   }
-  if (gradients != nullptr && operation.schema().is_mutable()) {
+  if (writes != nullptr && operation.schema().is_mutable()) {
     const c10::impl::ExcludeDispatchKeyGuard exclude(kKey);
     const auto first = stack->end() - static_cast<Difference>(operation.schema().returns().size());
-    std::for_each(first, stack->end(), copy_written);
+    std::for_each(first, stack->end(), look_at);
   }
   if (!records) return;
   const auto results = static_cast<Difference>(operation.schema().returns().size());
@@ -62,14 +59,14 @@ void record(const c10::OperatorHandle& operation, c10::DispatchKeySet keys, torc
 
 TORCH_LIBRARY_IMPL(_, Fake, library) { library.fallback(torch::CppFunction::makeFromBoxedFunction<&record>()); }
 
-Recorder::Recorder(Recording* recording, WrittenGradients* written) : include_(kKey) {
+Recorder::Recorder(Recording* recording, const GradientWrites* seen) : include_(kKey) {
   current = recording;
-  gradients = written;
+  writes = seen;
 }
 
 Recorder::~Recorder() {
   current = nullptr;
-  gradients = nullptr;
+  writes = nullptr;
 }
 
 void Recorder::note_gradient(std::size_t parameter, const at::Tensor& gradient) {

@@ -67,23 +67,19 @@ struct Recording {
   bool is_too_large() const { return bytes > kMostBytes; }
 };
 
-// What calls wrote into the buffers of gradients, before the ranks added up the buffers.
-struct WrittenGradients {
-  struct Written {
-    at::Tensor place;  // in a buffer
-    at::Tensor value;  // a copy
-  };
+// Sees what calls write into the buffers of gradients, before the ranks add up the buffers.
+struct GradientWrites {
   std::vector<at::Tensor> buffers = {};
-  std::vector<Written> written = {};  // in the order of the calls
+  std::function<void(const at::Tensor& written)> look = {};  // gets a part of a buffer
 };
 
 // Records the calls that this thread makes below autograd, and those of its backward passes, as long as it lives.
 class Recorder {
  public:
-  // `gradients`: gets what the calls write there; null: nothing does.
-  explicit Recorder(Recording& recording, WrittenGradients* gradients = nullptr) : Recorder(&recording, gradients) {}
+  // `writes`: sees what the calls write there; null: nobody does.
+  explicit Recorder(Recording& recording, const GradientWrites* writes = nullptr) : Recorder(&recording, writes) {}
   // Records no calls.
-  explicit Recorder(WrittenGradients& gradients) : Recorder(nullptr, &gradients) {}
+  explicit Recorder(const GradientWrites& writes) : Recorder(nullptr, &writes) {}
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
@@ -92,7 +88,7 @@ class Recorder {
   static void note_gradient(std::size_t parameter, const at::Tensor& gradient);
 
  private:
-  Recorder(Recording* recording, WrittenGradients* gradients);
+  Recorder(Recording* recording, const GradientWrites* writes);
 
   const c10::impl::IncludeDispatchKeyGuard include_;
 };
