@@ -12,8 +12,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-HERE = pathlib.Path(__file__).resolve()
-SCRIPT = str(HERE.parents[2] / "python/export_model.py")
+SCRIPT = str(pathlib.Path(__file__).resolve().parents[2] / "python/export_model.py")
 INPUTS = {"rows": "12", "signal": "2x16", "image": "3x8x8", "tokens": "8:int64:11"}  # as --input describes them
 OPTIONS = {
     "rows/own_loss": ["--loss-from-model", "--target", "4"],
@@ -115,5 +114,5 @@ if __name__ == "__main__":
         array = name.partition("/")[0]
         pathlib.Path(folder, array).mkdir(parents=True, exist_ok=True)
         options = ["--args", json.dumps({"name": name}), "--input", INPUTS[array], *OPTIONS.get(name, [])]
-        sys.argv = [SCRIPT, f"{HERE}:make", f"{folder}/{name}.pt2", *options]
+        sys.argv = [SCRIPT, f"{__file__}:make", f"{folder}/{name}.pt2", *options]
         runpy.run_path(SCRIPT, run_name="__main__")  # in this process: importing torch takes longer than an export
