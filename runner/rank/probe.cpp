@@ -142,7 +142,8 @@ class TriedModel {
   void require_last_batch(const datasets::Batch& batch, std::int64_t train_samples) const {
     // The model is tried in one process, whatever the number of ranks.
     const bool is_split = dist::joins_group(e_.parallel) && e_.device_pool.is_array();
-    const int ranks = is_split ? static_cast<int>(e_.device_pool.size()) : 1;
+    const int devices = is_split ? static_cast<int>(e_.device_pool.size()) : 1;
+    const int ranks = e_.logical_ranks ? static_cast<int>(*e_.logical_ranks) : devices;
     const std::int64_t of_rank = config::samples_of_rank(train_samples, ranks, e_.loader.drop_last);
     if (e_.loader.drop_last_batch || of_rank % *e_.batch_size != 1) return;
     const std::int64_t batches = config::micro_batches_of_rank(train_samples, ranks, *e_.batch_size, e_.loader);

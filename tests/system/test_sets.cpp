@@ -1,3 +1,4 @@
+#include <fstream>
 
 #include "catch.h"
 #include "tables.h"
@@ -110,6 +111,19 @@ TEST_CASE("a run without validation tests its last weights, whatever it saved be
   CHECK(last.at("step") == 30);
   CHECK(tested("checkpoint.save_every=1") == last);
   CHECK(tested("checkpoint.save_every_steps=8") == last);
+}
+
+TEST_CASE("a run that was killed behind its test, before its summary had it, is tested again") {
+  const ShapesWorkspace w;
+  const RunFolder run = w.train({"test.split=0.1"});
+  const Json whole = run.summary();
+  Json killed = whole;
+  killed["status"] = "running";
+  killed["test"] = nullptr;
+  std::ofstream(run.path() / "summary.json") << killed.dump();
+  w.done({"resume", "shapes"});
+  CHECK(run.summary().at("test") == whole.at("test"));
+  CHECK(run.events("test").size() == 1);
 }
 
 TEST_CASE("an interrupted run writes no test") {

@@ -106,9 +106,13 @@ void require_same_ranks(const Resumption& r, const launch::Plan& plan) {
 // A kill after the last save leaves the sets unmeasured: only the measurements are still to do.
 bool is_measured(const ResumePoint& point, const record::RunDirectory& directory) {
   const config::Experiment& e = point.prepared.plan.experiment;
+  const config::Value summary = record::last_summary(directory);
+  if ((!e.validation.exists() && !e.test.exists()) || summary.value("status", config::Value()) == "completed") {
+    return true;
+  }
   std::error_code none;
-  return (!e.validation.exists() && !e.test.exists()) || fs::exists(directory.evaluation(), none) ||
-         record::last_summary(directory).value("status", config::Value()) == "completed";
+  const bool has_test = !e.test.exists() || !summary.value("test", config::Value()).is_null();
+  return has_test && fs::exists(directory.evaluation(), none);
 }
 
 }  // namespace
