@@ -12,7 +12,7 @@ namespace ddp::train {
 
 // Batches of one kind, such as those of one shape, on their way to a player. The first eager pass is recorded. Beside
 // the second one, which is recorded too, the player of the first runs: if the recordings are alike and all bits are
-// equal, the player is trusted.
+// equal, the player is trusted. If a kernel of ours was right only in the first, the same follows without it.
 class Kind {
  public:
   bool is_trusted() const { return is_trusted_; }
@@ -34,7 +34,7 @@ class Kind {
   std::unique_ptr<Recording> recording_;  // of this pass
   std::optional<Comparison> comparison_;  // of this pass with a replay
   std::optional<std::size_t> calls_of_forward_;
-  std::optional<Tape> first_;  // without its tensors; nothing: two recordings were alike
+  std::optional<Tape> first_;  // the recording of the player, without its tensors; nothing: it is trusted
   std::unique_ptr<Player> player_;
   bool is_trusted_ = false;
 };

@@ -327,9 +327,7 @@ void Player::find_last_uses() {
 
 std::unique_ptr<Player> player_of(const Tape& first, Tape second, CommonMemory& common) {
   if (const std::string found = difference(first, second); !found.empty()) throw NotStatic{.reason = found};
-  for (std::size_t i = 0; i < second.calls.size(); ++i) {
-    if (!first.calls[i].kernel) second.calls[i].kernel = {};
-  }
+  leave_out_new_kernels(first, second);
   return std::make_unique<Player>(std::move(second), common);
 }
 

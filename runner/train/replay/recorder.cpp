@@ -59,8 +59,8 @@ void record(const c10::OperatorHandle& operation, c10::DispatchKeySet keys, torc
 
 TORCH_LIBRARY_IMPL(_, Fake, library) { library.fallback(torch::CppFunction::makeFromBoxedFunction<&record>()); }
 
-Recorder::Recorder(Recording* recording, const GradientWrites* seen) : include_(kKey) {
-  current = recording;
+Recorder::Recorder(Recording& into, const GradientWrites* seen) : include_(kKey) {
+  current = &into;
   writes = seen;
 }
 

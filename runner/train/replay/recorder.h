@@ -77,9 +77,7 @@ struct GradientWrites {
 class Recorder {
  public:
   // `writes`: sees what the calls write there; null: nobody does.
-  explicit Recorder(Recording& recording, const GradientWrites* writes = nullptr) : Recorder(&recording, writes) {}
-  // Records no calls.
-  explicit Recorder(const GradientWrites& writes) : Recorder(nullptr, &writes) {}
+  explicit Recorder(Recording& recording, const GradientWrites* writes = nullptr);
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
@@ -88,8 +86,6 @@ class Recorder {
   static void note_gradient(std::size_t parameter, const at::Tensor& gradient);
 
  private:
-  Recorder(Recording* recording, const GradientWrites* writes);
-
   const c10::impl::IncludeDispatchKeyGuard include_;
 };
 

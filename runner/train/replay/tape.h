@@ -113,6 +113,9 @@ Tape tape_of(const Recording& recording, Surroundings around, const std::vector<
 // Returns the first difference between two recordings of the same work, in words; "": they are alike.
 std::string difference(const Tape& first, const Tape& second);
 
+// Leaves out the kernels of ours in the second recording that the first one, which is alike, does not have.
+void leave_out_new_kernels(const Tape& first, Tape& second);
+
 // Types, sizes and strides of tensors, and which of them share memory: equal for tensors that the same recording takes.
 std::vector<std::int64_t> layout_of(const std::vector<at::Tensor>& tensors);
 
