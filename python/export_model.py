@@ -27,7 +27,8 @@ A loss of its own is a class or a function too: --loss net.py:Loss. It takes the
     export_model.py vae.py:Vae vae.pt2 --input 784 --loss-from-model
     export_model.py towers.py:Towers towers.pt2 --input 32 --input 64 --loss towers.py:InfoNce
 
-The script needs torch 2.11 and the packages that the model imports. Then write in the experiment file:
+The script needs torch 2.11, the packages that the model imports, and export_checks.py and operators.txt beside it. Then
+write in the experiment file:
 
     model = { name = "exported", path = "net.pt2" }
 
@@ -41,20 +42,30 @@ import contextlib
 import copy
 import importlib
 import importlib.util
+import inspect
 import json
+import logging
 import operator
 import os
 import pathlib
 import sys
+import tempfile
 import traceback
 import unittest.mock
+import warnings
 
 try:
     import torch
 except ImportError as missing:
     sys.exit(f"error: the script needs PyTorch for Python: pip install torch==2.11.0 ({missing})")
 
+sys.path.append(os.path.dirname(os.path.abspath(__file__)))  # missing under runpy and `python -P`
+from export_checks import (Refused, copy_of, evaluated, explained, first_difference, line_beside_torch, line_of, outputs_by_name,
+                           require_same_step, try_twice)  # fmt: skip
+
 TORCH = "2.11"  # its archives have the format that ddp-exp reads
+for module in ("torch.utils.flop_counter", "torch.fx.experimental.symbolic_shapes"):
+    logging.getLogger(module).setLevel(logging.ERROR)  # they warn of what is no fault of a model
 
 # For each operator: the argument that tells training from evaluation, a condition, and the argument's value in
 # evaluation. The condition, if any, names another argument; if it is not a tensor, nothing changes.
@@ -76,10 +87,6 @@ SWITCHES = {
 DRAWS = {"bernoulli", "cauchy", "exponential", "geometric", "log_normal", "multinomial", "normal", "poisson", "rand",
          "rand_like", "randint", "randint_like", "randn", "randn_like", "random", "randperm", "uniform"}  # fmt: skip
 OPERATORS = pathlib.Path(__file__).with_name("operators.txt")  # the same list as ddp-exp's
-
-
-class Refused(Exception):
-    """A model cannot be saved; the text is for its author."""
 
 
 def operation(node):
@@ -107,13 +114,6 @@ def place(node):
     # Code that torch generates has no file: "<eval_with_key>.11".
     own = [i for i in named if "/torch/" not in frames[i] and not frames[i].startswith('File "<')] or named
     return "\n  in " + ": ".join(frames[own[-1] : own[-1] + 2]) if own else ""
-
-
-def line_of(stack):
-    """Returns the innermost line of the author's Python on a stack."""
-    frames = [one for one in stack if one.filename != __file__]
-    own = [one for one in frames if "/torch/" not in one.filename and not one.filename.startswith("<")]
-    return f'\n  in File "{own[-1].filename}", line {own[-1].lineno}: {own[-1].line}' if own else ""
 
 
 def allowed_operators():
@@ -152,30 +152,32 @@ def graph_modules(program):
     return [m for m in program.graph_module.modules() if isinstance(m, torch.fx.GraphModule)]
 
 
-def wrap_forward(model, names):
-    """Makes forward take all its inputs by position, and return a plain dict in place of an output class of a library.
+def plain(outputs):
+    """Returns a dict in place of an output class of a library or a named tuple, without what is no tensor.
 
-    names: the keywords of forward that the inputs go to; "" for those that forward takes by position. An archive with a
-    class of a library could not be read without the library.
+    An archive with a class of a library could not be read without the library.
+    """
+    if hasattr(outputs, "_asdict"):  # a named tuple
+        outputs = outputs._asdict()
+    elif isinstance(outputs, tuple):  # torch's own, such as topk's
+        return tuple(outputs)
+    elif not isinstance(outputs, dict) or type(outputs) is dict:
+        return outputs
+    return {name: value for name, value in outputs.items() if isinstance(value, torch.Tensor)}
+
+
+def wrap_forward(model, names):
+    """Makes forward take all its inputs by position, and return plain outputs.
+
+    names: the keywords of forward that the inputs go to; "" for those that forward takes by position.
     """
     original = type(model)
 
     def forward(self, *inputs):
         named = {name: value for name, value in zip(names, inputs) if name}
-        outputs = original.forward(self, *inputs[: len(inputs) - len(named)], **named)
-        if not isinstance(outputs, dict) or type(outputs) is dict:
-            return outputs
-        return {name: value for name, value in outputs.items() if isinstance(value, torch.Tensor)}
+        return plain(original.forward(self, *inputs[: len(inputs) - len(named)], **named))
 
     model.__class__ = type(original.__name__, (original,), {"forward": forward})
-
-
-def outputs_by_name(outputs):
-    """Returns the outputs of a model under the names that ddp-exp gives them."""
-    if isinstance(outputs, torch.Tensor):
-        return {"output": outputs}
-    items = outputs.items() if isinstance(outputs, dict) else enumerate(outputs)
-    return {str(name): value for name, value in items if isinstance(value, torch.Tensor)}
 
 
 def require_loss(outputs, giver):
@@ -184,8 +186,6 @@ def require_loss(outputs, giver):
     is_list = all(name.isdigit() for name in named)
     if len(named) > 1 and not is_list and "loss" not in named:
         raise Refused(f'{giver} returns a dict without "loss"; it has: {", ".join(named)}')
-    if not named:
-        raise Refused(f"{giver} returns no tensor, and it must return the loss")
     loss = named["loss"] if "loss" in named else next(iter(named.values()))
     if loss.dim() > 0 or not loss.is_floating_point():
         raise Refused(f"{giver} returns a loss of shape {list(loss.shape)} and type {loss.dtype}; "
@@ -202,13 +202,21 @@ def require_trained_parameters(model):
                       "call requires_grad_(True) on the parameters to train")  # fmt: skip
 
 
-def require_no_synchronisation(model):
-    """Raises Refused if the model's batch norms would use the samples of all ranks."""
-    synchronised = [name for name, part in model.named_modules() if isinstance(part, torch.nn.SyncBatchNorm)]
+def require_plain_batch_norms(model):
+    """Raises Refused if the model's batch norms would use the samples of all ranks, or the number of steps."""
+
+    def names_of(kind, applies):
+        found = [name for name, part in model.named_modules() if isinstance(part, kind) and applies(part)]
+        return ", ".join(found[:5]) + (", ..." if len(found) > 5 else "")
+
+    cumulative = names_of(torch.nn.modules.batchnorm._BatchNorm, lambda one: one.momentum is None and one.track_running_stats)
+    if cumulative:
+        raise Refused(f"the model has a batch norm with momentum=None: {cumulative}\n  its average depends on the number of "
+                      "steps, which no graph has: give a momentum, such as 0.1")  # fmt: skip
+    synchronised = names_of(torch.nn.SyncBatchNorm, lambda one: True)
     if synchronised:
-        names = ", ".join(synchronised[:5]) + (", ..." if len(synchronised) > 5 else "")
         raise Refused(
-            f"ddp-exp does not synchronise batch norm among ranks, and the model has SyncBatchNorm: {names}\n"
+            f"ddp-exp does not synchronise batch norm among ranks, and the model has SyncBatchNorm: {synchronised}\n"
             "  leave out convert_sync_batchnorm, or use BatchNorm1d, BatchNorm2d or BatchNorm3d, which have the same "
             "weights: each rank then normalises with the samples of its own batch"
         )
@@ -226,8 +234,9 @@ def require_trainable(program):
                 raise Refused(f"the model calls the custom operator {node.target}{place(node)}")
             name = name_of_function(node)
             if isinstance(node.target, torch._ops.OpOverload) and writes_to_keyword(node):
-                raise Refused(f"the model calls {node.target}, which ddp-exp does not allow in a graph: "
-                              f"assign the result instead of using out={place(node)}")  # fmt: skip
+                has_norm = any(name.endswith((".weight_u", "._u")) for name in program.state_dict)
+                cure = "leave out torch's spectral_norm, which does so" if has_norm else "assign the result instead of using out="
+                raise Refused(f"the model calls {node.target}, which ddp-exp does not allow in a graph: {cure}{place(node)}")
             if name and not allowed & {name, name.rstrip("_")}:
                 raise Refused(f"the model calls {name}, which ddp-exp does not allow in a graph ({OPERATORS.name}); "
                               f"replace it in the model{place(node)}")  # fmt: skip
@@ -255,25 +264,15 @@ def require_no_draws(program):
                 )
 
 
-def run_model(model, samples, wrong):
-    """Runs a copy of the model. Raises Refused with the author's line if that fails."""
-    try:
-        tried = copy.deepcopy(model)
-    except Exception:  # not every module can be copied; torch.export then finds the same mistakes
-        return
-    try:
-        with torch.no_grad(), torch.random.fork_rng(devices=[]):
-            tried(*samples)
-    except Exception as error:
-        raise Refused(f"{wrong}: {type(error).__name__}: {error}{line_of(traceback.extract_tb(error.__traceback__))}") from error
-
-
 def try_model(model, arguments, options, samples):
-    """Finds mistakes that torch.export finds late, or reports without a line."""
-    run_model(model, samples, "the model fails on random inputs; --input and --target give their shapes (without the batch), types and numbers of values")
+    """Finds mistakes that torch.export finds late, or reports without a line, or not at all. Returns a step of the model."""
+    wrong = "the model fails on random inputs; --input and --target give their shapes (without the batch), types and numbers of values"
+    tried = try_twice(model, samples, wrong, options.loss_from_model)
     if options.batch < options.max_batch:
         larger = tuple(one.sample(batch=options.batch + 1) for one in arguments)
-        run_model(model, larger, "the model works for only one batch size; use x.shape[0] for the size of the batch")
+        with explained("the model works for only one batch size; use x.shape[0] for the size of the batch"):
+            evaluated(copy_of(model), larger)
+    return tried
 
 
 def dynamic_shapes(arguments, options):
@@ -299,7 +298,7 @@ def shapes_of_loss(samples, options):
         if one.dim() > 0 and one.shape[0] == options.batch:
             shape[0] = batch
         shapes.append(shape)
-    return tuple(shapes)
+    return (tuple(shapes),)
 
 
 def shapes_of_lstm(samples, hidden, *_, **__):
@@ -333,9 +332,14 @@ def traceable():
       models while they are compiled, with other bits.
     """
     with contextlib.ExitStack() as patches:
-        def patch(module, name, value):
-            patches.enter_context(unittest.mock.patch.object(module, name, value))
+        def patch(module, name, value, **options):
+            patches.enter_context(unittest.mock.patch.object(module, name, value, **options))
 
+        # What torch.export says though nothing is wrong: try_twice has shown that forward does not read a tensor that it keeps.
+        patches.enter_context(warnings.catch_warnings())
+        warnings.filterwarnings("ignore", "The tensor attribute")
+        trace = importlib.import_module("torch.export._trace")  # prints the graph so far of a failure, whose line we give
+        patch(trace, "print", lambda *_, **__: None, create=True)
         lines = []
         environment = importlib.import_module("torch.fx.experimental.symbolic_shapes").ShapeEnv
         log_guard = environment._log_guard
@@ -363,20 +367,26 @@ EXPLANATIONS = {
     "give that size alone, such as 32 for 1-32, or the range of the suggested fix",
     "data-dependent": "an `if` on a tensor's value, or a size that is one, cannot be exported: "
     "compute both sides, and choose with torch.where",
+    "torch.cdist(": "torch.cdist takes another way for more than 25 rows: "
+    'torch.cdist(a, b, compute_mode="donot_use_mm_for_euclid_dist") does not',
     "DynamicCache": "forward returns a cache, which training does not need: call the model with use_cache=False",
 }  # fmt: skip
 
 
 def export(model, samples, shapes):
-    lines = []
+    lines, attributes = [], [(one, set(vars(one))) for one in model.modules()]
     try:
         with traceable() as lines:
             program = torch.export.export(model, samples, dynamic_shapes=shapes)
     except Exception as error:  # torch.export raises many types, each with a long text
+        where = line_of(traceback.extract_tb(error.__traceback__)) or "".join(dict.fromkeys(lines))
         text = f"torch.export cannot save the model:\n  {type(error).__name__}: {error}"
-        text += "".join(f"\n  {advice}" for part, advice in EXPLANATIONS.items() if part in str(error))
-        own = line_of(traceback.extract_tb(error.__traceback__))
-        raise Refused(text + (own or "".join(dict.fromkeys(lines)))) from error
+        text += "".join(f"\n  {advice}" for part, advice in EXPLANATIONS.items() if part in f"{error}{where}")
+        raise Refused(text + where) from error
+    finally:
+        for module, names in attributes:  # torch.export restores those that were there
+            for name in vars(module).keys() - names:
+                delattr(module, name)
     require_trainable(program)
     if not batch_is_dynamic(program):
         raise Refused("the model works for only one batch size; use x.shape[0] for the size of the batch")
@@ -411,38 +421,6 @@ def switch(node, argument, statistics, value):
         node.update_kwarg(argument, value)
 
 
-def leaves(outputs):
-    return [leaf for leaf in torch.utils._pytree.tree_leaves(outputs) if isinstance(leaf, torch.Tensor)]
-
-
-def evaluated(model, samples, state):
-    """Runs a model and returns its outputs and the tensors `state` afterwards; then restores these tensors."""
-    before = {name: tensor.clone() for name, tensor in state.items()}
-    with torch.no_grad():
-        found = leaves(model(*samples)) + [tensor.clone() for tensor in state.values()]
-        for name, tensor in state.items():
-            tensor.copy_(before[name])
-    return found
-
-
-def same_bits(model, graph, samples):
-    """True if graph and model return the same bits in evaluation and leave the same bits in the buffers.
-
-    The fast path of nn.TransformerEncoderLayer for evaluation is off: its bits differ in eager Python, too.
-    """
-    state = dict(model.state_dict()) | dict(model.named_buffers())  # the graph has the same tensors
-    fast = torch.backends.mha.get_fastpath_enabled()
-    torch.backends.mha.set_fastpath_enabled(False)
-    try:
-        expected, found = evaluated(model, samples, state), evaluated(graph, samples, state)
-    finally:
-        torch.backends.mha.set_fastpath_enabled(fast)
-    return len(expected) == len(found) and all(
-        a.shape == b.shape and torch.equal(a.nan_to_num(), b.nan_to_num()) and torch.equal(a.isnan(), b.isnan())
-        for a, b in zip(expected, found)
-    )
-
-
 def find(name):
     """Returns the class or function that "module:name" or "file.py:name" names."""
     module_name, _, attribute = name.rpartition(":")
@@ -456,10 +434,8 @@ def find(name):
         module_name = file.stem
     else:
         sys.path.insert(0, "")
-    try:
+    with explained(f"{module_name} cannot be imported"):
         module = importlib.import_module(module_name)
-    except ImportError as error:
-        raise Refused(f"{module_name} cannot be imported: {error}") from error
     if not hasattr(module, attribute):
         raise Refused(f"{module_name} has no {attribute}")
     return getattr(module, attribute)
@@ -471,14 +447,10 @@ def build(name, options):
     if options.config:
         if not hasattr(maker, "config_class"):
             raise Refused(f"--config is for models of transformers, and {name} is none; --args gives a class its arguments")
-        try:
+        with explained(f"--config {options.config}"):
             arguments["config"] = maker.config_class(**json_object("--config", options.config))
-        except (TypeError, ValueError) as error:
-            raise Refused(f"--config {options.config}: {error}") from error
-    try:
+    with explained(f"{name} cannot be called with --args {options.args}"):
         model = maker(**arguments) if callable(maker) and not isinstance(maker, torch.nn.Module) else maker
-    except TypeError as error:
-        raise Refused(f"{name} cannot be called with {options.args}: {error}; see --args") from error
     if not isinstance(model, torch.nn.Module):
         raise Refused(f"{name} gives a {type(model).__name__}, not a torch.nn.Module")
     return model
@@ -535,9 +507,53 @@ class Argument:
         return torch.ones(sizes, dtype=self.dtype) if self.dtype == torch.bool else torch.randn(sizes, dtype=self.dtype)
 
 
-def save(program, file):
-    torch.export.save(program, file)
-    return file
+def parameter_names(function):
+    """Returns the names of the parameters that take arguments by position."""
+    by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [one.name for one in inspect.signature(function).parameters.values() if one.kind in by_position]
+
+
+def facts_of_arguments(names, values):
+    """Returns what ddp-exp binds by name and checks: for each argument its name, "" if it has none, and its number of values."""
+    names = names[: len(values)] + [""] * (len(values) - len(names))
+    return [{"name": name, "values": count} for name, count in zip(names, values)]
+
+
+def answers_next(model, outputs, targets):
+    """True if the loss is that of "logits" and the targets one place later: tried, or known of the model's class."""
+    logits, loss = outputs.get("logits"), outputs.get("loss")
+    if logits is None or loss is None or len(targets) != 1 or logits.dim() != 3 or targets[0].shape != logits.shape[:2]:
+        return False
+    if targets[0].is_floating_point() or logits.shape[1] < 2:
+        return False
+
+    def is_of(logits, targets):
+        cross_entropy = torch.nn.functional.cross_entropy(logits.flatten(0, 1).float(), targets.flatten().long())
+        return torch.isclose(loss.float(), cross_entropy, rtol=1e-4).item()
+
+    with torch.no_grad():
+        shifted, same = is_of(logits[:, :-1], targets[0][:, 1:]), is_of(logits, targets[0])
+    # The loss may have more terms, as with routed experts.
+    known = any(one.__module__.startswith("transformers.") and one.__name__.endswith(("ForCausalLM", "LMHeadModel"))
+                for one in type(model).__mro__)  # fmt: skip
+    return not same and (shifted or known)
+
+
+def save(programs, facts):
+    """Writes programs to their paths, each with its facts: all files whole, or none."""
+    folder = next(iter(programs)).parent
+    try:
+        with tempfile.TemporaryDirectory(prefix=".export-", dir=folder) as scratch:
+            written = {pathlib.Path(scratch) / path.name: path for path in programs}
+            for whole, path in written.items():
+                extra = {"ddp-exp.json": json.dumps(facts[path])} if path in facts else None
+                torch.export.save(programs[path], whole, extra_files=extra)
+            for whole, path in written.items():
+                whole.replace(path)
+    except OSError as error:
+        raise Refused(f"{folder or '.'}: {error.strerror}") from error
+    except Exception as error:  # torch.export.save raises many types
+        raise Refused(f"torch.export cannot write the graph: {type(error).__name__}: {error}") from error
 
 
 def settle_batch_sizes(options):
@@ -557,21 +573,31 @@ def settle_batch_sizes(options):
         raise Refused(f"--batch {tried}: the batch that tests the model must have {max(least, 2)} to {most} samples")
 
 
-def export_loss(name, model, samples, targets, options):
+def names_of_loss(name):
+    """Returns the names of a loss's arguments."""
+    found = find(name)
+    is_module = isinstance(found, type) and issubclass(found, torch.nn.Module)
+    return parameter_names(found.forward)[1:] if is_module else parameter_names(found)
+
+
+def export_loss(name, outputs, targets, options):
     """Returns the graph of a loss for the outputs of the model."""
     found = find(name)
-    loss = found() if isinstance(found, type) else found
-    if not isinstance(loss, torch.nn.Module):
+    with explained(f"--loss {name} fails"):
+        loss = found() if isinstance(found, type) else found
+    if isinstance(loss, torch.nn.Module):
+        wrap_forward(loss, ())
+    else:
         loss = torch.nn.Module()
-        loss.forward = found
+        loss.forward = lambda *arguments: plain(found(*arguments))
     if any(True for _ in loss.parameters()):
         raise Refused(f"{name} has parameters, which would not be trained; make them parameters of the model")
-    with torch.no_grad(), torch.random.fork_rng(devices=[]):
-        outputs = [one.clone().requires_grad_(one.is_floating_point()) for one in outputs_by_name(model(*samples)).values()]
-    arguments = (*outputs, *targets)
-    run_model(loss, arguments, "the loss fails on the outputs of the model; --target gives the shapes (without the batch), types and numbers of values of its targets")
-    require_loss(loss(*arguments), f"forward of {name}")
-    program = export(loss.train(), arguments, shapes_of_loss(arguments, options))
+    arguments = (*(one.clone().requires_grad_(one.is_floating_point()) for one in outputs.values()), *targets)
+    wrong = "the loss fails on the outputs of the model; --target gives the shapes (without the batch), types and numbers of values of its targets"
+    tried = try_twice(loss.train(), arguments, wrong, takes_loss=True)
+    require_loss(tried.outputs, f"forward of {name}")
+    program = export(loss, arguments, shapes_of_loss(arguments, options))
+    require_same_step(tried, program.module(), arguments, takes_loss=True)
     if switched(program) is None:
         raise Refused(f"{name} draws random numbers even in evaluation; draw them in the model")
     return program
@@ -581,16 +607,29 @@ def export_prediction(name, model, samples, options):
     """Returns the graph for predictions: of a method of the model, or of a class with the same weights."""
     if ":" in name:
         other = build(name, options)
-        other.load_state_dict(model.state_dict())
+        with explained(f"--predict {name} does not take the model's weights"):
+            other.load_state_dict(model.state_dict())
         wrap_forward(other, names_of(other, options))
     else:
         if not hasattr(model, name):
             raise Refused(f'the model has no method "{name}"')
         other = copy.copy(model)
         method = getattr(model, name)
-        other.forward = lambda *inputs: method(*inputs)
-    program = export(other.eval(), samples, dynamic_shapes(options.input, options))
+        other.forward = lambda *inputs: plain(method(*inputs))
+    with explained(f"{name} fails"):
+        expected = evaluated(other.eval(), samples)
+    return export_evaluation(other, expected, samples, dynamic_shapes(options.input, options))
+
+
+def export_evaluation(model, expected, samples, shapes):
+    """Returns the graph of model.eval(), which gives the expected results."""
+    program = export(model, samples, shapes)
     require_no_draws(program)
+    with explained("the exported graph fails in evaluation"):
+        name = first_difference(expected, evaluated(program.module(), samples))
+    if name:
+        raise Refused(f"the exported graph does not compute what the model computes in evaluation: {name} differs. It may "
+                      "depend on the time, or on other generators than torch's" + line_beside_torch(model, samples))  # fmt: skip
     return program
 
 
@@ -622,7 +661,7 @@ def run(options):
     options.target = [Argument("--target", text) for text in options.target]
     model = build(options.model, options)
     require_trained_parameters(model)
-    require_no_synchronisation(model)
+    require_plain_batch_norms(model)
     if options.loss and options.loss_from_model:
         raise Refused("--loss and --loss-from-model: give one of them")
     if options.target and not (options.loss or options.loss_from_model):
@@ -631,33 +670,34 @@ def run(options):
     targets = tuple(one.sample(batch=options.batch) for one in options.target)
     arguments = options.input + (options.target if options.loss_from_model else [])
     samples = inputs + (targets if options.loss_from_model else ())
-    wrap_forward(model, names_of(model, options))
-    try_model(model.train(), arguments, options, samples)
+    keywords, parameters = names_of(model, options), parameter_names(model.forward)
+    names = [keyword or (parameters[i] if i < len(parameters) else "") for i, keyword in enumerate(keywords)]
+    wrap_forward(model, keywords)
+    tried = try_model(model.train(), arguments, options, samples)
     if options.loss_from_model:
-        with torch.no_grad(), torch.random.fork_rng(devices=[]):
-            require_loss(copy.deepcopy(model)(*samples), "forward")
+        require_loss(tried.outputs, "forward")
     shapes = dynamic_shapes(arguments, options)
-    program = export(model.train(), samples, shapes)
-    extras = {}
+    programs = {"train": export(model.train(), samples, shapes)}
+    require_same_step(tried, programs["train"].module(), samples, options.loss_from_model)
     if options.loss:
-        extras["loss"] = export_loss(options.loss, copy.deepcopy(model), samples, targets, options)
+        programs["loss"] = export_loss(options.loss, tried.outputs, targets, options)
     if options.predict:
-        extras["predict"] = export_prediction(options.predict, copy.deepcopy(model), inputs, options)
-    graph = switched(program)
-    model.eval()
-    needs_second = graph is None or not same_bits(model, graph, samples)
+        programs["predict"] = export_prediction(options.predict, copy_of(model), inputs, options)
+    graph = switched(programs["train"])
+    with explained("the model fails in evaluation"):
+        expected = evaluated(model.eval(), samples)
+    if graph is None or first_difference(expected, evaluated(graph, samples)):
+        programs["eval"] = export_evaluation(model, expected, samples, shapes)
+    files = {name: out if name == "train" else out.with_suffix(f".{name}.pt2") for name in programs}
+    facts = {out: {"arguments": facts_of_arguments(names, [one.values for one in arguments])}}
+    if options.loss_from_model:
+        facts[out]["answers_next"] = answers_next(model, tried.outputs, targets)
+    if "loss" in files:
+        values = [0] * (len(tried.outputs) + len(targets))
+        facts[files["loss"]] = {"arguments": facts_of_arguments(names_of_loss(options.loss), values)}
+    save({files[name]: program for name, program in programs.items()}, facts)
     settings = f'name = "exported", path = "{out}"'
-    if needs_second:
-        evaluation = export(model, samples, shapes)
-        require_no_draws(evaluation)
-        if not same_bits(model, evaluation.module(), samples):
-            raise Refused("the exported graph does not compute what the model computes in evaluation")
-        second = save(evaluation, out.with_suffix(".eval.pt2"))
-        settings += f', eval = "{second}"'
-    save(program, out)
-    files = {name: save(extra, out.with_suffix(f".{name}.pt2")) for name, extra in extras.items()}
-    if "predict" in files:
-        settings += f', predict = "{files["predict"]}"'
+    settings += "".join(f', {name} = "{files[name]}"' for name in ("eval", "predict") if name in files)
     count = sum(parameter.numel() for parameter in model.parameters())
     print(f"{out}: {count} parameters, batches of {options.min_batch} to {options.max_batch}")
     print(f"model = {{ {settings} }}")

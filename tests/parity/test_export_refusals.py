@@ -5,10 +5,12 @@ One process with torch serves all cases of each side, because the import takes s
 
 import contextlib
 import io
+import json
 import os
 import subprocess
 import sys
 import tempfile
+import unittest.mock
 
 sys.path.insert(0, os.path.join(os.environ["DDP_SOURCE"], "python"))
 
@@ -18,6 +20,11 @@ import torch
 import export_model
 
 MODELS = '''
+import collections
+import random
+import time
+
+import numpy
 import torch
 from torch import nn
 
@@ -54,6 +61,9 @@ def twice(x: torch.Tensor) -> torch.Tensor:
 @twice.register_fake
 def _(x):
     return torch.empty_like(x)
+
+
+twice.register_autograd(lambda ctx, gradient: 2 * gradient)
 
 
 class Custom(Plain):
@@ -181,7 +191,172 @@ class Sparse(Plain):
 
 def number():
     return 3
+
+
+class Reverse(torch.autograd.Function):
+    forward = staticmethod(lambda ctx, x: x.view_as(x))
+    backward = staticmethod(lambda ctx, gradient: -gradient)
+
+
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return 2 * gradient
+
+
+class Written(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = x.exp()
+        product = y * y
+        y.mul_(2)
+        return product
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient
+
+
+class Reverse(torch.autograd.Function):
+    forward = staticmethod(lambda ctx, x: x.view_as(x))
+    backward = staticmethod(lambda ctx, gradient: -gradient)
+
+
+class Twice(torch.autograd.Function):
+    forward = staticmethod(lambda ctx, x: 2 * x)
+    backward = staticmethod(lambda ctx, gradient: 2 * gradient)
+
+
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = x.exp()
+        product = y * y
+        y.mul_(2)
+        return product
+
+    backward = staticmethod(lambda ctx, gradient: gradient)
+
+
+def mean(output):
+    return output.mean()
+
+
+def reversed_mean(output):
+    return Reverse.apply(output).mean()
+
+
+def counts(model, x):
+    model.steps += 1
+    return model.fc(x)
+
+
+def recurs(model, x):
+    model.state = (model.fc(x) + model.state).detach().mean(0)
+    return model.fc(x) + model.state
+
+
+def prepares(model, x):
+    y = model.fc(x) if model.ready else model.fc(x) - model.fc(x).mean(0)
+    model.ready = True
+    return y
+
+
+def draws_of_numpy(model, x):
+    scale = numpy.random.rand()
+    return model.fc(x) * scale
+
+
+def keeps(model, x):
+    model.table = torch.arange(4.0) if model.table is None else model.table
+    model.last = model.fc(x + model.table)
+    return model.last
+
+
+def reverses_by_detach(model, x):
+    y = model.fc(x)
+    return y.detach() - (y - y.detach())
+
+
+def packs(model, x, lengths):
+    packed = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+    return model.rnn(packed)[1][-1]
+
+
+Outputs = collections.namedtuple("Outputs", "logits further")
+KINDS = {
+    "reverses": lambda model, x: Reverse.apply(model.fc(x)),
+    "squares": lambda model, x: Square.apply(model.fc(x)),
+    "checkpoints": lambda model, x: model.fc(torch.utils.checkpoint.checkpoint(lambda y: 2 * y, x, use_reentrant=True)),
+    "doubles": lambda model, x: Twice.apply(model.fc(x)),
+    "logs": lambda model, x: model.inner.log.append("called") or model.inner(x),
+    "draws": lambda model, x: model.fc(x) * random.uniform(0, 1),
+    "times": lambda model, x: model.fc(x) * (time.time() % 1000),
+    "times_in_evaluation": lambda model, x: model.fc(x) if model.training else model.fc(x) * (time.time() % 1000),
+    "fails_in_evaluation": lambda model, x: model.fc(x) if model.training else model.missing(x),
+    "measures": lambda model, x: torch.cdist(x, model.fc.weight),
+    "gru": lambda model, x: model.rnn(x)[0][:, -1],
+    "returns_nothing": lambda model, x: None,
+    "writes_into_input": lambda model, x: model.fc(x.mul_(2)),
+    "views": lambda model, x: (model.fc(x), model.fc.weight[:2]),
+    "names": lambda model, x: Outputs(model.fc(x), None) if model.training else model.fc(x),
+    "largest": lambda model, x: model.fc(x).max(1),
+    "root": lambda model, x: model.fc(x).sqrt(),
+} | {one.__name__: one for one in (counts, recurs, prepares, draws_of_numpy, keeps, reverses_by_detach, packs)}
+
+
+class Odd(Plain):
+    """Many models in one class."""
+
+    def __init__(self, kind):
+        super().__init__()
+        self.kind, self.steps, self.state, self.ready, self.table = kind, 0, 0, False, None
+        self.inner, self.rnn = Plain(), nn.GRU(4, 3, batch_first=True)
+        self.inner.log = []
+        if kind == "cumulative":
+            self.norm = nn.BatchNorm1d(3, momentum=None)
+        elif kind == "batch_norm":
+            self.fc = nn.Sequential(self.fc, nn.BatchNorm1d(3))
+        elif kind == "spectral_norm":
+            self.fc = nn.utils.parametrizations.spectral_norm(self.fc)
+        elif kind == "weight_norm":  # the old one, whose modules cannot be copied
+            self.fc = nn.utils.weight_norm(self.fc)
+
+    def forward(self, *inputs):
+        return KINDS[self.kind](self, *inputs) if self.kind in KINDS else self.fc(*inputs)
 '''
+# A kind of Odd, what follows --input, and what the refusal says.
+REFUSED = [
+    ("reverses", "4", ['the gradient of "fc.weight" differs', "autograd.Function Reverse", "models.py", "detach()"]),
+    ("squares", "4", ["cannot be trained", "inplace operation", "autograd.Function Square", "models.py"]),
+    ("fc", "4 --loss models.py:reversed_mean", ["does not train as the model does", "autograd.Function Reverse"]),
+    ("checkpoints", "4", ['the gradient of "fc.weight" differs', "use_reentrant=True"]),
+    ("counts", "4", ["changes the attribute steps,", "register_buffer"]),
+    ("logs", "4", ["changes the attribute inner.log.1,"]),
+    ("recurs", "4", ["changes the attribute state,"]),
+    ("prepares", "4", ["changes the attribute ready,"]),
+    ("draws", "4", ["draws from Python's or NumPy's generator", "models.py", "random.uniform(0, 1)"]),
+    ("draws_of_numpy", "4", ["draws from Python's or NumPy's generator", "models.py", ": scale = numpy.random.rand()"]),
+    ("times", "4", ['"output" differs in two runs', "models.py", "time.time()"]),
+    ("times_in_evaluation", "4", ["computes in evaluation", '"output" differs', "models.py", "time.time()"]),
+    ("fails_in_evaluation", "4", ["the model fails in evaluation: AttributeError", "models.py", "model.missing"]),
+    ("cumulative", "4", ["momentum=None: norm\n", "such as 0.1"]),
+    ("spectral_norm", "4", ["aten.div.out", "leave out torch's spectral_norm", "models.py", "self.fc"]),
+    ("measures", "4", ['compute_mode="donot_use_mm_for_euclid_dist"', "models.py", "torch.cdist(x, model.fc.weight)"]),
+    ("packs", "5x4 --input scalar:int64:5", ["pack_padded_sequence cannot be exported", "models.py", "packed = nn"]),
+    ("returns_nothing", "4", ["forward returns a NoneType without tensors"]),
+]
+# A kind of Odd, and what export_model.py says to stderr.
+ACCEPTED = {
+    "doubles": "note: the model calls the torch.autograd.Function Twice",
+    "root": 'the output "output" is not a number on random inputs',
+    "weight_norm": "deprecated",
+    **dict.fromkeys(["reverses_by_detach", "keeps", "writes_into_input", "views", "names", "largest", "gru", "batch_norm"], ""),
+}
 TOML = """
 model = { name = "exported", path = "net.pt2" }
 dataset = { name = "npy", inputs = "x.npy", targets = "y.npy" }
@@ -194,14 +369,21 @@ threads = 1
 
 def export(*arguments):
     """(exit status and stderr, stdout) of export_model.py."""
-    said = io.StringIO()
+    said, warned = io.StringIO(), io.StringIO()
     sys.argv = ["export_model.py", *arguments]
     try:
-        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(warned):
             export_model.main()
     except SystemExit as end:
-        return str(end.code), said.getvalue()
-    return "0", said.getvalue()
+        return str(end.code) + warned.getvalue(), said.getvalue()
+    return "0" + warned.getvalue(), said.getvalue()
+
+
+def write_half(program, path):
+    """Writes the first of two files, and half of the second."""
+    path.write_bytes(b"PK")
+    if "loss" in path.name:
+        raise ValueError("half")
 
 
 def check_export_refusals():
@@ -237,11 +419,15 @@ def check_export_refusals():
         ("models.py:number", "4", [], ["gives a int, not a torch.nn.Module"]),
         ("nothing.py:Plain", "4", [], ["nothing.py does not exist"]),
         ("no_such_module:Plain", "4", [], ["no_such_module cannot be imported"]),
+        ("broken.py:Plain", "4", [], ["broken cannot be imported: SyntaxError", "(broken.py, line 1)"]),
         ("Plain", "4", [], ["must be module:Class or file.py:Class"]),
         ("models.py:Plain", "4xx", [], ['"4xx" is not a shape']),
         ("models.py:Plain", "4:text", [], ['"text" is not a number type']),
         ("models.py:Plain", "4:int64", [], ["give the number of values"]),
     ]
+    for kind, inputs, expected in REFUSED:
+        shape, *more = inputs.split()
+        cases.append(("models.py:Odd", shape, ["--args", json.dumps({"kind": kind}), *more], expected))
     for model, shape, more, expected in cases:
         status, _ = export(model, "refused.pt2", "--input", shape, *more)
         for text in expected:
@@ -249,11 +435,23 @@ def check_export_refusals():
         assert not os.path.exists("refused.pt2"), model
     status, said = export("models.py:Memory", "memory.pt2", "--input", "1-7x2", "--input", "mask=1-7x1")
     assert status == "0" and "memory.pt2" in said, status + said
+    for kind, expected in ACCEPTED.items():
+        shape = "5x4" if kind == "gru" else "4"
+        status, said = export("models.py:Odd", f"{kind}.pt2", "--input", shape, "--args", json.dumps({"kind": kind}))
+        assert status[0] == "0" and bool(status[1:]) == bool(expected) and expected in status, f"{kind}: {status}"
+        assert f'path = "{kind}.pt2"' in said, f"{kind}: {said}"
+        torch.manual_seed(0)
+        weights, saved = sys.modules["models"].Odd(kind).state_dict(), torch.export.load(f"{kind}.pt2").state_dict
+        assert all(torch.equal(saved[name], one) for name, one in weights.items()), f"{kind}: the file has other weights"
+    before = os.listdir()
+    with unittest.mock.patch.object(torch.export, "save", write_half):
+        status, _ = export("models.py:Plain", "half.pt2", "--input", "4", "--loss", "models.py:mean")
+    assert "torch.export cannot write the graph: ValueError: half" in status and os.listdir() == before, status
     status, _ = export("models.py:Plain", "refused.zip", "--input", "4")
     assert "must end in .pt2" in status, status
     status, _ = export("models.py:Plain", "none/refused.pt2", "--input", "4")
     assert "the folder none does not exist" in status, status
-    print(f"export_model.py refuses {len(cases) + 1} models")
+    print(f"export_model.py refuses {len(cases) + 1} models and accepts {len(ACCEPTED)}")
 
 
 def refused(*more):
@@ -301,7 +499,8 @@ def check_program_refusals():
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory(prefix="ddp-exp-refusals-") as scratch:
         os.chdir(scratch)
-        with open("models.py", "w") as out:
-            out.write(MODELS)
+        for file, text in (("models.py", MODELS), ("broken.py", "class (")):
+            with open(file, "w") as out:
+                out.write(text)
         check_export_refusals()
         check_program_refusals()
