@@ -146,11 +146,11 @@ void refuse_negative(const ArrayRows& target, const at::Tensor& rows, std::int64
 }
 
 // Returns the number of classes; 0: no target counts.
-std::int64_t count_classes(const ArrayRows& target, std::int64_t ignored) {
+std::int64_t count_classes(const ArrayRows& target, std::int64_t ignored, bool ignores_negative) {
   std::int64_t largest = -1;
   each_block(target, [&](const at::Tensor& block, std::int64_t begin) {
     const at::Tensor rows = block.unsqueeze(-1);
-    refuse_negative(target, rows, begin, ignored);
+    if (!ignores_negative) refuse_negative(target, rows, begin, ignored);
     const at::Tensor counted = rows.masked_select(rows.ne(ignored));
     if (counted.numel() > 0) largest = std::max(largest, counted.max().item<std::int64_t>());
   });
@@ -292,6 +292,7 @@ Arrays::Arrays(std::vector<ArrayRows> inputs, std::vector<ArrayRows> targets, st
       targets_(std::move(targets)),
       weights_(std::move(weights)),
       ignored_(context.ignored_target),
+      ignores_negative_(is_loss_of_graph(context.loss)),
       trains_(context.role == Role::train),
       held_(std::move(held)) {
   for (const ArrayRows& rows : inputs_) require_same_rows(inputs_.front(), rows);
@@ -324,7 +325,8 @@ at::Tensor Arrays::classes() const {
   const bool one_a_row = shape.empty() || shape == std::vector<std::int64_t>{1};
   if (targets_.size() > 1 || target.type() != at::kLong || !one_a_row) return {};
   const at::Tensor all = target.range(0, target.rows()).flatten();
-  return at::where(all.eq(ignored_), kNoClass, all);
+  const at::Tensor ignored = ignores_negative_ ? all.lt(0).logical_or(all.eq(ignored_)) : all.eq(ignored_);
+  return at::where(ignored, kNoClass, all);
 }
 
 bool Arrays::check_targets(const std::function<void(const at::Tensor&)>& check) const {
@@ -339,7 +341,8 @@ config::Value Arrays::facts() const {
   if (targets_.empty()) return facts;
   const ArrayRows& target = targets_.front();
   if (targets_.size() > 1 || target.type() != at::kLong) return facts;
-  if (const std::int64_t classes = count_classes(target, ignored_); classes > 0) facts["num_classes"] = classes;
+  if (const std::int64_t classes = count_classes(target, ignored_, ignores_negative_); classes > 0)
+    facts["num_classes"] = classes;
   return facts;
 }
 

@@ -102,6 +102,7 @@ class Arrays : public MapDataset {
   const std::vector<ArrayRows> targets_;
   const std::vector<ArrayRows> weights_;  // one, or none
   const std::int64_t ignored_;            // class of the targets that do not count
+  const bool ignores_negative_;           // a graph computes the loss: negative classes do not count
   const bool trains_;                     // are these the training samples?
   const NamedTensors held_;
 };

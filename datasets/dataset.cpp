@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cmath>
 
+#include <ATen/ops/tensor.h>
+
 #include "base/error.h"
 #include "base/glob.h"
 #include "config/text/source.h"
@@ -14,6 +16,24 @@ namespace ddp::datasets {
 
 at::Tensor MapDataset::groups(const std::string& column) const {
   throw usage_error("has no column \"" + column + "\": only tables have columns", "dataset");
+}
+
+namespace {
+
+std::string bytes_of(const NamedTensors& tensors) {
+  std::string bytes;
+  for (const auto& [name, tensor] : tensors) {
+    bytes.append(static_cast<const char*>(tensor.const_data_ptr()), tensor.nbytes());
+  }
+  return bytes;
+}
+
+}  // namespace
+
+Content MapDataset::content(std::int64_t sample) const {
+  const std::shared_ptr<const MapDataset> plain = for_measuring();
+  const Batch batch = (plain ? plain.get() : this)->gather(at::tensor({sample}, at::kLong), /*epoch=*/0);
+  return {.input = bytes_of(batch.inputs), .target = bytes_of(batch.targets)};
 }
 
 Registry& registry() {

@@ -45,6 +45,12 @@ struct Batch {
   }
 };
 
+// Bytes that tell samples apart: the cells of a row, numbers, or the name of a file.
+struct Content {
+  std::string input;
+  std::string target;
+};
+
 class Dataset;
 
 // The use of a dataset: training, evaluation during training (validation), evaluation at the end (test), or prediction.
@@ -89,6 +95,10 @@ struct Context {
 
 // The class of a sample whose target does not count. No data have this number as a class.
 inline constexpr std::int64_t kNoClass = std::numeric_limits<std::int64_t>::min();
+
+// Tells whether a graph computes this loss. The targets of a table are then numbers, or classes if the option `classes`
+// names them; and the graph may ignore targets of any value.
+inline bool is_loss_of_graph(const std::string& loss) { return loss == "model" || loss == "exported"; }
 
 class Dataset {
  public:
@@ -163,11 +173,13 @@ class MapDataset : public Dataset {
     static_cast<void>(sample);
     return "";
   }
+  // Returns what tells a sample from others in any version of the data. Called before fit(), which plays no part.
+  virtual Content content(std::int64_t sample) const;
   // Returns a number for each sample (int64 [size]). Samples with the same value in `column` have the same number, for
   // a split that keeps them together. Throws ddp::Error (usage) if the column does not exist.
   virtual at::Tensor groups(const std::string& column) const;
-  // Fits the preprocessing on the training samples. It is called once, before any gather, and only if the context has
-  // no preprocessing.
+  // Fits the preprocessing on the training samples, unless the context has one, and applies it. It is called once,
+  // before any gather, on training, validation and test data that are not held.
   virtual void fit(const at::Tensor& samples) { static_cast<void>(samples); }
   // Returns the usable ones of these samples, after the fit: a table may drop rows with missing cells.
   virtual at::Tensor usable(const at::Tensor& samples) const { return samples; }

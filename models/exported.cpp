@@ -72,6 +72,9 @@ struct Exported : ExportedPart, model::TakesInputs, model::GivesOutputs, model::
         file_(trained.file),
         is_of_evaluation_(graph::is_of_evaluation(trained.graph)),
         has_synchronised_norms_(graph::has_synchronised_norms(trained.graph)),
+        argument_names_(trained.argument_names()),
+        argument_values_(trained.argument_values()),
+        answers_next_(trained.answers_next),
         output_names_(trained.output_names()),
         scalar_names_(trained.scalar_names()),
         trains_(bind(trained)),
@@ -93,6 +96,9 @@ struct Exported : ExportedPart, model::TakesInputs, model::GivesOutputs, model::
 
   std::vector<std::string> output_names() const override { return output_names_; }
   std::vector<std::string> scalar_names() const override { return scalar_names_; }
+  std::vector<std::string> argument_names() const override { return argument_names_; }
+  std::vector<std::int64_t> argument_values() const override { return argument_values_; }
+  bool answers_next() const override { return answers_next_; }
 
   NamedTensors predicted(const std::vector<at::Tensor>& inputs) override {
     if (!predicts_) return outputs_of(shapes_.completed(inputs));
@@ -185,6 +191,9 @@ struct Exported : ExportedPart, model::TakesInputs, model::GivesOutputs, model::
   const std::string file_;
   const bool is_of_evaluation_;
   const bool has_synchronised_norms_;
+  const std::vector<std::string> argument_names_;
+  const std::vector<std::int64_t> argument_values_;
+  const bool answers_next_;
   const std::vector<std::string> output_names_, scalar_names_;
   graph::Executor trains_;
   graph::Executor evaluates_;

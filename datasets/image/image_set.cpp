@@ -159,7 +159,7 @@ ImageTreatment treatment_of(const ImageOptions& options, const Context& context,
           .seed = context.seed,
           .derived = !trains && !context.own_transforms,
           .trains = trains,
-          .skips_bad = skips_bad && context.role != Role::prediction,
+          .skips_bad = skips_bad,
           .predicts = context.role == Role::prediction};
 }
 
@@ -242,7 +242,7 @@ Error ImageSet::with_remedy(const Error& error, const at::Tensor& indices) const
   if (!error.remedy().empty() || all_decode(indices)) return error;
   return Error(error.fault(), error.summary(), error.where(),
                treatment_.predicts
-                   ? "name only files of images"
+                   ? "name only files of images, or leave such files out: --set dataset.on_bad=skip"
                    : "replace the file, convert it to PNG if it is an image of another format, or leave "
                      "such files out: --set dataset.on_bad=skip");
 }
@@ -250,6 +250,20 @@ Error ImageSet::with_remedy(const Error& error, const at::Tensor& indices) const
 Batch ImageSet::at_place(Batch batch, const MicroBatchPosition& place) const {
   mixer_.mix(batch, place, static_cast<std::int64_t>(source_->classes().size()));
   return batch;
+}
+
+Content ImageSet::content(std::int64_t sample) const {
+  Content found;
+  if (source_->targets().defined()) found.target = class_name(source_->targets()[sample].item<std::int64_t>());
+  if (!source_->in_memory()) {
+    const std::filesystem::path file = source_->name(sample);
+    found.input = (file.parent_path().filename() / file.filename()).string();
+    return found;
+  }
+  OpenFile memory;
+  const at::Tensor pixels = source_->open(sample, memory).pixels().contiguous();
+  found.input.assign(static_cast<const char*>(pixels.const_data_ptr()), pixels.nbytes());
+  return found;
 }
 
 bool ImageSet::in_memory() const { return source_->in_memory() && treatment_.transforms.empty() && !mixer_.mixes(); }

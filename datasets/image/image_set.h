@@ -92,7 +92,7 @@ struct ImageTreatment {
   bool predicts = false;   // each image needs a result
 };
 
-// Returns the treatment for these options and this context. A prediction leaves out no image: each needs a result.
+// Returns the treatment for these options and this context.
 ImageTreatment treatment_of(const ImageOptions& options, const Context& context, bool skips_bad = false);
 
 // Images of a source, transformed: inputs float32 [n, c, h, w], targets int64 [n].
@@ -107,6 +107,8 @@ class ImageSet final : public MapDataset {
   Batch gather(const at::Tensor& indices, std::int64_t epoch) const override;
   // Mixes the samples of a batch if the option `mix` is set: targets become float32 [n, classes].
   Batch at_place(Batch batch, const MicroBatchPosition& place) const override;
+  // The name of the sample's file and of its folder, so that the data may move; or the pixels.
+  Content content(std::int64_t sample) const override;
   bool in_memory() const override;
   std::shared_ptr<const MapDataset> for_measuring() const override;
   at::Tensor classes() const override { return source_->targets(); }

@@ -41,7 +41,8 @@ class TableDataset : public MapDataset {
     table_ = read_table(files_, how_, encoder_.wanted(/*with_targets=*/true), opened);
     rows_ = table_.rows;
     if (rows_ == 0) throw usage_error("has no rows", files_.front().string());
-    if (!context.preprocessing.is_null()) encode_all();
+    is_fitted_ = !context.preprocessing.is_null();
+    if (context.role == Role::prediction) encode_all();
   }
 
   std::int64_t size() const override { return rows_; }
@@ -55,9 +56,18 @@ class TableDataset : public MapDataset {
   config::Value preprocessing() const override { return rows() == nullptr ? nullptr : to_json(encoder_); }
 
   void fit(const at::Tensor& samples) override {
-    datasets::fit(encoder_, table_, samples, options_);
-    warnings_ = warnings_of_fit(encoder_, table_, samples.numel());
+    if (!is_fitted_) {
+      datasets::fit(encoder_, table_, samples, options_);
+      warnings_ = warnings_of_fit(encoder_, table_, samples.numel());
+      warn_of_groups();
+    }
     encode_all();
+  }
+
+  Content content(std::int64_t sample) const override {
+    const std::size_t features = encoder_.features.size();
+    return {.input = cells_of_row(table_, sample, 0, features),
+            .target = cells_of_row(table_, sample, features, features + encoder_.targets.size())};
   }
 
   at::Tensor usable(const at::Tensor& samples) const override {
@@ -98,6 +108,18 @@ class TableDataset : public MapDataset {
   }
 
  private:
+  // Warns of points that may group thousands.
+  void warn_of_groups() {
+    const std::vector<format::WantedColumn> columns = encoder_.wanted(/*with_targets=*/true);
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      if (columns[i].type != format::CellType::number) continue;
+      const std::string number = grouped_number(files_, how_, table_, i, columns[i].name);
+      if (number.empty()) continue;
+      warnings_.push_back("the column \"" + columns[i].name + "\": \"" + number +
+                          "\" is read with a decimal point; if its points group thousands, remove them from the file");
+    }
+  }
+
   void encode_all() {
     Encoded encoded = encode(encoder_, table_, /*with_targets=*/true);
     usable_ = encoded.usable;
@@ -116,6 +138,7 @@ class TableDataset : public MapDataset {
   Encoder encoder_;
   Table table_;
   std::int64_t rows_ = 0;
+  bool is_fitted_ = false;     // the context has the preprocessing
   mutable ValueNames values_;  // values of the target, for a stratified split
   std::optional<InMemory> tensors_;
   at::Tensor usable_;

@@ -64,8 +64,6 @@ TargetKind target_kind(const std::string& loss) {
   return loss == "bce_with_logits" ? TargetKind::binary : TargetKind::numbers;
 }
 
-bool is_loss_of_graph(const std::string& loss) { return loss == "model" || loss == "exported"; }
-
 std::int64_t Encoder::width() const {
   std::int64_t sum = 0;
   for (const Feature& feature : features) sum += feature.width();

@@ -18,9 +18,6 @@ namespace ddp::datasets {
 // The kind of targets that a loss takes: one class, 0 or 1 in each column, or numbers.
 enum class TargetKind { classes, binary, numbers };
 TargetKind target_kind(const std::string& loss);
-// Tells whether a graph computes this loss. The targets of a table are then numbers, or classes if the option `classes`
-// names them.
-bool is_loss_of_graph(const std::string& loss);
 
 // The conversion from cells to numbers. It is fitted on the training rows and saved as preprocessing.json.
 struct Encoder {

@@ -87,7 +87,7 @@ void check_names(const TableSection& o, const std::vector<std::string>& targets,
   const Named target{.key = "dataset.target", .is_list = o.target.is_array(), .names = targets};
   const Named features{.key = "dataset.features", .names = o.features};
   const Named drop{.key = "dataset.drop", .names = o.drop};
-  const Named categories{.key = "dataset.categories", .names = o.categories};
+  const Named categories{.key = "dataset.categories", .names = category_columns(o)};
   WrongNames wrong(columns, file);
   const Named weights{.key = "dataset.weights",
                       .names = o.weights.empty() ? std::vector<std::string>() : std::vector{o.weights}};
@@ -224,7 +224,7 @@ Encoder choose_columns(const TableSection& o, const std::vector<format::ColumnIn
       refuse_index(column.name, o.drop, file);
     Encoder::Feature feature;
     feature.name = column.name;
-    feature.is_category = holds(o.categories, column.name);
+    feature.is_category = holds(category_columns(o), column.name);
     e.features.push_back(std::move(feature));
   }
   if (e.features.empty()) throw usage_error("leaves no column to predict from", file, "see dataset.features and drop");
@@ -243,7 +243,8 @@ void fit(Encoder& e, const Table& table, const at::Tensor& rows, const TableSect
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
       Encoder::Feature& feature = e.features[i];
       if (feature.is_category) {
-        feature.values = distinct(table, i, mask, Equal::bytes);
+        const std::vector<std::string> given = given_categories(options, feature.name);
+        feature.values = given.empty() ? distinct(table, i, mask, Equal::bytes) : ValueNames(given, Equal::bytes);
       } else if (kind != Scale::Kind::none || e.missing == "mean") {
         const ColumnFit fitted = fit_numbers(table, i, mask);
         feature.scale = fitted.scale(kind);

@@ -16,7 +16,7 @@ struct TableSection {
   config::Value target;
   std::vector<std::string> features;
   std::vector<std::string> drop;
-  std::vector<std::string> categories;
+  config::Value categories = config::Value::array();  // a list of columns; or a table of columns and their values
   config::Value classes;
   std::string weights;
   std::string missing = "error";
@@ -36,8 +36,11 @@ struct TableSection {
     f({.name = "features", .doc = "input columns; default: all other columns"}, features);
     f({.name = "drop", .doc = "columns to leave out"}, drop);
     f({.name = "categories",
-       .doc = "columns of names: each becomes one column (0 or 1) per value",
-       .aliases = {"categorical", "cat_features", "categorical_features"}},
+       .doc = "columns of names: each becomes one column (0 or 1) per value; a table fixes the values of a column: "
+              "{ city = [\"a\", \"b\"] }",
+       .aliases = {"categorical", "cat_features", "categorical_features"},
+       .types = {Type::list, Type::table},
+       .item = Type::text},
       categories);
     f({.name = "classes",
        .doc = "values of the target, in the order of the model's outputs; default: the sorted values of the training "
@@ -77,6 +80,12 @@ struct CsvSection : TableSection {
       missing_values);
   }
 };
+
+// The columns that the option `categories` names.
+std::vector<std::string> category_columns(const TableSection& section);
+// The values that it fixes for a column; empty: those of the training rows. Throws ddp::Error (usage) if they are no
+// list of different texts or numbers.
+std::vector<std::string> given_categories(const TableSection& section, const std::string& column);
 
 // The classes that the option `classes` names, as text.
 std::vector<std::string> given_classes(const TableSection& section);

@@ -1,6 +1,8 @@
 #include "datasets/table/table.h"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 
 #include "base/error.h"
 #include "config/text/source.h"
@@ -39,10 +41,102 @@ Error other_columns(const std::vector<format::ColumnInfo>& first, const fs::path
 
 }  // namespace
 
+std::vector<std::string> category_columns(const TableSection& o) {
+  std::vector<std::string> columns;
+  for (const auto& [key, value] : o.categories.items()) {
+    columns.push_back(o.categories.is_object() ? key : value.get<std::string>());
+  }
+  return columns;
+}
+
+std::vector<std::string> given_categories(const TableSection& o, const std::string& column) {
+  std::vector<std::string> values;
+  if (!o.categories.is_object() || !o.categories.contains(column)) return values;
+  const config::Value& given = o.categories.at(column);
+  for (const config::Value& one : given.is_array() ? given : config::Value::array({given})) {
+    const std::string text = one.is_string() ? one.get<std::string>() : one.dump();
+    const bool is_value = given.is_array() && (one.is_string() || one.is_number());
+    if (!is_value || std::find(values.begin(), values.end(), text) != values.end()) {
+      throw usage_error("the values of column " + config::in_quotes(column) + " must be a list of different texts",
+                        "dataset.categories",
+                        "give { " + column + " = [\"a\", \"b\"] }; [] takes those of the training rows");
+    }
+    values.push_back(text);
+  }
+  return values;
+}
+
 std::vector<std::string> given_classes(const TableSection& o) {
   std::vector<std::string> names;
   for (const config::Value& one : o.classes) names.push_back(one.is_string() ? one.get<std::string>() : one.dump());
   return names;
+}
+
+namespace {
+
+constexpr std::int64_t kManyNumbers = 20;
+
+// Do the doubles of the column allow that its points group thousands? Then its texts are read again.
+bool may_be_grouped(const Table& table, std::size_t column) {
+  std::int64_t count = 0;
+  bool has_point = false;
+  for (const Table::Piece& piece : table.pieces) {
+    const format::ColumnCells& cells = piece.chunk.columns[column];
+    for (std::int64_t r = 0; r < piece.chunk.rows; ++r) {
+      if (cells.is_missing(r)) continue;
+      const double size = std::abs(cells.numbers[r]);
+      const bool is_whole = size == std::trunc(size);
+      if (!is_whole && (size < 1 || size >= 1000 || std::abs(size * 1000 - std::round(size * 1000)) > 1e-6))
+        return false;
+      has_point = has_point || !is_whole;
+      ++count;
+    }
+  }
+  return has_point && count > kManyNumbers;
+}
+
+}  // namespace
+
+std::string grouped_number(const std::vector<fs::path>& files, const format::TableOptions& options, const Table& table,
+                           std::size_t column, const std::string& name) {
+  if (options.format != "csv" || !may_be_grouped(table, column)) return "";
+  const Table texts = read_table(files, options, {{.name = name, .type = format::CellType::text}});
+  std::string grouped;
+  bool has_plain = false;
+  for (const Table::Piece& piece : texts.pieces) {
+    const format::ColumnCells& cells = piece.chunk.columns.front();
+    for (std::int64_t r = 0; r < piece.chunk.rows; ++r) {
+      if (cells.is_missing(r)) continue;
+      std::string_view text = cells.text_of(r);
+      text.remove_prefix(std::min(text.find_first_not_of(" \t+-"), text.size()));
+      const std::size_t point = text.find('.');
+      has_plain = has_plain || point == std::string_view::npos;
+      if (point == std::string_view::npos) continue;
+      const std::string_view rest = text.substr(point + 1, text.find_last_not_of(" \t") - point);
+      const bool is_group = rest.size() == 3 && rest.find_first_not_of("0123456789") == std::string_view::npos;
+      if (!is_group || point < 1 || point > 3 || text.front() == '0') return "";
+      grouped = cells.text_of(r);
+    }
+  }
+  return has_plain ? grouped : "";
+}
+
+std::string cells_of_row(const Table& table, std::int64_t row, std::size_t first, std::size_t last) {
+  const auto after = std::upper_bound(table.pieces.begin(), table.pieces.end(), row,
+                                      [](std::int64_t r, const Table::Piece& piece) { return r < piece.first_row; });
+  const Table::Piece& piece = *std::prev(after);
+  const std::int64_t r = row - piece.first_row;
+  std::string bytes;
+  for (std::size_t i = first; i < last; ++i) {
+    const format::ColumnCells& cells = piece.chunk.columns[i];
+    bytes += cells.is_missing(r) ? '0' : '1';
+    if (cells.offsets != nullptr) {
+      bytes += std::string(cells.text_of(r)) + '\0';
+    } else if (!cells.is_missing(r)) {
+      bytes.append(reinterpret_cast<const char*>(cells.numbers + r), sizeof(double));
+    }
+  }
+  return bytes;
 }
 
 format::TableOptions csv_options(const CsvSection& o) {

@@ -35,6 +35,9 @@ struct Table {
   std::map<std::int64_t, std::string> places_of(const std::set<std::int64_t>& asked) const;
 };
 
+// Returns the cells of a row as bytes, of the columns from `first` up to, but not including, `last`.
+std::string cells_of_row(const Table& table, std::int64_t row, std::size_t first, std::size_t last);
+
 // The first of some files, open for read_table: JSON lines are read whole to find their columns.
 using OpenTables = std::vector<std::unique_ptr<format::TableFile>>;
 
@@ -45,6 +48,13 @@ std::vector<format::ColumnInfo> columns_of(const std::vector<std::filesystem::pa
 // Reads these columns of all files. Throws what TableFile::next throws.
 Table read_table(const std::vector<std::filesystem::path>& files, const format::TableOptions& options,
                  const std::vector<format::WantedColumn>& wanted, const OpenTables& opened = {});
+
+// Returns a number of the column such as "155.683", if the column's points may group thousands, as in German: of more
+// than twenty numbers each point is followed by exactly three digits, some numbers have none, none begins with "0.",
+// and none has more than three digits before the point. "": they do not. `column`: of the table, which was read as
+// numbers.
+std::string grouped_number(const std::vector<std::filesystem::path>& files, const format::TableOptions& options,
+                           const Table& table, std::size_t column, const std::string& name);
 
 // A mistake in a cell, and the same in several cells: "is missing", "are missing".
 struct CellFault {

@@ -92,6 +92,7 @@ State state_of(const nlohmann::json& json) {
                      .hash = config::text_member(digest, "xxh3")};
   }
   s.data = record::data_member(json);
+  if (json.contains("rows")) s.rows = json.at("rows");
   s.rng = texts_of_ranks(list_member(json, "rng"), s.world_size);
   for (const auto& device : list_member(json, "gpu_rng")) s.gpu_rng.push_back(texts_of_ranks(device, s.world_size));
   return s;
@@ -130,6 +131,7 @@ std::string to_text(const State& s) {
   };
   for (const double sum : s.scalar_sums) json["scalar_sums"].push_back(config::number_or_null(sum));
   if (s.data) json["data"] = record::to_value(*s.data);
+  if (!s.rows.is_null()) json["rows"] = s.rows;
   if (!s.rules.empty()) json["rules"] = s.rules;
   if (s.skipped_steps > 0) json["skipped_steps"] = s.skipped_steps;
   if (!s.ended_by.empty()) json["ended_by"] = s.ended_by;

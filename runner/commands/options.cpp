@@ -21,6 +21,14 @@ void add_sets(CLI::App& verb, std::vector<std::string>& sets, const std::string&
   verb.add_option("--set", sets, "key=value that overrides " + what + ", as in TOML; repeatable")
       ->take_all()
       ->allow_extra_args(false);
+  verb.add_option_function<std::vector<std::string>>(
+          "--unset",
+          [&sets](const std::vector<std::string>& keys) {
+            for (const std::string& key : keys) sets.push_back("~" + key);
+          },
+          "key of " + what + " to take away; repeatable")
+      ->take_all()
+      ->allow_extra_args(false);
 }
 
 namespace {
@@ -51,6 +59,20 @@ void add_tag(CLI::App& verb, std::vector<std::string>& tags, const std::string& 
   verb.add_option("--tag", tags, doc + "; repeatable")->take_all()->allow_extra_args(false)->each(record::require_tag);
 }
 
+void add_where(CLI::App& verb, std::vector<std::string>& where, const std::string& doc) {
+  verb.add_option("--where", where, doc + ": 'val_loss<0.3 and optimizer.lr=0.1', …; repeatable")
+      ->take_all()
+      ->allow_extra_args(false);
+}
+
+std::vector<report::Condition> conditions_of(const std::vector<std::string>& where) {
+  std::vector<report::Condition> conditions;
+  for (const std::string& text : where) {
+    for (report::Condition& one : report::parse_conditions(text)) conditions.push_back(std::move(one));
+  }
+  return conditions;
+}
+
 void add_tags(CLI::App& verb, record::TagChange& tags) {
   add_tag(verb, tags.added, "word by which `list` finds the new run or sweep");
   verb.add_option("--note", tags.note, "text about it");
@@ -64,7 +86,7 @@ std::string with_sets(std::string command, const std::vector<std::string>& sets)
   for (const std::string& set : sets) {
     // "--name name=\"mine\"" stands for the option that sets a key (config::assignment_of_option).
     const std::size_t key = set.starts_with("--") ? set.find(' ') + 1 : 0;
-    command += " --set " + shell_word(set.substr(key));
+    command += set.starts_with('~') ? " --unset " + shell_word(set.substr(1)) : " --set " + shell_word(set.substr(key));
   }
   return command;
 }

@@ -7,6 +7,7 @@
 #include "commands/commands.h"
 #include "launch/cluster/launcher.h"
 #include "record/tags.h"
+#include "report/select/query.h"
 #include "report/select/row.h"
 
 namespace ddp::commands {
@@ -23,6 +24,9 @@ void add_name(CLI::App& verb, std::string& name,
 
 // Adds the repeatable option --tag; a text that cannot be a tag is refused.
 void add_tag(CLI::App& verb, std::vector<std::string>& tags, const std::string& doc);
+// Adds the repeatable option --where, and returns its conditions.
+void add_where(CLI::App& verb, std::vector<std::string>& where, const std::string& doc);
+std::vector<report::Condition> conditions_of(const std::vector<std::string>& where);
 // Adds --tag and --note of a command that starts a run or a sweep.
 void add_tags(CLI::App& verb, record::TagChange& tags);
 

@@ -38,6 +38,8 @@ namespace {
 // The options of both commands.
 struct RemovalOptions {
   std::string results = "results";
+  std::vector<std::string> tags;
+  std::vector<std::string> where;
   bool dry_run = false;
   bool yes = false;
 };
@@ -62,13 +64,15 @@ class References {
 
 // Folders that are to go: runs and sweeps, or old checkpoints.
 struct Doomed {
-  fs::path folder;
+  fs::path folder;   // or a link to a run elsewhere, which alone goes
   std::string what;  // name and status
   std::int64_t bytes = 0;
 };
 
 void add_removal_options(CLI::App& verb, RemovalOptions& options) {
   add_results(verb, options.results);
+  add_tag(verb, options.tags, "only ended results with this tag");
+  add_where(verb, options.where, "only ended results that match a condition");
   verb.add_flag("--dry-run", options.dry_run, "only print what would go");
   verb.add_flag("--yes", options.yes, "do not ask");
 }
@@ -155,11 +159,25 @@ void point_latest_elsewhere(const fs::path& of_name, const fs::path& removed) {
     fs::remove(latest, none);
     if (const auto newest = record::newest_inside(of_name)) record::link_atomically(latest, newest->folder.filename());
   }
-  fs::remove(of_name, none);  // only if nothing is left in it
+  if (!fs::is_symlink(of_name, none)) fs::remove(of_name, none);  // only if nothing is left in it
+}
+
+bool is_link(const fs::path& folder) {
+  std::error_code none;
+  return fs::is_symlink(folder, none);
+}
+
+// Removes a link alone: the run that it leads to belongs to another results folder.
+void remove_link(const fs::path& link) {
+  const fs::path run = resolved(link);
+  std::error_code error;
+  fs::remove(link, error);
+  if (error) throw usage_error("cannot be removed: " + error.message(), link.string());
+  log::info(link.string() + " was a link; the run stays: " + run.string());
 }
 
 void remove_run(const fs::path& folder) {
-  const fs::path own = resolved(folder);
+  const fs::path own = resolved(folder.parent_path()) / folder.filename();
   const FileDescriptor lock = record::RunDirectory(own).lock();
   const fs::path rest = own.parent_path() / (kRemoved + own.filename().string());
   std::error_code error;
@@ -201,6 +219,8 @@ void remove(const std::vector<Doomed>& doomed, const std::string& noun, const Re
   for (const Doomed& one : doomed) {
     if (record::is_checkpoint_name(one.folder.filename().string())) {
       remove_old_checkpoint(one.folder);
+    } else if (is_link(one.folder)) {
+      remove_link(one.folder);
     } else {
       remove_run(one.folder);
     }
@@ -216,18 +236,57 @@ Doomed doomed_run(const fs::path& folder, const std::string& results) {
   if (own.is_trial())
     throw usage_error("this is a trial; its sweep needs it", folder.string(), "remove the whole sweep");
   const report::Row row = read_result(folder, results);
+  if (is_link(folder)) return {.folder = folder, .what = "a link to " + resolved(folder).string()};
   if (row.view().status == "running") {
     throw usage_error("is running", folder.string(), "stop it first: " + own_command("stop " + path_word(folder)));
   }
   return {.folder = folder, .what = row.view().status, .bytes = paths::size_on_disk(folder)};
 }
 
-void rm(const RmOptions& o) {
+// Returns the link that a name stands for; "": it stands for a folder.
+fs::path link_named(const fs::path& results, const std::string& name) {
+  for (const fs::path& path : {results / name, fs::path(name)}) {
+    const fs::path plain = path.lexically_normal();
+    const fs::path link = plain.has_filename() ? plain : plain.parent_path();
+    if (link.filename() != "latest" && is_link(link) && record::RunDirectory(link).begun()) return link;
+  }
+  return {};
+}
+
+// Returns the ended runs and sweeps that a query selects.
+std::vector<report::Row> ended(const RemovalOptions& o, report::Query query) {
+  std::vector<std::string> problems;
+  report::Catalog catalog = report::read_results(o.results);
+  problems.swap(catalog.problems);
+  query.tags = o.tags;
+  query.where = conditions_of(o.where);
+  auto rows = report::select(report::rows_of(std::move(catalog), o.results), query, problems);
+  tell_problems(problems);
+  std::erase_if(rows, [](const report::Row& row) { return row.view().status == "running"; });
+  return rows;
+}
+
+// Returns the folders that are to go: those of the names, or all that match.
+std::vector<fs::path> going_of(const RmOptions& o) {
   std::vector<fs::path> going;
+  const bool selects = !o.tags.empty() || !o.where.empty();
+  if (o.runs.empty() == !selects) {
+    throw usage_error(selects ? "names runs, and selects by --tag or --where" : "names no run", "rm",
+                      "give the names of runs, or --tag and --where alone");
+  }
+  if (selects) {
+    for (const report::Row& row : ended(o, {})) going.push_back(row.view().folder);
+  }
   for (const std::string& name : o.runs) {
-    const fs::path folder = record::RunDirectory::find(o.results, name).path();
+    const fs::path link = link_named(o.results, name);
+    const fs::path folder = link.empty() ? record::RunDirectory::find(o.results, name).path() : link;
     if (std::find(going.begin(), going.end(), folder) == going.end()) going.push_back(folder);
   }
+  return going;
+}
+
+void rm(const RmOptions& o) {
+  const std::vector<fs::path> going = going_of(o);
   std::vector<Doomed> doomed;
   for (const fs::path& folder : going) doomed.push_back(doomed_run(folder, o.results));
   // A run may lie under another results folder.
@@ -235,6 +294,7 @@ void rm(const RmOptions& o) {
   for (const fs::path& folder : going) roots.insert(resolved(folder).parent_path().parent_path());
   const References references(roots);
   for (const fs::path& folder : going) {
+    if (is_link(folder)) continue;
     if (const std::string user = references.user_of(folder, going); !user.empty()) {
       throw usage_error("another run begins with one of its checkpoints: " + user, folder.string(),
                         "remove that one too");
@@ -246,7 +306,7 @@ void rm(const RmOptions& o) {
 void add_rm(CLI::App& app, int&) {
   CLI::App* verb = app.add_subcommand("rm", "remove runs and sweeps, after a question");
   auto options = std::make_shared<RmOptions>();
-  verb->add_option("RUN", options->runs, kRunInWords)->required();
+  verb->add_option("RUN", options->runs, kRunInWords);
   add_removal_options(*verb, *options);
   verb->callback([options] { rm(*options); });
 }
@@ -269,18 +329,14 @@ std::time_t seconds_of(const std::string& age) {
   return std::stol(age) * unit->second;
 }
 
-// The ended runs and sweeps that the options select.
+// The ended runs and sweeps that the options select. A link's run belongs to another results folder.
 std::vector<report::Row> selected(const GcOptions& o) {
-  std::vector<std::string> problems;
-  report::Catalog catalog = report::read_results(o.results);
-  problems.swap(catalog.problems);
-  auto rows = report::select(report::rows_of(std::move(catalog), o.results), {.status = o.status}, problems);
-  tell_problems(problems);
+  std::vector<report::Row> rows = ended(o, {.status = o.status});
   const std::time_t latest = o.older_than.empty() ? 0 : std::time(nullptr) - seconds_of(o.older_than);
   std::erase_if(rows, [&](const report::Row& row) {
     const report::View& view = row.view();
-    const std::time_t ended = view.ended.value_or(view.started + static_cast<std::time_t>(view.seconds));
-    return view.status == "running" || (latest != 0 && ended > latest);
+    const std::time_t at = view.ended.value_or(view.started + static_cast<std::time_t>(view.seconds));
+    return is_link(view.folder) || (latest != 0 && at > latest);
   });
   return rows;
 }
@@ -325,8 +381,8 @@ std::vector<Doomed> old_checkpoints(const GcOptions& o, const References& refere
 }
 
 void gc(const GcOptions& o) {
-  if (!o.keep_last && o.older_than.empty() && o.status.empty()) {
-    throw usage_error("nothing says what is to go", "gc", "give --keep-last, --older-than or --status");
+  if (!o.keep_last && o.older_than.empty() && o.status.empty() && o.tags.empty() && o.where.empty()) {
+    throw usage_error("nothing says what is to go", "gc", "give --keep-last, --older-than, --status, --tag or --where");
   }
   const References references({o.results});
   if (o.keep_last) return remove(old_checkpoints(o, references), "checkpoint", o);

@@ -25,6 +25,13 @@ struct TagOptions {
   record::TagChange change;
 };
 
+bool names_run(const std::string& results, const std::string& word) try {
+  record::RunDirectory::find(results, word);
+  return true;
+} catch (const Error&) {
+  return false;
+}
+
 // Takes +TAG and -TAG out of the words.
 void take_changes(TagOptions& o) {
   std::erase_if(o.words, [&](const std::string& word) {
@@ -35,6 +42,13 @@ void take_changes(TagOptions& o) {
     return true;
   });
   if (o.words.empty()) throw usage_error("no run is named", "tag");
+  // A word behind a run that names no run is a tag: `tag RUN good`.
+  for (std::size_t i = o.words.size(); i-- > 1;) {
+    if (names_run(o.results, o.words[i])) continue;
+    record::require_tag(o.words[i]);
+    o.change.added.push_back(o.words[i]);
+    o.words.erase(o.words.begin() + static_cast<std::ptrdiff_t>(i));
+  }
 }
 
 void tag(TagOptions o) {

@@ -89,7 +89,11 @@ void Loader::fields(Fields& f) {
 
 void Validation::fields(Fields& f) {
   add_share(f, *this);
-  f({.name = "seed", .doc = "seed of the choice of held-out samples, also for [test]", .range = at_least(0)}, seed);
+  f({.name = "seed", .doc = "seed of the choice of held-out samples", .range = at_least(0)}, seed);
+  f({.name = "known_rows",
+     .doc = "rows were added after a split: the numbers of rows before; each part is split by itself",
+     .range = at_least(1)},
+    known_rows);
   f({.name = "every",
      .doc = "epochs between validations, or steps: \"250 steps\"",
      .aliases = {"eval_interval", "eval_steps", "eval_every", "val_check_interval", "check_val_every_n_epoch"},
@@ -106,6 +110,12 @@ Period Validation::period() const {
 
 void Test::fields(Fields& f) {
   add_share(f, *this);
+  f({.name = "seed",
+     .doc = "seed of the choice of test samples, which are drawn before those of validation; \"validation\": after "
+            "them, with validation.seed, as in runs of former versions",
+     .range = at_least(0),
+     .types = {Type::integer, Type::text}},
+    seed);
   add_batch_size(f, *this);
 }
 
@@ -148,6 +158,7 @@ void Checkpoint::fields(Fields& f) {
      .choices = {""},
      .names_kind = "metric"},
     metric);
+  f(goal_option("goal of the metric; default: its own direction"), goal);
   f({.name = "rehearse", .doc = "test a save before training: save, wait, load on every rank, delete after one step"},
     rehearse);
 }
@@ -201,6 +212,7 @@ void Stop::fields(Fields& f) {
      .choices = {""},
      .names_kind = "metric"},
     metric);
+  f(goal_option("goal of the metric; default: its own direction, or else checkpoint.goal"), goal);
   f({.name = "patience",
      .doc = "consecutive validations without improvement after which the run ends; 0: no limit",
      .aliases = {"early_stopping_patience"},
@@ -409,9 +421,11 @@ Metric Experiment::best_metric() const {
   return {.name = checkpoint.metric.empty() ? by_default : checkpoint.metric, .direction = direction_};
 }
 
-Metric Experiment::metric_named(const std::string& in_events) const {
-  if (in_events.empty()) return best_metric();
-  return {.name = in_events, .direction = direction_of(in_events, components())};
+Metric Experiment::metric_named(const std::string& in_events, const std::string& goal) const {
+  if (in_events.empty() && goal.empty()) return best_metric();
+  const std::string chosen = in_events.empty() ? best_metric().name : in_events;
+  const bool says_it = !goal.empty() || has_direction(chosen, components());
+  return {.name = chosen, .direction = direction_for(says_it ? goal : checkpoint.goal, chosen, components())};
 }
 
 bool Experiment::weighs_samples() const {
@@ -428,7 +442,7 @@ Components Experiment::components() const { return components_ ? *components_ : 
 
 void Experiment::resolve(const Components& components) {
   components_ = components;
-  direction_ = direction_of(best_metric().name, components);
+  direction_ = direction_for(checkpoint.goal, best_metric().name, components);
 }
 
 bool Condition::holds(std::int64_t dimensions) const {

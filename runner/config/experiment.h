@@ -52,8 +52,13 @@ struct Period {
   std::int64_t steps = 0;
 };
 
+// What to do where the rows of a run cannot be told from others.
+inline constexpr const char* kOtherRowsRemedy =
+    "restore them, or name the data to measure on: --set validation.split=0 --set validation.dataset.path=…";
+
 struct Validation : HeldOut {
   std::int64_t seed = 0;
+  std::vector<std::int64_t> known_rows;  // ascending numbers of rows at which a split was drawn (data/split.h)
   Value every = 1;
 
   // `every` in parsed form: epochs, or "250 steps".
@@ -63,6 +68,9 @@ struct Validation : HeldOut {
 
 // The data of the test at the end of a run.
 struct Test : HeldOut {
+  Value seed = 0;  // or kSeedOfValidation
+
+  static constexpr const char* kSeedOfValidation = "validation";
   void fields(Fields& f);
 };
 
@@ -74,6 +82,7 @@ struct Checkpoint {
   std::int64_t keep_best = 1;
   bool rehearse = false;
   std::string metric;  // empty: val_loss with validation, else train_loss
+  std::string goal;    // "min" or "max"; empty: the metric's own direction
   void fields(Fields& f);
 };
 
@@ -109,6 +118,7 @@ struct InitFrom {
 // The conditions that end a run before its last step.
 struct Stop {
   std::string metric;         // empty: the metric that judges checkpoints
+  std::string goal;           // empty: the metric's own direction, or else the goal of checkpoints
   std::int64_t patience = 0;  // 0: none
   double min_delta = 0;
   std::string max_time;  // "2h30m"; empty: none
@@ -213,9 +223,12 @@ struct Experiment {
   // The metric that judges checkpoints: checkpoint.metric, or its default.
   Metric best_metric() const;
   // The metric with that name in events; best_metric() for an empty name. For stop.metric and a scheduler's metric.
-  Metric metric_named(const std::string& name) const;
+  // `goal`: of the same section, or "".
+  Metric metric_named(const std::string& name, const std::string& goal = "") const;
   // The class of targets that do not count: the loss's ignore_index, or torch's default.
   std::int64_t ignored_target() const;
+  // Tells whether validation or test are samples of [dataset].
+  bool draws_sets() const { return validation.split > 0 || test.split > 0; }
   // Tells whether the samples of the dataset have weights.
   bool weighs_samples() const;
   // The components that the experiment can name: the ones load() used, including `sources`; otherwise the installed

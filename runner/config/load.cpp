@@ -156,7 +156,7 @@ Loaded check_root(Node root, const std::filesystem::path& file, const Components
   inherit_dataset(root, "validation");
   inherit_dataset(root, "test");
   std::vector<Option> options = describe<Experiment>();
-  supply_names(options, components);
+  supply_names(options, components, gives_scalars(root, components));
   supply_group_keys(options, components, optimizer_of(root));
   Value values = Checker(options, components, mistakes).check(root, given);
   if (!root.find("name")) values["name"] = name_of_file(file);

@@ -81,10 +81,24 @@ Direction direction_of(const std::string& name, const Components& components) {
   return spec == nullptr ? Direction::less : read_direction(spec->traits.at("direction").get<std::string>());
 }
 
-void supply_names(std::vector<Option>& options, const Components& components) {
+bool has_direction(const std::string& name, const Components& components) {
+  if (!name.starts_with(kValidationPrefix)) return true;
+  const std::string measure = name.substr(kValidationPrefix.size());
+  return measure == "loss" || find_metric(measure, components) != nullptr;
+}
+
+Direction direction_for(const std::string& goal, const std::string& name, const Components& components) {
+  if (goal.empty()) return direction_of(name, components);
+  return goal == "max" ? Direction::greater : Direction::less;
+}
+
+Option goal_option(const std::string& doc) { return {.name = "goal", .doc = doc, .choices = {"", "min", "max"}}; }
+
+void supply_names(std::vector<Option>& options, const Components& components, bool gives_scalars) {
   for (Option& option : options) {
-    supply_names(option.section, components);
+    supply_names(option.section, components, gives_scalars);
     if (option.names_kind == "metric") {
+      if (gives_scalars) option.open_prefix = kValidationPrefix;
       for (std::string& name : metric_names(components)) option.choices.push_back(std::move(name));
       option.numbered = families(components, kValidationPrefix);
     } else if (option.names_kind == "measure") {

@@ -65,8 +65,16 @@ std::vector<std::string> metric_names(const Components& components);
 // the component NAME decides.
 Direction direction_of(const std::string& name, const Components& components);
 
+// Does the name say which value is better? A scalar that comes with the loss does not.
+bool has_direction(const std::string& name, const Components& components);
+// The direction that a goal gives, "min" or "max"; without one ("") the metric's own.
+Direction direction_for(const std::string& goal, const std::string& name, const Components& components);
+// The key `goal` beside a metric.
+Option goal_option(const std::string& doc);
+
 // Adds the known names to the choices of options that name a component, also in sections. An option with names_kind
 // "metric" takes the metric's name in events; one with names_kind "measure" takes the name in the key `metrics`.
-void supply_names(std::vector<Option>& options, const Components& components);
+// `gives_scalars`: a graph computes the loss, and gives other scalars, each of which is a metric.
+void supply_names(std::vector<Option>& options, const Components& components, bool gives_scalars = false);
 
 }  // namespace ddp::config

@@ -26,10 +26,9 @@ struct SweepOptions {
        .doc = "metric that ranks the trials; default: val_loss with validation, else train_loss",
        .names_kind = "metric"},
       metric);
-    f({.name = "goal",
-       .doc = "direction of the metric; default: min for a loss, else defined by the metric",
-       .choices = {"min", "max"}},
-      goal);
+    Option option = goal_option("goal of the metric; default: its own direction, or else checkpoint.goal");
+    option.choices = {"min", "max"};
+    f(std::move(option), goal);
     f({.name = "retries", .doc = "maximum retries of a failed trial", .range = between(0, 1000)}, retries);
     f({.name = "parameters",
        .doc = "keys to vary: \"optimizer.lr\" = [0.1, 0.01], or { min = 1e-4, max = 0.1, scale = \"log\" }",
@@ -38,10 +37,10 @@ struct SweepOptions {
   }
 };
 
-std::vector<Option> common_options(const Components& components) {
+std::vector<Option> common_options(const Components& components, bool gives_scalars = false) {
   std::vector<Option> options = describe<SweepOptions>();
   for (const auto& [name, spec] : components.of("method")) options.front().choices.push_back(name);
-  supply_names(options, components);
+  supply_names(options, components, gives_scalars);
   return options;
 }
 
@@ -103,7 +102,8 @@ class SweepReader {
     const std::string method = named && named->text() ? *named->text() : "grid";
     const Spec* spec = components_.find("method", method);
     // An unknown method is one mistake: the options of every method are accepted, to report no further ones.
-    std::vector<Option> options = spec ? common_options(components_) : sweep_options(components_);
+    std::vector<Option> options =
+        spec ? common_options(components_, gives_scalars(loaded.base_, components_)) : sweep_options(components_);
     if (spec) options.insert(options.end(), spec->options.begin(), spec->options.end());
     loaded.section_ = Checker(options, components_, mistakes_).check_section(section, "sweep", "method", method);
     const auto common = config::read<SweepOptions>(loaded.section_);
@@ -120,8 +120,12 @@ class SweepReader {
     const bool validates = has_validation(loaded.base_);
     Metric& metric = loaded.sweep.metric;
     metric.name = !common.metric.empty() ? common.metric : validates ? "val_loss" : "train_loss";
-    metric.direction = direction_of(metric.name, components_);
-    if (!common.goal.empty()) metric.direction = common.goal == "max" ? Direction::greater : Direction::less;
+    const Node* of_checkpoint = loaded.base_.at_path("checkpoint.goal");
+    loaded.given_goal_ = common.goal;
+    if (common.goal.empty() && of_checkpoint && !has_direction(metric.name, components_)) {
+      loaded.given_goal_ = of_checkpoint->text().value_or("");
+    }
+    metric.direction = direction_for(loaded.given_goal_, metric.name, components_);
     loaded.section_["metric"] = metric.name;
     loaded.section_["goal"] = loaded.sweep.goal();
   }
@@ -211,7 +215,8 @@ Loaded LoadedSweep::trial(const Point& point, Mistakes& mistakes) const {
   Node with_loss = root;
   supply_loss(with_loss, components_, mistakes);
   const auto metric = places.find("sweep.metric");
-  check_measured(sweep.metric.name, metric == places.end() ? place : metric->second, with_loss, components_, mistakes);
+  check_measured(sweep.metric.name, given_goal_, metric == places.end() ? place : metric->second, with_loss,
+                 components_, mistakes);
   Loaded loaded = check_root(std::move(root), file, components_, mistakes);
   // The checkpoint that a trial keeps as best is the one that ranks it.
   Experiment& e = loaded.experiment;
@@ -221,6 +226,7 @@ Loaded LoadedSweep::trial(const Point& point, Mistakes& mistakes) const {
   }
   if (e.checkpoint.metric.empty() && e.best_metric().name != ranked_by) {
     e.checkpoint.metric = ranked_by;
+    e.checkpoint.goal = given_goal_;
     e.resolve(components_);
   }
   return loaded;

@@ -57,8 +57,9 @@ class LoadedSweep {
  private:
   friend class SweepReader;
 
-  Node base_;      // the experiment without [sweep]
-  Value section_;  // [sweep]
+  Node base_;               // the experiment without [sweep]
+  Value section_;           // [sweep]
+  std::string given_goal_;  // of the metric; empty: its own direction
   Components components_;
 };
 

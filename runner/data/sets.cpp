@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "data/rows.h"
 #include "data/split.h"
 
 namespace ddp::data {
@@ -21,6 +22,7 @@ using datasets::Role;
 
 constexpr const char* kPreprocessing = "preprocessing";
 constexpr const char* kTransforms = "transforms";
+constexpr const char* kRows = "rows";
 
 at::Tensor bytes_of_text(const std::string& text) {
   at::Tensor bytes = at::empty({static_cast<std::int64_t>(text.size())}, at::kByte);
@@ -65,7 +67,12 @@ class Builder {
     if (auto* map = dynamic_cast<datasets::MapDataset*>(train.get())) {
       Parts parts = parts_of(*map);
       require_training(parts);
-      if (preprocessing_.is_null()) map->fit(parts.train);
+      if (held_.empty()) {
+        sets.rows = marks_of(*map, e_.validation.known_rows);
+        note_held_out(sets, *map, parts.validation);
+        note_held_out(sets, *map, parts.test);
+        map->fit(parts.train);
+      }
       sets.train.samples = map->usable(parts.train);
       std::shared_ptr<const datasets::Dataset> measured = map->for_measuring();
       if (!measured) measured = train;
@@ -79,14 +86,17 @@ class Builder {
     if (preprocessing_.is_null()) preprocessing_ = train->preprocessing();
     sets.preprocessing = preprocessing_;
     sets.train.dataset = std::move(train);
-    add_own(sets.validation, Role::validation, e_.validation, sets.train.dataset);
-    add_own(sets.test, Role::test, e_.test, sets.train.dataset);
+    add_own(sets, sets.validation, Role::validation, e_.validation, sets.train.dataset);
+    add_own(sets, sets.test, Role::test, e_.test, sets.train.dataset);
+    if (const at::Tensor rows = tensor_named(kRows, held_); rows.defined()) {
+      sets.rows = Value::parse(text_of_bytes(rows));
+    }
     return sets;
   }
 
   Sets build_test() {
     Sets sets;
-    add_own(sets.test, Role::test, e_.test);
+    add_own(sets, sets.test, Role::test, e_.test);
     sets.preprocessing = preprocessing_;
     return sets;
   }
@@ -167,18 +177,28 @@ class Builder {
 
   // Adds a set with its own dataset; or the part for this role of a dataset that splits itself, from the data of
   // `trained`.
-  void add_own(Set& set, Role role, const config::HeldOut& options,
+  void add_own(Sets& sets, Set& set, Role role, const config::HeldOut& options,
                const std::shared_ptr<const datasets::Dataset>& trained = nullptr) const {
     const bool has_part = splits_itself_ && options.split > 0;
     if (options.dataset.name.empty() && !has_part) return;
-    set.dataset = has_part ? build(role, e_.dataset, trained) : build(role, options.dataset);
+    const auto dataset = has_part ? build(role, e_.dataset, trained) : build(role, options.dataset);
+    set.dataset = dataset;
     set.of_training = false;  // held samples were taken as a part of the training dataset
-    if (const auto* map = set.map()) {
-      set.samples = held_.empty() ? map->usable(at::arange(map->size(), at::kLong))
-                                  : tensor_named("samples." + name_of(role), held_);
+    auto* const map = dynamic_cast<datasets::MapDataset*>(dataset.get());
+    if (map == nullptr) throw usage_error("generates unlimited samples, which cannot be evaluated", name_of(role));
+    if (!held_.empty()) {
+      set.samples = tensor_named("samples." + name_of(role), held_);
       return;
     }
-    throw usage_error("generates unlimited samples, which cannot be evaluated", name_of(role));
+    const at::Tensor all = at::arange(map->size(), at::kLong);
+    note_held_out(sets, *map, all);
+    map->fit(all);
+    set.samples = map->usable(all);
+  }
+
+  // Notes which rows are measured, unless another set is.
+  static void note_held_out(Sets& sets, const datasets::MapDataset& dataset, const at::Tensor& samples) {
+    if (!sets.rows.contains(kHeldOut) && samples.numel() > 0) sets.rows[kHeldOut] = hash_of_rows(dataset, samples);
   }
 
   const config::Experiment& e_;
@@ -232,6 +252,7 @@ NamedTensors hold(const Sets& sets) {
     }
   }
   if (!sets.preprocessing.is_null()) all.emplace_back(kPreprocessing, bytes_of_text(sets.preprocessing.dump()));
+  all.emplace_back(kRows, bytes_of_text(sets.rows.dump()));
   // Sort by element size, because tensors are contiguous in the file: after an odd number of bytes, 8-byte elements
   // would not be aligned for mapping.
   std::stable_sort(all.begin(), all.end(),
@@ -298,6 +319,7 @@ Value facts_of(const Sets& sets) {
   }
   // A classifier has one output for each class.
   if (facts.contains("num_classes")) facts["out_features"] = facts["num_classes"];
+  facts["rows"] = sets.rows;
   facts["warnings"] = warnings_of(sets);
   return facts;
 }

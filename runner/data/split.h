@@ -18,13 +18,20 @@ struct Parts {
   std::vector<std::string> warnings = {};
 };
 
-// Splits the samples of a dataset by the options of [validation] and [test]. p = randperm(n) of a generator with the
-// seed of [validation]. A plain split holds out the first floor(split * n) samples of p. `stratify`: holds out a
-// sample, in the order of p, if fewer than floor(split * n_class + 0.5) samples of its class are held out. `by`: holds
-// out all samples with the same value of a column together, in the order of the values' first appearance in p, until at
-// least floor(split * n) samples are held out; samples without a value form one group, with a warning. The test set
-// takes samples from the rest by the same rules. Throws ddp::Error (usage) if the dataset has no classes or no such
-// column, or if a class has only one sample.
+// Splits the samples of a dataset by the options of [validation] and [test]: first those of the test, with the order of
+// p = randperm(n) of a generator with the seed of [test]; then those of validation from the rest, with the seed of
+// [validation]. A plain split holds out the first floor(split * n) samples of p. `stratify`: holds out a sample, in the
+// order of p, if fewer than floor(split * n_class + 0.5) samples of its class are held out. `by`: holds out all samples
+// with the same value of a column together, in the order of the values' first appearance in p, until at least
+// floor(split * n) samples are held out; samples without a value form one group, with a warning.
+//
+// `validation.known_rows` divides the rows into parts that came one after the other. Each part is split by itself, with
+// the same rules and seeds, so that rows that were there before keep their set; rows of a group that was there before
+// join it. With test.seed = "validation", as in runs of former versions, validation is drawn first, and the test from
+// the rest, with the seed of [validation].
+//
+// Throws ddp::Error (usage) if the dataset has no classes or no such column, if a class of the first part has only one
+// sample, or if there are fewer rows than known ones.
 Parts split(const datasets::MapDataset& dataset, const config::Validation& validation, const config::Test& test);
 
 }  // namespace ddp::data

@@ -49,6 +49,10 @@ struct Weights {
   std::map<std::string, at::Tensor> members = {};
 };
 
+// A member that python/export_model.py adds: what it was told and has found out, a JSON object. "arguments": of
+// forward, a list of {"name", "values"}; "answers_next": see model::GivesOutputs.
+inline constexpr const char* kFacts = "extra/ddp-exp.json";
+
 // A member of an archive without weights, as write_graph() writes it: the sizes of the members that it lacks, by their
 // names.
 inline constexpr const char* kLacking = "extra/lacking.json";

@@ -58,6 +58,7 @@ class ProgramReader {
     if (archive_.has(kConstants)) constants_ = member(archive_.json(kConstants), "config");
     for (const json& input : list(member(member(module, "signature"), "input_specs"))) add_input(input);
     name_inputs(module);
+    if (archive_.has(kFacts)) add_facts(archive_.json(kFacts));
     add_outputs(module);
     program_.graph = std::move(model_["graph_module"]["graph"]);
     return std::move(program_);
@@ -148,6 +149,19 @@ class ProgramReader {
     }
   }
 
+  void add_facts(const json& facts) {
+    if (!facts.is_object()) throw std::runtime_error(std::string(kFacts) + " is not an object");
+    program_.answers_next = facts.value("answers_next", false);
+    const json arguments = facts.value("arguments", json::array());
+    if (!arguments.is_array() || arguments.size() > program_.inputs.size()) {
+      throw std::runtime_error(std::string(kFacts) + " describes other arguments");
+    }
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      program_.inputs[i].name = text_member(arguments[i], "name");
+      program_.inputs[i].values = config::count_member(arguments[i], "values");
+    }
+  }
+
   void add_outputs(const json& module) {
     const json& specs = list(member(member(module, "signature"), "output_specs"));
     const std::vector<std::string> names = names_of_outputs(module, specs.size());
@@ -216,6 +230,18 @@ std::vector<std::string> Program::output_names() const {
   std::vector<std::string> names;
   for (const Output& output : outputs) names.push_back(output.name);
   return names;
+}
+
+std::vector<std::string> Program::argument_names() const {
+  std::vector<std::string> names;
+  for (const Input& input : inputs) names.push_back(input.name);
+  return names;
+}
+
+std::vector<std::int64_t> Program::argument_values() const {
+  std::vector<std::int64_t> values;
+  for (const Input& input : inputs) values.push_back(input.values);
+  return values;
 }
 
 std::vector<std::string> Program::scalar_names() const {

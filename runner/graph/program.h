@@ -36,7 +36,8 @@ struct Program {
 
   struct Input {
     std::string value = {};
-    std::string name = {};  // of forward's argument; empty if the archive lacks it
+    std::string name = {};    // of forward's argument; empty if the archive lacks it
+    std::int64_t values = 0;  // integers are below it, as export_model.py was told; 0: unknown
     c10::ScalarType type = c10::ScalarType::Float;
     std::vector<Extent> sizes = {};
   };
@@ -53,10 +54,13 @@ struct Program {
   std::vector<Bound> bound = {};
   std::vector<Input> inputs = {};
   std::vector<Output> outputs = {};
+  bool answers_next = false;  // model::GivesOutputs::answers_next()
 
   // The names of the outputs, and of the ones without dimensions.
   std::vector<std::string> output_names() const;
   std::vector<std::string> scalar_names() const;
+  std::vector<std::string> argument_names() const;
+  std::vector<std::int64_t> argument_values() const;
 };
 
 // Reads an archive without executing any of it. Throws ddp::Error (usage) if the archive is damaged, if weights are

@@ -119,6 +119,18 @@ const at::Tensor& main_output(const NamedTensors& outputs) {
   return outputs[main_place(names)].second;
 }
 
+ArgumentOrder order_of(const std::vector<std::string>& given, const std::vector<std::string>& names,
+                       std::size_t first) {
+  ArgumentOrder order;
+  if (given.size() < 2 || names.size() < first + given.size()) return {};
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const auto found = std::find(given.begin(), given.end(), names[first + i]);
+    if (found == given.end()) return {};
+    order.push_back(static_cast<std::size_t>(found - given.begin()));
+  }
+  return std::is_sorted(order.begin(), order.end()) ? ArgumentOrder() : order;
+}
+
 Prediction predict(torch::nn::AnyModule& model, const std::vector<at::Tensor>& inputs) {
   auto* several = dynamic_cast<GivesOutputs*>(model.ptr().get());
   const NamedTensors outputs = several == nullptr

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -28,6 +30,13 @@ struct GivesOutputs {
   virtual std::vector<std::string> scalar_names() const = 0;
   // The outputs for a prediction, which has no targets. Names as for outputs_of().
   virtual NamedTensors predicted(const std::vector<at::Tensor>& inputs) = 0;
+  // The names of forward's arguments, "" if unknown: the inputs, and with loss = "model" the targets after them.
+  virtual std::vector<std::string> argument_names() const { return {}; }
+  // The integers of each argument are below its number of values; 0: unknown.
+  virtual std::vector<std::int64_t> argument_values() const { return {}; }
+  // Is the loss of "logits" and the targets that one place later have the answers? So causal language models of
+  // transformers compute it.
+  virtual bool answers_next() const { return false; }
   // With loss = "model": the type of the first target, for a model that gets so many inputs.
   virtual std::optional<c10::ScalarType> target_type(std::size_t inputs) const = 0;
 };
@@ -38,6 +47,22 @@ struct HasWarnings {
   // Warnings for the user, before training on so many ranks; one line each.
   virtual std::vector<std::string> warnings(int ranks) const = 0;
 };
+
+// The places of given arguments in the order in which a function takes them.
+using ArgumentOrder = std::vector<std::size_t>;
+// Returns the order of the arguments `given` for a function whose arguments from the place `first` on have these names.
+// Empty: as given, because they are in its order, or have other names.
+ArgumentOrder order_of(const std::vector<std::string>& given, const std::vector<std::string>& names,
+                       std::size_t first = 0);
+// Puts arguments into this order.
+template <class T>
+std::vector<T> in_order(const ArgumentOrder& order, std::vector<T> given) {
+  if (order.size() != given.size()) return given;
+  std::vector<T> ordered;
+  ordered.reserve(given.size());
+  for (const std::size_t place : order) ordered.push_back(std::move(given[place]));
+  return ordered;
+}
 
 // The maximum number of inputs of a module whose forward has one parameter for each input.
 inline constexpr std::size_t kMostNamedInputs = 6;

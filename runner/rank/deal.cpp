@@ -240,6 +240,15 @@ std::string as_given(const std::string& path, const GivenPaths& given) {
   return path;
 }
 
+// Returns the first sample that decodes.
+datasets::Batch first_sample(const datasets::MapDataset& samples) {
+  for (std::int64_t i = 0;; ++i) {
+    if (i == samples.size()) throw usage_error("no image decodes", samples.left_out().front());
+    datasets::Batch batch = samples.gather(at::arange(i, i + 1, at::kLong), /*epoch=*/0);
+    if (batch.samples() > 0) return batch;
+  }
+}
+
 // Deals the samples of one file, or of several files that hold the same rows. Returns the number of values that are not
 // finite.
 std::int64_t deal_samples(const datasets::MapDataset& samples, const std::string& file, const GivenPaths& given,
@@ -249,9 +258,9 @@ std::int64_t deal_samples(const datasets::MapDataset& samples, const std::string
     return samples.gather(at::arange(begin, end, at::kLong), /*epoch=*/0);
   };
   const bool has_paths = !samples.sample_path(0).empty();
-  dealer.begin(layout_of(gather(0, 1).inputs), file,
-               has_paths ? std::vector<std::string>{"path"} : std::vector<std::string>());
   const std::int64_t size = samples.size();
+  dealer.begin(layout_of(first_sample(samples).inputs), file,
+               has_paths ? std::vector<std::string>{"path"} : std::vector<std::string>());
   const std::int64_t rows = dealer.block_rows();
   const std::int64_t blocks = (size + rows - 1) / rows;
   const auto block_of = [&](std::int64_t block) { return gather(block * rows, std::min(size, (block + 1) * rows)); };
@@ -261,14 +270,18 @@ std::int64_t deal_samples(const datasets::MapDataset& samples, const std::string
   }
   for (std::int64_t block = 0; block < blocks; ++block) {
     const NamedTensors inputs = (ahead ? ahead->next() : block_of(block)).inputs;
+    if (inputs.front().second.size(0) == 0) continue;  // no image of the block decodes
+    const std::vector<std::string> bad = samples.left_out();
     std::vector<std::string> paths;
-    for (std::int64_t i = 0; has_paths && i < inputs.front().second.size(0); ++i) {
-      paths.push_back(as_given(samples.sample_path(block * rows + i), given));
+    for (std::int64_t i = block * rows; has_paths && i < std::min(size, (block + 1) * rows); ++i) {
+      const std::string path = samples.sample_path(i);
+      if (std::find(bad.begin(), bad.end(), path) == bad.end()) paths.push_back(as_given(path, given));
     }
     not_finite += count_not_finite(inputs);
     dealer.add(inputs, paths);
     t.progress->rank(t.rank).note_activity();
   }
+  for (const std::string& path : samples.left_out()) log::warn(as_given(path, given) + " does not decode: left out");
   return not_finite;
 }
 

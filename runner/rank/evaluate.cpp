@@ -22,7 +22,7 @@ class Evaluation {
         groups_(groups),
         saved_(checkpoint::load(t.resume_from)),
         model_(build_parallel(t, groups.main, &saved_, raw)),
-        loss_(train::losses().build(t.experiment->loss.name, t.experiment->loss.with_copies())),
+        loss_(train::loss_for(*t.experiment, *model_->module().ptr())),
         measures_(*t.experiment, t.preprocessing) {}
 
   void add(const std::optional<data::EvaluationSet>& set, const std::string& prefix, Measurement& measurement) const {

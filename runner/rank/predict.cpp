@@ -51,6 +51,9 @@ class Answering {
     read_block(static_cast<int>(r_.from), text);
     rows_ = dealt_rows_of(text);
     blocks_.resize(rows_.inputs.size());
+    const auto* several = dynamic_cast<const model::GivesOutputs*>(model_->module().ptr().get());
+    if (several == nullptr) return;
+    order_ = model::order_of(train::names_of(t_.experiment->dataset, "inputs"), several->argument_names());
   }
 
   // Tells whether the outputs are scores of classes, of a loss that a graph computes: "logits" for an integer target.
@@ -123,7 +126,7 @@ class Answering {
   // Computes outputs as in evaluation, but converts 16-bit types to float32, the type of the output files.
   at::Tensor answer(const std::vector<at::Tensor>& inputs) {
     const model::Autocast casts(numerics_.precision, device_);
-    const auto [name, output] = forward_(numerics_.prepared(inputs)).front();
+    const auto [name, output] = forward_(numerics_.prepared(model::in_order(order_, inputs))).front();
     is_logits_ = name == model::kLogits;
     return output.is_floating_point() && output.element_size() < 4 ? output.to(at::kFloat) : output;
   }
@@ -157,6 +160,7 @@ class Answering {
   const std::unique_ptr<dist::Parallel> model_;
   train::RecordedForward forward_;
   DealtRows rows_;
+  model::ArgumentOrder order_;  // of the model's inputs
   bool is_logits_ = false;
   std::vector<std::int64_t> row_shape_;  // of an output
   std::vector<std::string> blocks_;      // one for each input

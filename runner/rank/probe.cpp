@@ -38,6 +38,7 @@
 #include "train/metrics/measures.h"
 #include "train/optim/grouped_optimizer.h"
 #include "train/replay/replay.h"
+#include "train/rules.h"
 
 namespace ddp::rank {
 namespace {
@@ -100,6 +101,10 @@ void require_outputs(const torch::nn::Module& model, const train::Loss& loss, co
     throw usage_error("needs batches of the same size on every rank", "loss.gather",
                       "on_bad = \"skip\" leaves samples out: give on_bad = \"error\", or remove them");
   }
+  if (is_of_model && several == nullptr) {
+    throw usage_error("the model \"" + e.model.name + "\" does not compute its loss", "loss",
+                      "loss = \"model\" is for an exported model whose forward returns it: name a loss, such as mse");
+  }
   const std::string where = e.model.options.value("path", std::string("model"));
   if (several != nullptr && is_of_model) {
     train::place_of_loss(several->output_names(), where);
@@ -116,7 +121,7 @@ class TriedModel {
   TriedModel(const Task& task, torch::nn::AnyModule& model)
       : e_(*task.experiment),
         model_(model),
-        loss_(train::losses().build(e_.loss.name, e_.loss.with_copies())),
+        loss_(train::loss_for(e_, *model.ptr())),
         numerics_(model::Numerics::of(e_)) {
     // Some operators have a 16-bit kernel only on GPUs, and only shapes matter.
     if (!c10::Device(task.devices.front()).is_cpu()) numerics_.precision = "fp32";
@@ -212,11 +217,26 @@ class TriedModel {
 
   // Throws if metrics are wanted, and the outputs and targets of the batch do not allow them.
   void require_metrics(const NamedTensors& outputs, const datasets::Batch& batch) const {
-    const std::optional<train::Answers> answers = train::answers_of(loss_, outputs, batch.targets);
+    const std::optional<train::Answers> answers =
+        train::answers_of(loss_, outputs, batch.targets, !e_.metrics.is_null());
     if (answers) return train::Measures(e_).require(answers->output, answers->target);
     if (e_.metrics.is_null() || e_.metrics.empty()) return;
     throw usage_error("with this loss, metrics need the output \"logits\" and one target", "metrics",
                       "return logits in forward's dict, or give metrics = []");
+  }
+
+  // Throws if a setting follows a scalar that does not come with the loss: its name is known only now.
+  void require_followed() const {
+    if (loss_.graph() == nullptr) return;
+    std::vector<std::string> measured{"val_loss"};
+    for (const std::string& name : loss_.scalar_names(*model_.ptr())) measured.push_back("val_" + name);
+    for (const auto& [metric, keys] : train::followed_metrics(e_)) {
+      const bool is_known = config::has_direction(metric, e_.components());
+      if (is_known || std::find(measured.begin(), measured.end(), metric) != measured.end()) continue;
+      std::string names;
+      for (const std::string& name : measured) names += (names.empty() ? "" : ", ") + name;
+      throw usage_error(config::in_quotes(metric) + " is not measured", keys, "the loss gives " + names);
+    }
   }
 
   const train::Loss& loss() const { return loss_; }
@@ -245,6 +265,26 @@ class TriedModel {
     const bool all_of_training = require(sets.train);
     for (const data::Set* set : {&sets.validation, &sets.test}) {
       if (!set->of_training || !all_of_training) require(*set);
+    }
+  }
+
+  // Throws if an integer of an input is not below the number of values that the model was exported for. Targets may
+  // have values that the model's own loss ignores.
+  void require_values(const data::Sets& sets) const {
+    constexpr std::int64_t kSamples = 1024;  // at a time
+    const auto* several = dynamic_cast<const model::GivesOutputs*>(model_.ptr().get());
+    const std::vector<std::int64_t> most =
+        several == nullptr ? std::vector<std::int64_t>() : several->argument_values();
+    if (std::all_of(most.begin(), most.end(), [](std::int64_t values) { return values == 0; })) return;
+    for (const auto& [name, set] : sets.by_name()) {
+      if (set->map() == nullptr || !set->map()->in_memory()) continue;
+      for (std::int64_t begin = 0; begin < set->size(); begin += kSamples) {
+        const std::int64_t count = std::min(kSamples, set->size() - begin);
+        const datasets::Batch batch = set->map()->gather(set->samples.narrow(0, begin, count), /*epoch=*/0);
+        std::vector<at::Tensor> inputs = inputs_of(batch);
+        inputs.resize(batch.inputs.size());
+        require_values(inputs, most, name);
+      }
     }
   }
 
@@ -300,6 +340,22 @@ class TriedModel {
 
   NamedTensors call(const datasets::Batch& batch) const {
     return under_casts(numerics_, [&] { return model::call(model_, inputs_of(batch)); });
+  }
+
+  void require_values(const std::vector<at::Tensor>& inputs, const std::vector<std::int64_t>& most,
+                      const std::string& set) const {
+    for (std::size_t i = 0; i < inputs.size() && i < most.size(); ++i) {
+      const at::Tensor& input = inputs[i];
+      if (most[i] == 0 || !at::isIntegralType(input.scalar_type(), /*includeBool=*/false)) continue;
+      const at::Tensor wrong = input.ge(most[i]).logical_or(input.lt(0));
+      if (!wrong.any().item<bool>()) continue;
+      const auto names = dynamic_cast<const model::GivesOutputs&>(*model_.ptr()).argument_names();
+      throw usage_error("the " + set + " data have the value " +
+                            std::to_string(input.masked_select(wrong)[0].item<std::int64_t>()) + " in " +
+                            config::in_quotes(names[i]) + ", and the model was exported for values from 0 to " +
+                            std::to_string(most[i] - 1),
+                        "dataset", "export the model for more values, or correct the data");
+    }
   }
 
   void require_set(const data::Set& set, const config::Component& own, const char* key, std::int64_t count) const {
@@ -477,6 +533,7 @@ void measure_model(const Task& t, bool timed, Probe& probe) {
   probe.train_samples = sets.train.size();
   probe.validation_samples = sets.validation.size();
   probe.test_samples = sets.test.size();
+  probe.rows = sets.rows;
   torch::nn::AnyModule model = build_model(t, dist::copies_model(e.parallel) && t.devices.size() > 1);
   const NamedTensors all_names = named(model.ptr()->named_parameters());
   train::GroupedOptimizer optimizer(e, all_names);
@@ -490,6 +547,7 @@ void measure_model(const Task& t, bool timed, Probe& probe) {
 
   const TriedModel tried(t, model);
   require_outputs(*model.ptr(), tried.loss(), e);
+  tried.require_followed();
   if (const train::GraphLoss* graph = tried.loss().graph()) {
     probe.least_batch = std::max(probe.least_batch, graph->batch_sizes.least);
     probe.most_batch = std::min(probe.most_batch, graph->batch_sizes.most);
@@ -500,6 +558,7 @@ void measure_model(const Task& t, bool timed, Probe& probe) {
     return samples == nullptr ? batch : samples->at_place(std::move(batch), {});
   };
   const datasets::Batch batch = batch_of(/*whole=*/false);
+  tried.require_values(sets);
   tried.require_tokens(sets.train, batch);
   NamedTensors outputs = tried.outputs_of(batch);
   if (probe.least_batch <= 1) tried.require_last_batch(batch, probe.train_samples);

@@ -22,7 +22,8 @@ struct Probe {
   std::int64_t train_samples = 0;  // 0: endless
   std::int64_t validation_samples = 0;
   std::int64_t test_samples = 0;
-  std::int64_t least_batch = 1;  // smallest batch that the model accepts
+  config::Value rows = config::Value::object();  // data::Sets::rows
+  std::int64_t least_batch = 1;                  // smallest batch that the model accepts
   std::int64_t most_batch = INT64_MAX;
   config::Value groups = config::Value::array();  // parameter groups: match, options, lr_scale, and sizes
   std::string not_divided = {};                   // why ranks do not divide the update; "": they do
@@ -45,6 +46,7 @@ struct Probe {
     f({.name = "train_samples"}, train_samples);
     f({.name = "validation_samples"}, validation_samples);
     f({.name = "test_samples"}, test_samples);
+    f({.name = "rows", .types = {config::Type::table}}, rows);
     f({.name = "least_batch"}, least_batch);
     f({.name = "most_batch"}, most_batch);
     f({.name = "groups", .types = {config::Type::list}}, groups);

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "checkpoint/everywhere.h"
 #include "config/difference.h"
+#include "data/rows.h"
 #include "dist/parallel/parallel.h"
 #include "dist/waiting.h"
 #include "format/safetensors.h"
@@ -23,8 +24,8 @@
 #include "record/run_directory.h"
 #include "record/saves/checkpoint_settings.h"
 #include "record/saves/data_files.h"
-#include "schedule/plateau.h"
 #include "tensorboard/event_log.h"
+#include "train/rules.h"
 #include "train/trainer.h"
 
 namespace ddp::rank {
@@ -167,20 +168,6 @@ struct Parts {
   int ranks_before = 0;     // that computed it; 0: a new run
 };
 
-// Returns the metrics of validation that a setting follows, each with the keys of these settings.
-std::map<std::string, std::string> followed_metrics(const config::Experiment& e) {
-  std::map<std::string, std::string> followed;
-  const auto add = [&](const std::string& metric, const char* key) {
-    std::string& keys = followed[metric];
-    keys += (keys.empty() ? "" : " and ") + std::string(key);
-  };
-  add(e.best_metric().name, "checkpoint.metric");
-  if (schedule::follows_metric(e)) add(e.metric_named(schedule::plateau_of(e).metric).name, "scheduler.metric");
-  if (e.stop.patience > 0) add(e.metric_named(e.stop.metric).name, "stop.metric");
-  std::erase_if(followed, [](const auto& one) { return !one.first.starts_with(config::kValidationPrefix); });
-  return followed;
-}
-
 // Starts the event records of the run, on rank 0.
 void start_records(Parts& p, const record::RunDirectory& directory) {
   const Task& t = p.task;
@@ -196,7 +183,7 @@ void start_records(Parts& p, const record::RunDirectory& directory) {
   }
   p.recorder.emplace(directory.metrics(), *t.progress, console, e.log.every, p.state.seconds,
                      p.events ? &*p.events : nullptr);
-  p.recorder->follow(followed_metrics(e));
+  p.recorder->follow(train::followed_metrics(e));
 }
 
 std::map<std::string, std::string> documents_of(const data::Sets& sets) {
@@ -243,6 +230,7 @@ void start(Parts& p) {
   if (e.ema.on()) p.ema.emplace(e.ema, *p.model, p.groups.main);
   if (saved) p.state = saved->state;
   p.state.freeze = e.freeze;
+  p.state.rows = p.data.sets.rows.contains("count") ? p.data.sets.rows : config::Value();  // drawn samples have none
   const record::RunDirectory directory(t.run_directory);
   if (t.rank == 0) start_records(p, directory);
   p.checkpointer.emplace(train::CheckpointerParts{.folder = directory.checkpoints(),
@@ -291,6 +279,7 @@ void train(Parts& p) {
   if (p.recorder) {
     show_start(t.progress->run(), e, length, p.state);
     show_model(t.progress->run(), p.model->parameters());
+    t.progress->run().note_held_out(p.data.sets.rows.value(data::kHeldOut, ""));
     if (p.request.resumed) {
       p.recorder->resumed({.epoch = p.state.epoch,
                            .step = p.state.step,
@@ -314,7 +303,7 @@ void train(Parts& p) {
                           .logical_ranks = p.generators->logical(),
                           .model = *p.model,
                           .optimizer = *p.optimizer,
-                          .loss = train::losses().build(e.loss.name, e.loss.with_copies()),
+                          .loss = train::loss_for(e, *p.model->module().ptr()),
                           .scheduler = schedule::schedulers().build(e.scheduler.name, e.scheduler.options,
                                                                     schedule::horizon_of(p.optimizer->lr(), length)),
                           .length = length,

@@ -159,6 +159,7 @@ struct alignas(64) RunProgress {
   std::atomic<std::int64_t> epochs_done{0};
   std::atomic<std::int64_t> parameters{0};  // number of the model's parameters; 0: no rank has built it yet
   std::atomic<std::int64_t> frozen_parameters{0};
+  char held_out[24] = {};                       // hash of the rows that are measured; empty: none, or not known yet
   std::atomic<bool> ended{false};               // training is over, by its last step or by a rule
   char stopped_by[16] = {};                     // the rule, valid once `ended` is true; empty: the last step
   std::atomic<std::int64_t> replayed_steps{0};  // of this process, as the next four
@@ -183,6 +184,7 @@ struct alignas(64) RunProgress {
   std::atomic<std::int64_t> test_epoch{0};            // of the weights that the test measured, as the step
   std::atomic<std::int64_t> test_step{0};
 
+  void note_held_out(const std::string& hash) { hash.copy(held_out, sizeof held_out - 1); }
   // Notes that no further step is replayed, and why.
   void stop_replaying(const std::string& reason) {
     reason.copy(why_eager, sizeof why_eager - 1);

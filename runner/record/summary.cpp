@@ -81,6 +81,7 @@ void ValidationFigures::members(config::Members& m) const {
   m({"step"}, step);
   m({"epoch"}, epoch);
   m({"values", "every metric of this validation"}, values, schema_of_metrics("val", false));
+  m.numbers("^train_", "of that epoch, once it has ended", train.items());
 }
 
 void TestFigures::members(config::Members& m) const {
@@ -159,6 +160,8 @@ void Summary::members(config::Members& m) const {
   m({"best", "of the best checkpoint, which commands use; {}: nothing was measured"}, or_nothing(best));
   m({"last", "of the newest validation; {}: nothing was measured"}, or_nothing(last));
   m({"test", "null: no test"}, test);
+  m({"held_out", "the same in runs that are measured on the same rows, of validation or else of the test; null: none"},
+    config::unless_empty(held_out));
   m({"seconds", "training time over all resumes"}, seconds);
   m({"parameters", "number of the model's parameters; 0: not built yet"}, parameters);
   m({"frozen_parameters", "frozen ones of `parameters`"}, frozen_parameters);

@@ -38,6 +38,7 @@ config::Value schema_of_metrics(const std::string& prefixes, bool with_matrices)
 // fails again.
 inline constexpr const char* kLossNotFinite = " is not finite";
 inline constexpr const char* kDataNotFinite = "the data of this step hold inf or NaN";  // the cause of the former
+inline constexpr const char* kNothingCounts = "no target of its micro-batch counts";    // another one
 
 // The checkpoint from which a fork started.
 struct Origin {
@@ -62,6 +63,7 @@ struct ValidationFigures {
   std::int64_t step = 0;
   std::int64_t epoch = 0;
   config::Value values = config::Value::object();  // every val_… by name; null: not finite
+  config::Value train = config::Value::object();   // every train_… of that epoch; empty: it has not ended
 
   void members(config::Members& m) const;
 };
@@ -133,6 +135,7 @@ struct Summary {
   std::optional<ValidationFigures> best;                  // nothing: nothing was measured
   std::optional<ValidationFigures> last;
   std::optional<TestFigures> test;  // nothing: no test
+  std::string held_out;             // hash of the rows that are measured; empty: none are
   double seconds = 0;
   std::int64_t parameters = 0;  // number of the model's parameters; 0: not built yet
   std::int64_t frozen_parameters = 0;

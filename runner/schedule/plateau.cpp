@@ -12,6 +12,7 @@ void PlateauOptions::fields(config::Fields& f) {
      .doc = "metric to follow, such as val_loss; default: the metric of [checkpoint]",
      .names_kind = "metric"},
     metric);
+  f(config::goal_option("goal of the metric; default: its own direction, or else checkpoint.goal"), goal);
   f({.name = "factor",
      .doc = "factor of each change of lr",
      .range = {.minimum = 0, .maximum = 1, .minimum_excluded = true, .maximum_excluded = true}},

@@ -11,6 +11,7 @@ namespace ddp::schedule {
 // not a function of the step: train::Plateau lowers it at validations.
 struct PlateauOptions : Warmup {
   std::string metric;  // name in events; empty: the metric of checkpoints
+  std::string goal;    // empty: the metric's own direction, or else the goal of checkpoints
   double factor = 0.1;
   std::int64_t patience = 10;
   double threshold = 1e-4;

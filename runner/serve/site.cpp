@@ -82,7 +82,13 @@ fs::path Site::folder_of(const std::string& run) {
       }
     }
   }
-  return {};
+  // An experiment's name stands for its newest run, as in commands.
+  const report::Row* newest = nullptr;
+  for (const report::Row& row : all->rows) {
+    if (fs::path(row.run).parent_path() != run) continue;
+    if (newest == nullptr || row.view().started >= newest->view().started) newest = &row;
+  }
+  return newest == nullptr ? fs::path() : newest->view().folder;
 }
 
 std::shared_ptr<Feed> Site::find(const std::string& path, const Parameters& parameters) {

@@ -106,6 +106,11 @@ int train_trial(const SweepPlan& sweep, const search::NextTrial& next, DeviceLea
   }
   if (!from.point.checkpoint.empty()) sweep.require_same_data(from.point.checkpoint, plan.experiment);
   const auto data = sweep.data.hold(*sweep.library, from.loaded, plan);
+  const fs::path& checkpoint = from.point.checkpoint;
+  // Trials with other held-out rows could not be compared.
+  if (!checkpoint.empty() && plan.experiment.draws_sets() && record::has_other_data(checkpoint, plan.experiment)) {
+    record::require_known_rows(checkpoint, launch::rows_of_data(*sweep.library, plan, *data), /*may_grow=*/false);
+  }
   launch::Nodes alone(launch, {}, std::chrono::milliseconds(0));
   return launch::train({.plan = plan,
                         .library = *sweep.library,

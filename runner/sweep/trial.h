@@ -40,6 +40,7 @@ struct SweepPlan {
   record::RunDirectory directory{""};
   std::optional<int> only = {};  // this trial alone: other processes train the others
   bool data_changed = false;     // resumed trials accept data files as they are now
+  std::string command = {};      // "ddp-exp run FILE --set …", which trains its file; "": a resumed sweep knows it
   config::Value git = nullptr;   // the state of the checkout that contains the file
 
   // Throws ddp::Error (usage) if a trial that resumes from this checkpoint has another model or other data now, unless

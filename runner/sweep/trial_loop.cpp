@@ -43,14 +43,34 @@ fs::path results_root(const fs::path& sweep) {
   return fs::absolute(sweep, gone).parent_path().parent_path();
 }
 
-// The command that repeats a trial alone, bit for bit.
-std::string repeat_command(const record::RunDirectory& directory, const std::string& name, int trial) {
+// The command that trains a trial's settings from the user's own file, so that sizes follow the data of then. It names
+// the trial's ranks, and the metric by which its best checkpoint was chosen.
+std::string command_of_trial(const std::string& of_file, const fs::path& trial, const config::Value& parameters) {
+  std::string command = of_file;
+  const auto set = [&command](const std::string& key, const config::Value& value) {
+    command += " --set " + shell_word(key + "=" + config::to_toml_value(value));
+  };
+  for (const auto& [key, value] : parameters.items()) set(key, value);
+  const config::Value config = report::flat(report::read_config(trial / "config.toml"));
+  for (const char* key : {"device_pool", "checkpoint.metric", "checkpoint.goal", "stop.metric"}) {
+    const config::Value value = config.value(key, config::Value());
+    if (!value.is_null() && value != "" && !parameters.contains(key)) set(key, value);
+  }
+  return command;
+}
+
+// The command that repeats a trial alone, bit for bit. `of_file`: the begin of it, or "".
+std::string repeat_command(const record::RunDirectory& directory, const std::string& name, const std::string& of_file,
+                           int trial, const config::Value& parameters) {
   const fs::path& sweep = directory.path();
   // With the sweep's own name, `latest` of that name would point to the run.
   const std::string own_name = name.substr(0, kLongestSafeName - kOfBest.size()) + kOfBest;
   const fs::path results = results_root(sweep);
-  return own_command("run " + path_word(sweep / folder_of(trial) / "config.toml") + " --name " + shell_word(own_name) +
-                     (results == kDefaultResults ? "" : " --results " + path_word(results)));
+  const fs::path folder = sweep / folder_of(trial);
+  const std::string command = of_file.empty() ? own_command("run " + path_word(folder / "config.toml"))
+                                              : command_of_trial(of_file, folder, parameters);
+  return command + " --name " + shell_word(own_name) +
+         (results == kDefaultResults ? "" : " --results " + path_word(results));
 }
 
 report::TrialView row_of(const Trial& t, const Trials& trials, int place) {
@@ -92,6 +112,7 @@ struct WrittenSummary {
     view.list_facts(m);
     m({"best", "the number of the best trial"}, view.best() ? std::optional(view.best()->trial) : std::nullopt);
     view.list_ranking(m);
+    m({"command", "trains the file of the sweep; null: unknown"}, config::unless_empty(view.command));
     m({"repeat", "command that trains the best trial alone"}, config::unless_empty(view.repeat));
     view.tags.members(m);
   }
@@ -104,6 +125,7 @@ report::SweepView summary_before(const record::RunDirectory& directory) {
     const report::SweepView before = report::read_sweep(directory.path());
     kept.started = before.started;
     kept.seconds = before.seconds;
+    kept.command = before.command;
   } catch (const Error&) {  // nothing depends on a damaged summary
   }
   return kept;
@@ -126,7 +148,10 @@ void write_summary(const record::RunDirectory& directory, report::SweepView view
   for (const Trial* trial : trials.ranking()) {
     view.ranking.push_back(row_of(*trial, trials, static_cast<int>(view.ranking.size()) + 1));
   }
-  if (const Trial* best = trials.best()) view.repeat = repeat_command(directory, view.name, best->number);
+  if (const Trial* best = trials.best()) {
+    view.repeat =
+        repeat_command(directory, view.name, view.command, best->number, trials.decided_parameters(best->number));
+  }
   std::ostringstream text;
   report::print_json(config::written(WrittenSummary{std::move(view)}), text);
   record::write_atomically(directory.summary(), text.str());
@@ -154,11 +179,15 @@ TrialLoop::TrialLoop(const SweepPlan& plan, Trials& trials)
   signals_ = FileDescriptor(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signals_) throw training_error("cannot receive signals: " + errno_text(errno));
   summary_.name = plan.loaded->name;
+  if (!plan.command.empty()) summary_.command = plan.command;
   if (summary_.started == 0) summary_.started = std::time(nullptr);
   for (const Trial& trial : trials_.all()) {
     if (plan_.only && trial.number != *plan_.only) continue;
     const bool begun = trial.status == Status::running || trial.status == Status::interrupted;
-    if (begun || (trial.status == Status::failed && fails_again(trial.number))) {
+    // A trial whose folder was removed has no model to use.
+    const bool has_result = trial.status == Status::completed || trial.status == Status::paused;
+    const bool is_gone = has_result && !record::RunDirectory::trial(plan_.directory.path(), trial.number).begun();
+    if (begun || is_gone || (trial.status == Status::failed && fails_again(trial.number))) {
       unfinished_.push_back({.trial = trial.number, .epochs = trial.until_epoch});
     }
   }

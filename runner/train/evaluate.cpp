@@ -97,7 +97,7 @@ std::vector<double> measure(const EvaluationParts& e, RecordedForward& forward, 
   std::vector<double> row(kBeforeScalars + e.scalars.size());
   if (batch.samples() > 0) {  // 0: no image of the batch can be decoded
     const auto [outputs, loss] = measure_loss(e, forward, batch);
-    const std::optional<Answers> answers = answers_of(e.loss, outputs, batch.targets);
+    const std::optional<Answers> answers = answers_of(e.loss, outputs, batch.targets, e.measures.given());
     row = {static_cast<double>(loss.samples), loss.weight, loss.sum,
            static_cast<double>(answers ? count_nan(answers->output) : 0)};
     row.insert(row.end(), loss.scalars.begin(), loss.scalars.end());
@@ -210,6 +210,11 @@ void add_metrics(const Measures& measures, const std::vector<Statistics>& statis
     } else if (measures.given() || !empty) {
       const double value = empty ? std::numeric_limits<double>::quiet_NaN() : one.metric->value(statistics[i]);
       measured.values.push_back({.name = one.name, .value = value});
+      if (empty || measures.targets().empty()) continue;
+      const std::vector<double> of_targets = one.metric->values_of_targets(statistics[i]);
+      for (std::size_t target = 0; target < std::min(of_targets.size(), measures.targets().size()); ++target) {
+        measured.values.push_back({.name = one.name + "_" + measures.targets()[target], .value = of_targets[target]});
+      }
     }
   }
   if (measured.nan_samples == 0) return;
@@ -231,11 +236,13 @@ std::string Measured::warning(const std::string& prefix) const {
 Measured evaluate(const EvaluationParts& e) {
   const at::NoGradGuard no_grad;
   std::vector<Statistics> statistics(e.measures.metrics().size());
-  e.model.broadcast_buffers();
+  // The model that is saved and used has the buffers of rank 0.
+  const std::vector<at::Tensor> own = e.model.take_buffers_of_rank_0();
   auto module = e.model.module().ptr();
   module->eval();
   Measured measured = measure_all(e, statistics);
   module->train();
+  for (std::size_t i = 0; i < own.size(); ++i) e.model.buffers()[i].second.copy_(own[i]);
   const Merge merge(e.group);
   merge.left_out(statistics);
   merge.counts(statistics);

@@ -120,15 +120,28 @@ void Plateau::restore(const config::Value& state) {
   waited_ = config::count_member(state, "waited");
 }
 
+std::map<std::string, std::string> followed_metrics(const config::Experiment& e) {
+  std::map<std::string, std::string> followed;
+  const auto add = [&](const std::string& metric, const char* key) {
+    std::string& keys = followed[metric];
+    keys += (keys.empty() ? "" : " and ") + std::string(key);
+  };
+  add(e.best_metric().name, "checkpoint.metric");
+  if (schedule::follows_metric(e)) add(e.metric_named(schedule::plateau_of(e).metric).name, "scheduler.metric");
+  if (e.stop.patience > 0) add(e.metric_named(e.stop.metric).name, "stop.metric");
+  std::erase_if(followed, [](const auto& one) { return !one.first.starts_with(config::kValidationPrefix); });
+  return followed;
+}
+
 ValidationRules::ValidationRules(const config::Experiment& e, double lr, const config::Length& run) {
   if (schedule::follows_metric(e)) {
     const schedule::PlateauOptions options = schedule::plateau_of(e);
     plateau_.emplace(PlateauParts{.options = options,
-                                  .metric = e.metric_named(options.metric),
+                                  .metric = e.metric_named(options.metric, options.goal),
                                   .lr = lr,
                                   .warmup_steps = options.steps(schedule::horizon_of(lr, run))});
   }
-  if (e.stop.patience > 0) patience_.emplace(e.stop, e.metric_named(e.stop.metric));
+  if (e.stop.patience > 0) patience_.emplace(e.stop, e.metric_named(e.stop.metric, e.stop.goal));
 }
 
 void ValidationRules::add_to(Rules& rules) {

@@ -156,4 +156,7 @@ class Scaler : public Rule {
   std::int64_t finite_steps_ = 0;  // in a row since the scale changed
 };
 
+// Returns the metrics of validation that settings follow, each with the keys of these settings.
+std::map<std::string, std::string> followed_metrics(const config::Experiment& experiment);
+
 }  // namespace ddp::train

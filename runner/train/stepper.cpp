@@ -28,8 +28,20 @@ std::string not_finite_in_words(const at::Tensor& numbers, const std::string& na
          " of " + c10::str(numbers.sizes());
 }
 
+// Returns "no target of its micro-batch counts: all are 255"; "": that is not so. A mean over no target is NaN.
+std::string ignored_in_words(const datasets::Batch& batch, std::int64_t ignored) {
+  constexpr std::int64_t kUsual = 255;  // in data of images
+  if (batch.targets.size() != 1) return "";
+  const at::Tensor& target = batch.targets.front().second;
+  if (target.numel() == 0 || !at::isIntegralType(target.scalar_type(), /*includeBool=*/false)) return "";
+  const auto first = target.flatten()[0].item<std::int64_t>();
+  const bool may_be_ignored = first < 0 || first == ignored || first == kUsual;
+  if (!may_be_ignored || target.ne(first).any().item<bool>()) return "";
+  return std::string(record::kNothingCounts) + ": all are " + std::to_string(first);
+}
+
 // Describes the first tensor of a micro-batch that holds inf or NaN.
-std::string not_finite_in(const std::vector<at::Tensor>& inputs, const datasets::Batch& batch) {
+std::string not_finite_in(const std::vector<at::Tensor>& inputs, const datasets::Batch& batch, std::int64_t ignored) {
   std::string found;
   for (const at::Tensor& input : inputs) {
     if (found.empty()) found = not_finite_in_words(input, "inputs");
@@ -37,7 +49,8 @@ std::string not_finite_in(const std::vector<at::Tensor>& inputs, const datasets:
   for (const auto& [name, target] : batch.targets) {
     if (found.empty()) found = not_finite_in_words(target, "targets");
   }
-  return found;
+  if (!found.empty()) return std::string(record::kDataNotFinite) + ": " + found;
+  return ignored_in_words(batch, ignored);
 }
 
 void copy_buffers(const NamedTensors& from, std::vector<at::Tensor>& to) {
@@ -160,7 +173,8 @@ void Stepper::run_micro_batch(const Replay::Place& place) {
   // On a CPU the loss is available now. On a GPU it is read once all work of the step is queued.
   const bool post_early = p_.device.is_cpu();
   const bool last = place.syncs;
-  if (!last && post_early && !std::isfinite(loss.item<double>())) bad_data_ = not_finite_in(inputs, batch);
+  if (!last && post_early && !std::isfinite(loss.item<double>()))
+    bad_data_ = not_finite_in(inputs, batch, p_.experiment.ignored_target());
   if (last && post_early) post_losses(loss, inputs, batch);
   if (replays) {
     replay_->backward();
@@ -180,7 +194,8 @@ void Stepper::post_losses(const at::Tensor& loss, const std::vector<at::Tensor>&
     if (const auto bad = watch_->take_first()) exchange_.gradient_not_finite(*bad);
   }
   exchange_.post(losses);
-  if (!losses.finite() && !std::isfinite(loss.item<double>())) bad_data_ = not_finite_in(inputs, batch);
+  if (!losses.finite() && !std::isfinite(loss.item<double>()))
+    bad_data_ = not_finite_in(inputs, batch, p_.experiment.ignored_target());
 }
 
 StepBatches::StepBatches(const TrainerParts& parts)

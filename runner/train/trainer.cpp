@@ -33,9 +33,11 @@ Error step_not_finite(const config::Experiment& e, std::int64_t step, const NotF
   if (found.parameter) {
     what += ", first in the parameter \"" + parameters[*found.parameter].first + "\", while the loss was finite";
   } else if (of_data) {
-    what += std::string(", for ") + record::kDataNotFinite + ": " + bad_data;
+    what += ", for " + bad_data;
   }
-  std::string remedy = of_data ? "correct these values in the data" : "give a smaller lr, or data on a small scale";
+  std::string remedy = !of_data                                       ? "give a smaller lr, or data on a small scale"
+                       : bad_data.starts_with(record::kNothingCounts) ? "leave such samples out, or give larger batches"
+                                                                      : "correct these values in the data";
   if (e.precision == "fp16" && !of_data) remedy += ", or precision = \"fp32\"";
   if (e.on_nan != "skip") remedy += ", or on_nan = \"skip\", which skips such steps";
   return training_error(what + "; the weights were not changed", "", remedy);

@@ -88,21 +88,62 @@ void check_is_partition(const Parts& parts, std::int64_t size) {
 
 }  // namespace
 
-TEST_CASE("a plain split holds out the first samples of the permutation, and the test takes the next ones") {
+TEST_CASE("the test holds out the first samples of its permutation, and validation of its own what the test leaves") {
   const Labelled samples = uneven(103);
-  const Rows p = permutation(103, 3);
-  const Parts parts = split(samples, held(0.2), tested(0.15));
+  const Rows p = permutation(103, 7);
+  config::Test test = tested(0.15);
+  test.seed = 7;
+  const Parts parts = split(samples, held(0.2), test);
   check_is_partition(parts, 103);
+  CHECK(rows_of_tensor(parts.test) == Rows(p.begin(), p.begin() + 15));
+  Rows expected = permutation(103, 3);
+  std::erase_if(expected, [&](std::int64_t row) { return std::find(p.begin(), p.begin() + 15, row) < p.begin() + 15; });
+  CHECK(rows_of_tensor(parts.validation) == Rows(expected.begin(), expected.begin() + 20));
+  CHECK(rows_of_tensor(split(samples, held(0.4), test).test) == rows_of_tensor(parts.test));
+}
+
+TEST_CASE("in runs of former versions the test takes the samples after those of validation") {
+  const Rows p = permutation(103, 3);
+  config::Test test = tested(0.15);
+  test.seed = config::Test::kSeedOfValidation;
+  const Parts parts = split(uneven(103), held(0.2), test);
   CHECK(rows_of_tensor(parts.validation) == Rows(p.begin(), p.begin() + 20));
   CHECK(rows_of_tensor(parts.test) == Rows(p.begin() + 20, p.begin() + 35));
 }
 
-TEST_CASE("a test without validation takes the first samples of the permutation") {
-  const Rows p = permutation(50, 3);
-  const Parts parts = split(uneven(50), held(0), tested(0.3));
-  check_is_partition(parts, 50);
-  CHECK(parts.validation.numel() == 0);
-  CHECK(rows_of_tensor(parts.test) == Rows(p.begin(), p.begin() + 15));
+TEST_CASE("rows that were added are split by themselves, and the others keep their set") {
+  config::Validation validation = held(0.2);
+  const Parts before = split(uneven(60), validation, tested(0.1));
+  validation.known_rows = {60, 80};
+  const Parts after = split(uneven(120), validation, tested(0.1));
+  check_is_partition(after, 120);
+  const Rows held_before = rows_of_tensor(before.validation), held_out = rows_of_tensor(after.validation);
+  CHECK(Rows(held_out.begin(), held_out.begin() + 12) == held_before);
+  const auto in_part = [&](std::int64_t row) { return row >= 60 && row < 80; };
+  CHECK(std::count_if(held_out.begin(), held_out.end(), in_part) == 4);
+  CHECK(held_out.size() == 12 + 4 + 8);
+  CHECK(after.test.numel() == 6 + 2 + 4);
+  CHECK(rows_of_tensor(after.test.narrow(0, 0, 6)) == rows_of_tensor(before.test));
+  validation.known_rows = {121};
+  CHECK(contains(error_of([&] { split(uneven(120), validation, {}); }), "has 120 rows"));
+}
+
+TEST_CASE("rows of a group that was there before join its set") {
+  Rows groups;
+  for (std::int64_t i = 0; i < 100; ++i) groups.push_back(i < 60 ? i % 7 : i % 10);
+  config::Validation validation = held(0.3, false, "group");
+  validation.known_rows = {60};
+  const Parts parts = split(Labelled(groups), validation, tested(0.1, false, "group"));
+  check_is_partition(parts, 100);
+  std::map<std::int64_t, std::set<int>> sets_of_group;
+  int set = 0;
+  for (const auto* part : {&parts.train, &parts.validation, &parts.test}) {
+    for (const std::int64_t row : rows_of_tensor(*part)) {
+      sets_of_group[groups[static_cast<std::size_t>(row)]].insert(set);
+    }
+    ++set;
+  }
+  for (const auto& [group, sets] : sets_of_group) CHECK(sets.size() == 1);
 }
 
 TEST_CASE("a stratified split holds out the rounded share of each class, in the order of the permutation") {
@@ -116,11 +157,11 @@ TEST_CASE("a stratified split holds out the rounded share of each class, in the 
   Rows expected[2];
   std::set<std::int64_t> taken;
   const double shares[] = {0.125, 0.1};
-  for (int set = 0; set < 2; ++set) {
+  for (const int set : {1, 0}) {
     for (const auto& [label, count] : sizes) {
       left[label] = static_cast<std::int64_t>(std::floor(shares[set] * static_cast<double>(count) + 0.5));
     }
-    for (const std::int64_t row : permutation(size, 3)) {
+    for (const std::int64_t row : permutation(size, set == 0 ? 3 : 0)) {
       auto& of_class = left[labels[static_cast<std::size_t>(row)]];
       if (taken.contains(row) || of_class == 0) continue;
       --of_class;
@@ -150,7 +191,7 @@ TEST_CASE("a split by a column keeps the rows of a value together until enough a
   for (const std::int64_t row : permutation(60, 3)) {
     const std::int64_t group = groups[static_cast<std::size_t>(row)];
     if (held_out >= 18) break;
-    if (expected.insert(group).second)
+    if (!groups_in(parts.test).contains(group) && expected.insert(group).second)
       held_out += static_cast<std::size_t>(std::count(groups.begin(), groups.end(), group));
   }
   CHECK(groups_in(parts.validation) == expected);

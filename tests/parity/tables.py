@@ -52,15 +52,13 @@ def usable(frame, options):
 
 def split(frame, target, validation, test):
     """(training rows in their order, held-out rows of validation and of test in the order of the permutation)"""
-    generator = torch.Generator()
-    generator.manual_seed(validation.get("seed", 0))
-    order = torch.randperm(len(frame), generator=generator).tolist()
     taken, held_out = set(), []
-    for section in (validation, test):
+    for section in (test, validation):  # the test is drawn first
+        order = torch.randperm(len(frame), generator=torch.Generator().manual_seed(section.get("seed", 0))).tolist()
         rows = hold_out(frame, target, section, [row for row in order if row not in taken])
         taken.update(rows)
-        held_out.append(rows)
-    return sorted(set(order) - taken), *held_out
+        held_out.insert(0, rows)
+    return sorted(set(range(len(frame))) - taken), *held_out
 
 
 def hold_out(frame, target, section, order):

@@ -13,7 +13,7 @@ namespace {
 
 const std::string kDone = R"({"version":1, "status":"completed", "name":"a", "run_id":"1",
   "started":"2026-11-21T21:04:05Z", "ended":"2026-11-21T21:04:15Z", "epochs":3, "steps":96,
-  "final":{"train_loss":0.5, "val_loss":0.25}, "best":{"metric":"val_loss", "value":0.125, "step":64}, "seconds":9.5,
+  "final":{"train_loss":0.5, "val_loss":0.25}, "best":{"metric":"val_loss", "value":0.125, "step":64, "train_loss":0.75}, "seconds":9.5,
   "world_size":2, "devices":["cpu","cpu"], "backend":"shm", "versions":{"ddp-exp":"1"},
   "git":{"commit":"abc", "dirty":true}, "restarts":1, "error":null})";
 
@@ -53,7 +53,7 @@ TEST_CASE("a run's summary reads back as it was written") {
   CHECK(run.best->metric == "val_loss");
   CHECK(run.best->value == 0.125);
   CHECK(run.best->step == 64);
-  CHECK(run.figures == Metrics{{"train_loss", 0.5}, {"val_loss", 0.125}});
+  CHECK(run.figures == Metrics{{"train_loss", 0.75}, {"val_loss", 0.125}});
   CHECK(run.seconds == 9.5);
   CHECK(run.world_size == 2);
   CHECK(run.devices == std::vector<std::string>{"cpu", "cpu"});

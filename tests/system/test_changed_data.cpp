@@ -126,7 +126,8 @@ TEST_CASE("the best checkpoint of a run whose data moved later is evaluated with
   CHECK(contains(best.out, "val_loss"));
 }
 
-TEST_CASE("a fork of changed data is refused by name, and accepted with --data-changed or with its own data") {
+TEST_CASE(
+    "a fork of changed data is refused by name, and accepted with --data-changed or with its own data to measure on") {
   const ShapesWorkspace w;
   w.train({"epochs=1"});
   w.write("other.csv", shapes_csv(203, 2));
@@ -136,9 +137,54 @@ TEST_CASE("a fork of changed data is refused by name, and accepted with --data-c
   CHECK_FALSE(fs::exists(w.results() / "a"));
   w.done({"fork", "shapes", "--name", "a", "--set", "epochs=2", "--data-changed"});
   w.done({"resume", "a", "--set", "epochs=3"});
-  w.done({"fork", "shapes", "--name", "b", "--set", "epochs=2", "--set",
-          "dataset.path=\"" + (w.folder() / "other.csv").string() + "\""});
+  const std::string other = "\"" + (w.folder() / "other.csv").string() + "\"";
+  Words fork = {"fork", "shapes", "--name", "b", "--set", "epochs=2", "--set", "dataset.path=" + other};
+  w.refused(fork, {"in another order", "validation.split=0"});
+  for (const std::string& set : {std::string("validation.split=0"), "validation.dataset.path=" + other}) {
+    fork.insert(fork.end(), {"--set", set});
+  }
+  w.done(fork);
   w.done({"resume", "b", "--set", "epochs=3"});
+}
+
+TEST_CASE("rows that were added before a resume keep the sets of the others, and other changes are refused") {
+  const ShapesWorkspace w(120);
+  const fs::path table = w.folder() / "shapes.csv";
+  w.train({"epochs=1", "test={split=0.1}"});
+  const fs::path run = w.results() / "shapes/latest";
+  const auto sets = [&](const fs::path& settings) {
+    w.done({"plan", settings.string(), "--sets", (w.folder() / "sets.csv").string()});
+    return text_of(w.folder() / "sets.csv");
+  };
+  const std::string before = sets(run / "config.toml");
+  const auto summary = [](const fs::path& of) { return Json::parse(text_of(of / "summary.json")); };
+  const Json held_out = summary(run)["held_out"];
+
+  w.write("more.csv", shapes_csv(40, 7));
+  append(table, text_of(w.folder() / "more.csv").substr(text_of(w.folder() / "more.csv").find('\n') + 1));
+  w.refused({"eval", "shapes"}, {"160 rows", "had 120"});
+  w.done({"resume", "shapes", "--set", "epochs=2", "--data-changed"}, {"known_rows"});
+  const std::string after = sets(run / "config.toml");
+  CHECK(after.starts_with(before));
+  CHECK(std::count(after.begin(), after.end(), '\n') == 161);
+  CHECK(contains(after.substr(before.size()), "validation"));
+  CHECK(contains(after.substr(before.size()), "test"));
+  CHECK(summary(run)["held_out"] != held_out);
+  CHECK(contains(w.done({"eval", "shapes"}).out, "val_loss"));
+
+  // A correction moves no row; another order moves them all.
+  std::string text = text_of(table);
+  const std::string first = text.substr(0, text.find('\n') + 1);
+  w.write("shapes.csv", first + "5.0,6.0,red,flat,2.000\n" + text.substr(text.find('\n', first.size()) + 1));
+  w.done({"resume", "shapes", "--set", "epochs=3", "--data-changed"});
+  CHECK(summary(run)["held_out"] != held_out);
+  std::vector<std::string> lines;
+  std::istringstream in(text.substr(first.size()));
+  for (std::string line; std::getline(in, line);) lines.push_back(line + "\n");
+  text = first;
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line) text += *line;
+  w.write("shapes.csv", text);
+  w.refused({"resume", "shapes", "--set", "epochs=4", "--data-changed"}, {"in another order", "validation.split=0"});
 }
 
 TEST_CASE("ranks are not started again on arrays that changed, and the error names them") {
@@ -185,7 +231,7 @@ TEST_CASE("a resume with another target is refused, also of a finished run") {
   CHECK(text_of(run.path() / "config.toml") == config);
 }
 
-TEST_CASE("a resume with data of other classes or categories is refused by their names") {
+TEST_CASE("a resume with data of other classes is refused, and warns of other categories, by their names") {
   const ShapesWorkspace w;
   w.train({"epochs=1"});
   const std::string table = text_of(w.folder() / "shapes.csv");
@@ -198,13 +244,12 @@ TEST_CASE("a resume with data of other classes or categories is refused by their
   };
   w.write("classes.csv", with_name("flat", "zigzag"));
   w.write("categories.csv", with_name("red", "zinc"));
-  for (const auto& [file, words] :
-       {std::pair("classes.csv", " of the classes of these data is \""),
-        std::pair("categories.csv", " of the categories of \"colour\" of these data is \"")}) {
-    const std::string path = "dataset.path=\"" + (w.folder() / file).string() + "\"";
-    w.refused({"resume", "shapes", "--set", path, "--set", "epochs=2"},
-              {"--set 1: ", words, ", and the run trained with "});
-  }
+  const auto resume = [&](const char* file) {
+    return Words{"resume",   "shapes", "--set",
+                 "epochs=2", "--set",  "dataset.path=\"" + (w.folder() / file).string() + "\""};
+  };
+  w.refused(resume("classes.csv"), {"classes that the training rows do not have, the first is \"zigzag\""});
+  w.done(resume("categories.csv"), {"column \"colour\"", "which the training rows do not have"});
 }
 
 TEST_CASE("a resume with other data or another loss warns that best compares it with the values before") {
@@ -221,7 +266,7 @@ TEST_CASE("a resume with other data or another loss warns that best compares it 
   // Other times of validation measure the same samples.
   CHECK_FALSE(contains(resumed("epochs=6", "validation.every=2"), "the best val_loss so far"));
   w.write("same.csv", text_of(w.folder() / "shapes.csv"));
-  w.write("other.csv", shapes_csv(150, 2));
+  w.write("other.csv", text_of(w.folder() / "shapes.csv") + "1.00,2.00,red,flat,2.000\n");
   const auto at = [&](const char* name) { return "dataset.path=\"" + (w.folder() / name).string() + "\""; };
   CHECK_FALSE(contains(resumed("epochs=7", at("same.csv")), "the best val_loss so far"));
   CHECK(contains(resumed("epochs=8", at("other.csv")), "measured on other data (dataset.path has changed)"));
@@ -237,7 +282,9 @@ TEST_CASE("inside an epoch a new option of the dataset is refused at its place, 
   fs::rename(w.folder() / "shapes.csv", w.folder() / "moved.csv");
   w.write("other.csv", shapes_csv(203, 2));
   w.refused({"resume", "shapes", "--set", "steps=2"}, {"name the place where it is now: --set dataset.path=…"});
-  w.refused({"resume", "shapes", "--set", "steps=2", "--set", "dataset.path=other.csv"},
+  w.refused({"resume", "shapes", "--set", "steps=2", "--set", "dataset.path=other.csv"}, {"in another order"});
+  w.write("more.csv", text_of(w.folder() / "moved.csv") + "1.00,2.00,red,flat,2.000\n");
+  w.refused({"resume", "shapes", "--set", "steps=2", "--set", "dataset.path=more.csv"},
             {"the epoch's order of samples: dataset.path was"});
   w.done({"resume", "shapes", "--set", "steps=2", "--set", "dataset.path=moved.csv"});
 }

@@ -58,6 +58,18 @@ TEST_CASE("eval measures over Gloo what training over Gloo wrote") {
   CHECK(metrics_in(evaluated(w, {"shapes"}).at("metrics"), "val_") == metrics_in(run.events("epoch").at(0), "val_"));
 }
 
+TEST_CASE("a validation measures rank 0's buffers, as eval and predict do, where ranks have their own") {
+  const ShapesWorkspace w;
+  const RunFolder run =
+      w.train({"model={name=\"sequential\", layers=[{type=\"BatchNorm1d\", num_features=5}, "
+               "{type=\"Linear\", in_features=5, out_features=3}]}",
+               "distributed.broadcast_buffers=false", "epochs=2"});
+  for (const Json& epoch : run.events("epoch")) {
+    const Json said = evaluated(w, {"shapes", "--from", epoch.at("step").dump()});
+    CHECK(metrics_in(said.at("metrics"), "val_") == metrics_in(epoch, "val_"));
+  }
+}
+
 TEST_CASE("eval measures other data whole, prepared like the training data") {
   const ShapesWorkspace w;
   w.train();
@@ -200,7 +212,7 @@ TEST_CASE("a config.toml that was edited changes nothing for eval and fork, and 
     REQUIRE(at != std::string::npos);
     config.replace(at, from.size(), to);
   };
-  edit("\nseed = 0\nevery", "\nseed = 7\nevery");
+  edit("\nseed = 0\nknown_rows", "\nseed = 7\nknown_rows");
   edit("\nlr = 0.", "\nlr = 0.0");
   edit("\nbatch_size = ", "\nbatch_size = 1");
   const std::filesystem::path file = std::filesystem::relative(run.path() / "config.toml", w.folder());

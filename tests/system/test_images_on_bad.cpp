@@ -81,6 +81,20 @@ TEST_CASE("a measured batch in which no image decodes counts nothing, and eval w
   CHECK(w.run({"eval", "images", "--json", "--set", "dataset.on_bad=skip"}).out == eval.out);
 }
 
+TEST_CASE("predict leaves out an image that does not decode if it may, names it, and writes the other rows") {
+  const ImageWorkspace w;
+  w.done({"run", "images.toml"});
+  for (int image = 0; image < 5; ++image) w.write_image("new", 0, image, class_png(0, image));
+  w.write_image("new", 0, 0, "not an image");
+  w.write_image("new", 0, 3, "not an image");
+  const std::string folder = (w.folder() / "new").string();
+  w.refused({"predict", "images", folder, "--output", "p.csv"}, {"dataset.on_bad=skip"});
+  w.done({"predict", "images", folder, "--output", "p.csv", "--set", "dataset.on_bad=skip"},
+         {" does not decode: left out"});
+  const std::string text = text_of(w.folder() / "p.csv");
+  CHECK(std::count(text.begin(), text.end(), '\n') == 1 + 3);
+}
+
 TEST_CASE("an image that does not decode is refused with on_bad, and a format that is not read with PNG") {
   const ImageWorkspace w;
   w.write_image("images", 0, 0, "");

@@ -69,6 +69,22 @@ TEST_CASE("a sweep trains and ranks every trial, and the best one can be repeate
   const RunFolder best = trial_of(sweep, summary.at("best"));
   const Outcome again = workspace.done({"run", (best.path() / "config.toml").string()});
   check_same(again.run, best);
+  // The printed command names the user's file.
+  const std::string repeat = summary.at("repeat");
+  CHECK(contains(repeat, "s.toml --set"));
+  Words words;
+  bool quoted = false;
+  words.emplace_back();
+  for (const char c : repeat.substr(repeat.find(" run ") + 1)) {
+    if (c == '\'') {
+      quoted = !quoted;
+    } else if (c == ' ' && !quoted) {
+      words.emplace_back();
+    } else {
+      words.back() += c;
+    }
+  }
+  check_same(workspace.done(words).run, best);
 }
 
 TEST_CASE("a sweep with mistakes is refused before anything starts, with all mistakes at once") {

@@ -98,6 +98,27 @@ TEST_CASE("all wrong names of columns are named at their places, with the neares
                        "column \"age\" is in dataset.drop and in dataset.features"});
 }
 
+TEST_CASE("a column whose points may group thousands is named, and other decimals are not") {
+  const Workspace w;
+  require_tables();
+  w.write("rows.toml",
+          "dataset = { name = \"csv\", path = \"rows.csv\", target = \"y\" }\nloss = \"mse\"\n"
+          "model = { name = \"mlp\", hidden = [] }\ndevice_pool = [\"cpu\"]\n");
+  const auto is_named = [&](const std::string& first, const std::string& second) {
+    std::string rows = "x,y\n";
+    for (int row = 0; row < 30; ++row) rows += (row % 2 == 0 ? first : second) + "," + std::to_string(row % 7) + "\n";
+    w.write("rows.csv", rows);
+    return contains(w.done({"plan", "rows.toml"}).err, "\"x\": \"" + first + "\" is read with a decimal point");
+  };
+  CHECK(is_named("155.683", "499"));
+  CHECK(is_named("-15.683", "499"));
+  for (const auto& [first, second] :
+       {std::pair("155.683", "499.000"), {"0.683", "499"}, {"1155.683", "499"}, {"155.68", "4"}}) {
+    INFO(first << " beside " << second);
+    CHECK_FALSE(is_named(first, second));
+  }
+}
+
 TEST_CASE("columns from which nothing is learnt are warnings, each with its column") {
   const Workspace w;
   require_tables();

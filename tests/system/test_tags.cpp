@@ -28,6 +28,9 @@ TEST_CASE("tags and a note of a new run are in its summary, list finds it by the
   CHECK(contains(page, "tags        b, good\nnote        since then\n"));
   CHECK(contains(w.done({"tag", "a"}).out, "b good  since then"));
   w.done({"tag", "a", "-h"});  // no help: a tag
+  w.done({"tag", "a", "better"});
+  CHECK(tags_of(a) == Json{"b", "better", "good"});
+  w.done({"tag", "a", "-better"});
   w.refused({"tag", "a", "plain", "+a/b"}, {"\"a/b\" cannot be a tag", "up to 64 ASCII letters, digits"});
   w.refused({"tag", "+good"}, {"no run is named"});
   w.refused({"run", "small.toml", "--tag", "a b"}, {"\"a b\" cannot be a tag"});

@@ -44,6 +44,43 @@ TEST_CASE("rm says what and how much, needs --yes without a terminal, and leaves
   w.done({"resume", "a", "--set", "epochs=5"});
 }
 
+TEST_CASE("rm of a link removes the link alone, and list shows the run behind it") {
+  const Workspace w("small.toml", kSaved);
+  run_named(w, "a");
+  fs::create_directories(w.folder() / "elsewhere/a");
+  fs::rename(w.results() / "a" / "r", w.folder() / "elsewhere/a/r");
+  fs::create_directory_symlink(w.folder() / "elsewhere/a/r", w.results() / "a" / "linked");
+  CHECK(contains(w.done({"list"}).out, "a/linked"));
+  w.done({"gc", "--status", "completed", "--yes"});
+  CHECK(fs::is_symlink(w.results() / "a" / "linked"));
+  w.done({"rm", "a/linked", "--yes"}, {"was a link; the run stays: "});
+  CHECK_FALSE(fs::is_symlink(w.results() / "a" / "linked"));
+  CHECK(fs::exists(w.folder() / "elsewhere/a/r/summary.json"));
+}
+
+TEST_CASE("rm and gc select by tag and by condition") {
+  const Workspace w("small.toml", kSaved);
+  run_named(w, "a", {"--tag", "old"});
+  run_named(w, "b", {"--set", "optimizer.lr=0.5"});
+  w.refused({"rm", "--yes"}, {"names no run"});
+  w.refused({"rm", "a", "--tag", "old", "--yes"}, {"selects by --tag or --where"});
+  w.done({"rm", "--where", "optimizer.lr=0.5", "--yes"});
+  CHECK_FALSE(fs::exists(w.results() / "b"));
+  CHECK(fs::exists(w.results() / "a" / "r"));
+  w.done({"gc", "--tag", "old", "--yes"});
+  CHECK_FALSE(fs::exists(w.results() / "a"));
+}
+
+TEST_CASE("list shows the columns that are asked for") {
+  const Workspace w("small.toml", kSmall);
+  w.done({"run", "small.toml", "--name", "a", "--run-id", "r", "--set", "optimizer.lr=0.5"});
+  const std::string out = w.done({"list", "--columns", "optimizer.lr,steps,val_loss"}).out;
+  CHECK(contains(out, "optimizer.lr"));
+  CHECK(contains(out, "0.5"));
+  CHECK_FALSE(contains(out, "status"));
+  w.refused({"list", "--columns", "optimizer.lrr"}, {"optimizer.lr"});
+}
+
 TEST_CASE("rm and gc keep a run that trains") {
   LongRun run({});
   const Workspace& w = run.workspace();
@@ -68,7 +105,7 @@ TEST_CASE("gc keeps the newest and the best checkpoints and those that others be
   run_named(w, "a");
   REQUIRE(checkpoints_of(w, "a").size() == 4);
   w.done({"fork", "a", "--from", "14", "--set", "epochs=3", "--name", "child", "--run-id", "r"});
-  w.refused({"gc"}, {"give --keep-last, --older-than or --status"});
+  w.refused({"gc"}, {"give --keep-last, --older-than, --status, --tag or --where"});
   w.refused({"gc", "--older-than", "old"}, {"write 30d, 12h or 45m"});
   w.done({"gc", "--keep-last", "1", "--dry-run"});
   CHECK(checkpoints_of(w, "a").size() == 4);

@@ -123,6 +123,18 @@ TEST_CASE("a batch of many targets, measured piece by piece, gives one part, and
   }
 }
 
+TEST_CASE("mae and rmse are measured for each of several targets, too") {
+  for (const auto& [metric, expected] :
+       {std::pair("mae", std::vector<double>{2, 1.5}), std::pair("rmse", std::vector<double>{std::sqrt(5), 1.5})}) {
+    const Measures measures(experiment_of({metric}, "mse"), {{"targets", {"price", "weight"}}});
+    std::vector<Statistics> all(1);
+    measures.add(doubles_of({1, 1.5}, {1, 2}), doubles_of({0, 0}, {1, 2}), all);
+    measures.add(doubles_of({3, -1.5}, {1, 2}), doubles_of({0, 0}, {1, 2}), all);
+    Merge::join_parts(*measures.metrics()[0].metric, all[0]);
+    CHECK(measures.metrics()[0].metric->values_of_targets(all[0]) == expected);
+  }
+}
+
 TEST_CASE("batches with unequal numbers of targets are measured over all targets, or refused") {
   const auto measured = [](const char* metric) {
     const Measures measures(experiment_of({metric}, "mse"));

@@ -99,6 +99,14 @@ std::string line_of(const report::RunView& run, std::size_t width) {
   return run.steps == 0 ? "no step yet" : report::in_words(moment, width - 1);
 }
 
+// "step 120 of 400, train_loss 0.31, val_loss 0.42"
+std::string epoch_in_words(const report::RunView& run) {
+  std::string line = "step " + std::to_string(run.steps);
+  if (run.total_steps > 0) line += " of " + std::to_string(run.total_steps);
+  for (const auto& [name, value] : run.final_metrics) line += ", " + name + " " + report::in_words(value);
+  return line;
+}
+
 // Adds the trials of a sweep that train.
 void add_trials(const report::SweepView& sweep, report::Catalog& all) {
   for (report::RunView& trial : report::read_trials(sweep.folder).runs) {
@@ -143,10 +151,20 @@ void watch_one(const std::string& name, const std::string& results) {
   Followed followed(record::RunDirectory::find(results, name), results);
   const bool draws = launch::wants_live_line();
   launch::Drawing drawing;
+  std::int64_t told = 0;  // epochs
+  // Where nothing can be redrawn, it prints a line an epoch.
+  const auto tell_epoch = [&] {
+    const report::RunView* run = followed.row().as_run();
+    if (draws || run == nullptr || run->epochs <= told) return;
+    told = run->epochs;
+    std::cout << "epoch " << told << ": " << epoch_in_words(*run) << std::endl;
+  };
   followed.wait_for_end([&] {
     if (draws) drawing.draw(lines_of(picture_of(followed.row(), results)));
+    tell_epoch();
     return true;
   });
+  tell_epoch();
   drawing.clear();
   followed.tell_end();
 }

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "record/metrics/metric_values.h"
 #include "record/run_directory.h"
 #include "record/run_names.h"
+#include "report/select/comparison.h"
 #include "report/select/query.h"
 #include "report/text/run_page.h"
 
@@ -64,7 +66,8 @@ bool asks_for_metric(const report::Query& query) {
   const auto names_metric = [](const report::Condition& condition) { return report::is_metric_key(condition.key); };
   const std::string& key = query.sort_by;
   return report::is_metric_key(key.starts_with('-') ? key.substr(1) : key) ||
-         std::any_of(query.where.begin(), query.where.end(), names_metric);
+         std::any_of(query.where.begin(), query.where.end(), names_metric) ||
+         std::any_of(query.columns.begin(), query.columns.end(), report::is_metric_key);
 }
 
 // Why there is nothing to list.
@@ -75,11 +78,21 @@ std::string nothing_in_words(const ListOptions& o) {
          "; --results FOLDER names the folder of other results";
 }
 
+// Warns of experiments whose runs cannot be compared by their metrics.
+void tell_other_rows(const std::vector<report::Row>& rows) {
+  std::map<std::string, std::vector<report::Row>> by_name;
+  for (const report::Row& row : rows) by_name[row.view().name].push_back(row);
+  for (const auto& [name, runs] : by_name) {
+    if (!report::other_rows(runs).empty()) {
+      log::warn("the runs of " + name + " were not all measured on the same rows: `" + own_command("compare") +
+                "` tells which");
+    }
+  }
+}
+
 void list(const ListOptions& o) {
   report::Query query = o.query;
-  for (const std::string& text : o.where) {
-    for (report::Condition& condition : report::parse_conditions(text)) query.where.push_back(std::move(condition));
-  }
+  query.where = conditions_of(o.where);
   if (asks_for_metric(query)) query.metrics = config::metric_names(config::Components::installed());
   report::Catalog catalog = read(o);
   std::vector<std::string> problems = std::move(catalog.problems);
@@ -89,7 +102,8 @@ void list(const ListOptions& o) {
   if (o.json) {
     report::print_list_as_json(rows, std::cout);
   } else if (!rows.empty()) {
-    report::print_list(rows, std::cout, report::terminal_of_stdout());
+    report::print_list(rows, std::cout, report::terminal_of_stdout(), query.columns);
+    tell_other_rows(rows);
   } else {
     log::info(any ? "no run in " + o.results + " matches" : nothing_in_words(o));
   }
@@ -104,11 +118,11 @@ void add_list(CLI::App& app, int&) {
                    "list only this status: running, completed, failed or interrupted");
   verb->add_option("--name", options->query.name, "list only experiments of this name; * and ? are wildcards");
   add_tag(*verb, options->query.tags, "list only results with this tag");
-  verb->add_option("--where", options->where,
-                   "list only matches of a condition: 'val_loss<0.3 and optimizer.lr=0.1', …; repeatable")
-      ->take_all()
-      ->allow_extra_args(false);
+  add_where(*verb, options->where, "list only matches of a condition");
   verb->add_option("--sort", options->query.sort_by, "sort by a key; -key: greatest first")->capture_default_str();
+  verb->add_option("--columns", options->query.columns, "show these keys alone, such as val_loss,optimizer.lr")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   verb->add_option("--limit", options->query.limit, "list at most this many")->check(CLI::Range(1, 1'000'000'000));
   verb->add_flag("--json", options->json, "print JSON");
   verb->callback([options] { list(*options); });

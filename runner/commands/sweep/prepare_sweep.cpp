@@ -116,6 +116,16 @@ void add_each_once(std::vector<std::string>& all, const std::vector<std::string>
   for (const std::string& text : some) add_once(all, text);
 }
 
+// Warns that the seeds of a sweep leave the weights as they are.
+std::vector<std::string> of_seed(const config::Sweep& sweep, const config::Experiment& trial) {
+  const bool varies = std::any_of(sweep.parameters.begin(), sweep.parameters.end(),
+                                  [](const auto& parameter) { return parameter.key == "seed"; });
+  if (!varies || trial.model.name != "exported") return {};
+  return {
+      "seed does not draw the weights of an exported model, which are in its file: trials differ only by dropout, "
+      "random transforms and the like"};
+}
+
 int widest(const sweep::SweepPlan& p) {
   int most = 1;
   for (const auto& trial : p.trials) most = std::max(most, trial.request.entries);
@@ -147,6 +157,7 @@ void try_trials(sweep::SweepPlan& p, const std::vector<config::Loaded>& trials, 
       p.trials[i].length = launch::length_of_run(trials[i], plans[i], probe);
       p.trials[i].step_seconds = probe.step_seconds;
       add_each_once(p.warnings, probe.warnings);
+      add_each_once(p.warnings, of_seed(p.loaded->sweep, plans[i].experiment));
       add_each_once(p.warnings, launch::without_effect(trials[i], plans[i], probe, p.trials[i].length));
     } catch (const Error& error) {
       const int trial = static_cast<int>(i);

@@ -10,10 +10,10 @@
 #include "base/log.h"
 #include "base/own_command.h"
 #include "base/paths.h"
+#include "commands/cluster/slurm.h"
 #include "commands/look/report.h"
 #include "commands/look/show_plan.h"
 #include "commands/options.h"
-#include "commands/cluster/slurm.h"
 #include "config/difference.h"
 #include "config/text/compose.h"
 #include "launch/cluster/launcher.h"
@@ -170,6 +170,13 @@ void require_settings_of(const record::RunDirectory& directory, const config::Lo
                         "\n  begin another sweep: without --run-id, or with a new one");
 }
 
+// The command that trains the file alone.
+std::string command_of(const SweepOptions& o) {
+  std::vector<std::string> sets = o.sets;
+  std::erase_if(sets, [](const std::string& set) { return set.starts_with("sweep") || set.starts_with("~sweep"); });
+  return with_sets(own_command("run " + path_word(paths::absolute(o.file))), sets);
+}
+
 // Trains one trial of a sweep whose trials run in several processes: the jobs of an array.
 int sweep_one(const SweepOptions& o, const std::vector<std::string>& sets) {
   if (o.run_id.empty())
@@ -189,6 +196,7 @@ int sweep_one(const SweepOptions& o, const std::vector<std::string>& sets) {
               " seconds: another process trains all trials of this sweep, or begins it: " + directory.path().string());
   });
   place(prepared, directory, git.result());
+  prepared.command = command_of(o);
   prepared.only = o.trial;
   return run_trials(prepared, std::move(lock));
 }
@@ -241,6 +249,7 @@ int sweep(SweepOptions& o) {
   if (directory.is_sweep()) throw usage_error("another process has begun this sweep", directory.path().string());
   begin(prepared, directory, o.tags);
   place(prepared, directory, git.result());
+  prepared.command = command_of(o);
   return run_trials(prepared, std::move(lock));
 }
 

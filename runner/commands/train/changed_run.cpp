@@ -40,10 +40,12 @@ constexpr std::array kPolicies = {
     Policy{.key = "validation.stratify", .orders_epoch = true, .chooses_samples = true, .compares = true},
     Policy{.key = "validation.by", .orders_epoch = true, .chooses_samples = true, .compares = true},
     Policy{.key = "validation.seed", .orders_epoch = true, .chooses_samples = true, .compares = true},
+    Policy{.key = "validation.known_rows", .compares = true},
     Policy{.key = "validation.dataset", .compares = true},
     Policy{.key = "test.split", .orders_epoch = true, .chooses_samples = true, .compares = true},
     Policy{.key = "test.stratify", .orders_epoch = true, .chooses_samples = true, .compares = true},
     Policy{.key = "test.by", .orders_epoch = true, .chooses_samples = true, .compares = true},
+    Policy{.key = "test.seed", .orders_epoch = true, .chooses_samples = true, .compares = true},
 };
 
 bool is_in(const std::string& key, const std::string& section) {
@@ -113,7 +115,8 @@ void require_allowed_changes(const config::Experiment& before, const config::Loa
 }
 
 void require_same_order(const Prepared& now, const config::Experiment& before, const record::Position& position,
-                        const std::vector<record::DataFile>& then) {
+                        const fs::path& checkpoint) {
+  const std::vector<record::DataFile> then = record::files_of_checkpoint(checkpoint);
   const auto& e = now.plan.experiment;
   const std::string what = "the checkpoint is inside an epoch, and this would change the epoch's order of samples";
   const std::string other_end = ", or use the end of an epoch with --from";
@@ -127,6 +130,12 @@ void require_same_order(const Prepared& now, const config::Experiment& before, c
     throw now.loaded.error("batch_size", what,
                            "keep the " + std::to_string(position.global_batch_size) +
                                " samples of a step (leave batch_size out)" + other_end);
+  }
+  const Value rows = record::rows_of_checkpoint(checkpoint);
+  if (rows.is_object() && now.probe.rows.contains("count") && now.probe.rows["count"] != rows["count"]) {
+    throw usage_error(
+        what + ": the data had " + rows["count"].dump() + " rows, and have " + now.probe.rows["count"].dump(),
+        "dataset", "put them back" + other_end);
   }
   require_batch_left(now, before, position);
 }

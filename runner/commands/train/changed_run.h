@@ -29,9 +29,9 @@ void require_allowed_changes(const config::Experiment& before, const config::Loa
 
 // Inside an epoch, the settings that order its samples must not change: samples would be skipped or repeated; and after
 // a change of ranks the rest of the epoch must have a batch for each rank, if the last one is dropped. Throws
-// ddp::Error (usage). `then`: the files of the checkpoint.
+// ddp::Error (usage).
 void require_same_order(const Prepared& now, const config::Experiment& before, const record::Position& position,
-                        const std::vector<record::DataFile>& then);
+                        const std::filesystem::path& checkpoint);
 
 // Returns a warning if `now` holds out samples on which the run has trained: their measured values are no estimate for
 // new data. Empty: it holds out no such samples, or other data take their place.

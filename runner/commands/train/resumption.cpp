@@ -108,8 +108,13 @@ config::Value kept_fit(const launch::Launch& launch, const fs::path& checkpoint,
                        const config::Experiment& now) {
   if (checkpoint.empty() || launch.one_rank || launch.nodes > 1) return nullptr;
   const config::Value changes = changes_of(before, now);
-  const bool refits = std::any_of(changes.items().begin(), changes.items().end(), [](const auto& change) {
-    return (change.key().starts_with("dataset") && !keeps_samples(change.key())) || change.key().starts_with("loss");
+  const auto names_files = [&](const std::string& key) {
+    const auto files = config::named_files(now);
+    return std::any_of(files.begin(), files.end(), [&](const auto& file) { return file.key == key; });
+  };
+  const bool refits = std::any_of(changes.items().begin(), changes.items().end(), [&](const auto& change) {
+    const std::string& key = change.key();
+    return (key.starts_with("dataset") && !keeps_samples(key) && !names_files(key)) || key.starts_with("loss");
   });
   return refits ? config::Value(nullptr) : record::fitted_to_data(checkpoint);
 }
@@ -233,7 +238,13 @@ ResumePoint choose(const Resumption& r, const launch::Launch& launch) {
 }
 
 void prepare_chosen(ResumePoint& point, const Resumption& r, const launch::Launch& launch) {
-  const config::Loaded loaded = point.prepared.loaded;
+  config::Loaded loaded = point.prepared.loaded;
+  const bool other_rows =
+      point.begun() && loaded.experiment.draws_sets() && record::has_other_data(point.checkpoint, loaded.experiment);
+  const config::Value rows = other_rows ? record::rows_of_checkpoint(point.checkpoint) : config::Value();
+  std::vector<std::int64_t>& known = loaded.experiment.validation.known_rows;
+  const std::vector<std::int64_t> known_before = known;
+  if (!rows.is_null() && (known.empty() || known.back() < rows["count"])) known.push_back(rows["count"]);
   std::optional<std::int64_t> global_batch_size;
   if (point.begun() && !sets_batch_size(r.sets) &&
       !edits_batch_size(r.directory, point.before, loaded.experiment, point.position)) {
@@ -244,6 +255,14 @@ void prepare_chosen(ResumePoint& point, const Resumption& r, const launch::Launc
                              {.preprocessing = kept_fit(launch, point.checkpoint, point.before, loaded.experiment)});
   } catch (const Error& error) {
     throw point.begun() ? with_cause(error, point.checkpoint, point.before, loaded) : error;
+  }
+  if (!other_rows) return;
+  const config::Value& now = point.prepared.probe.rows;
+  record::require_known_rows(point.checkpoint, now, /*may_grow=*/true);
+  // Without new rows there is no new part.
+  if (now["count"] != rows["count"]) return;
+  for (config::Experiment* e : {&point.prepared.loaded.experiment, &point.prepared.plan.experiment}) {
+    e->validation.known_rows = known_before;
   }
 }
 
@@ -257,7 +276,7 @@ ResumePoint find_resume_point(const Resumption& r, const launch::Launch& launch)
   }
   prepare_chosen(point, r, launch);
   const auto then = point.begun() ? record::files_of_checkpoint(point.checkpoint) : std::vector<record::DataFile>();
-  if (point.position.inside_epoch()) require_same_order(point.prepared, point.before, point.position, then);
+  if (point.position.inside_epoch()) require_same_order(point.prepared, point.before, point.position, point.checkpoint);
   const config::Experiment& now = point.prepared.plan.experiment;
   point.changes = changes_of(point.before, now);
   point.warnings = {lr_change_of(point)};

@@ -14,6 +14,7 @@
 #include "rank/verbs.h"
 #include "record/saves/checkpoint_index.h"
 #include "record/saves/checkpoint_settings.h"
+#include "record/saves/data_files.h"
 #include "report/text/run_page.h"
 #include "report/text/words.h"
 
@@ -55,6 +56,9 @@ config::Value measure_trained(const Trained& t, bool whole, bool raw) {
                       "give data with --set dataset.path=FILE, or as arrays: dataset.inputs and dataset.targets");
   }
   const auto data = launch::HeldData::in_memory(*t.library, t.plan, {.preprocessing = t.preprocessing, .whole = whole});
+  if (!whole && t.plan.experiment.draws_sets() && record::has_other_data(t.checkpoint, t.plan.experiment)) {
+    record::require_known_rows(t.checkpoint, launch::rows_of_data(*t.library, t.plan, data), /*may_grow=*/false);
+  }
   for (const auto& warning : data.facts().value("warnings", std::vector<std::string>())) log::warn(warning);
   const rank::Task task{
       .run_directory = t.directory.path(), .resume_from = t.checkpoint, .preprocessing = t.preprocessing};

@@ -30,7 +30,10 @@ constexpr std::array kFitted = {"target",  "features",       "drop",      "categ
                                 "missing", "missing_values", "normalise", "normalise_targets"};
 
 // The key of an assignment: "dataset.path" of "dataset.path = …".
-std::string key_of(const std::string& set) { return set.substr(0, set.find_first_of("= ")); }
+std::string key_of(const std::string& set) {
+  const std::size_t begin = set.starts_with('~') ? 1 : 0;  // of --unset
+  return set.substr(begin, set.find_first_of("= ") - begin);
+}
 
 }  // namespace
 

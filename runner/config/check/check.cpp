@@ -349,7 +349,8 @@ std::optional<Value> Checker::scalar(const Node& node, const Option& option, con
   if (node.kind == Type::text) {
     const auto text = node.scalar.get<std::string>();
     const bool known = std::find(option.choices.begin(), option.choices.end(), text) != option.choices.end() ||
-                       is_numbered(option, text);
+                       is_numbered(option, text) ||
+                       (!option.open_prefix.empty() && text.starts_with(option.open_prefix));
     if (!option.choices.empty() && !known) return wrong(node, option, path);
     if (!option.form.empty() && !text_form(option.form).fits(text)) return wrong(node, option, path);
     return names_file(option, text) ? Value(path_or_run(node, option)) : node.scalar;

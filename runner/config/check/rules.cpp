@@ -78,12 +78,20 @@ void check_listed(const Node& root, const Components& components, Mistakes& mist
   }
 }
 
+// Returns the goal in the section of a metric's key; "": none.
+std::string goal_beside(const Node& root, const std::string& path) {
+  const Node* goal = root.at_path(path.substr(0, path.find('.')) + ".goal");
+  return goal ? goal->text().value_or("") : "";
+}
+
 // Checks that the listed metrics can be measured, and that the metrics of checkpoint and stop are measured.
 void check_metrics(const Node& root, const Components& components, Mistakes& mistakes) {
   check_listed(root, components, mistakes);
   for (const char* path : {"checkpoint.metric", "stop.metric"}) {
     const Node* metric = root.at_path(path);
-    if (metric) check_measured(metric->text().value_or(""), metric->place, root, components, mistakes);
+    if (metric) {
+      check_measured(metric->text().value_or(""), goal_beside(root, path), metric->place, root, components, mistakes);
+    }
   }
 }
 
@@ -147,10 +155,11 @@ void check_metric(const Node& root, const Components& components, Mistakes& mist
   const Spec* spec =
       name.starts_with(kValidationPrefix) ? find_metric(name.substr(kValidationPrefix.size()), components) : nullptr;
   const bool is_measure = spec && !has_matrix(*spec);
-  if (!is_measure && std::find(known.begin(), known.end(), name) == known.end()) {
+  const bool is_scalar = name.starts_with(kValidationPrefix) && gives_scalars(root, components);
+  if (!is_measure && !is_scalar && std::find(known.begin(), known.end(), name) == known.end()) {
     mistakes.add(metric->place, "there is no metric " + in_quotes(name), suggestion(name, known, "metrics"));
   }
-  check_measured(name, metric->place, root, components, mistakes);
+  check_measured(name, goal_beside(root, "scheduler.metric"), metric->place, root, components, mistakes);
 }
 
 void refuse_epochs(const Node& value, const std::string& why, Mistakes& mistakes) {
@@ -325,10 +334,9 @@ void check_targets(const Node& root, const Experiment& e, const Components& comp
     const Node* dataset = root.at_path(path);
     const Node* name = dataset && dataset->is_table() ? dataset->find("name") : dataset;
     const Spec* spec = name && name->text() ? components.find("dataset", *name->text()) : nullptr;
-    const bool has = spec && std::any_of(spec->options.begin(), spec->options.end(),
-                                         [](const Option& option) {
-                                           return option.name == "targets" && option.item == Type::text;
-                                         });
+    const bool has = spec && std::any_of(spec->options.begin(), spec->options.end(), [](const Option& option) {
+                       return option.name == "targets" && option.item == Type::text;
+                     });
     if (!has || (dataset->is_table() && dataset->find("targets"))) continue;
     mistakes.add(dataset->place, "\"" + std::string(path) + ".targets\" is missing",
                  "the loss " + in_quotes(e.loss.name) + " compares outputs with targets");
@@ -341,6 +349,19 @@ void check_period(const Node& root, Mistakes& mistakes) {
   if (!text || steps_in(*text)) return;
   mistakes.add(every->place, "\"validation.every\" must be epochs or steps, not " + in_quotes(*text),
                "give a whole number of epochs, or a text such as \"250 steps\", each from 1 to 1000000000");
+}
+
+void check_split(const Node& root, const Experiment& e, Mistakes& mistakes) {
+  const Node* seed = root.at_path("test.seed");
+  if (seed && seed->text() && *seed->text() != Test::kSeedOfValidation) {
+    mistakes.add(seed->place, "\"test.seed\" must be a number, not " + in_quotes(*seed->text()),
+                 "give a whole number from 0, or \"validation\": drawn after validation, with its seed");
+  }
+  const Node* known = root.at_path("validation.known_rows");
+  if (known && !std::is_sorted(e.validation.known_rows.begin(), e.validation.known_rows.end())) {
+    mistakes.add(known->place, "\"validation.known_rows\" are not in ascending order",
+                 "give the number of rows at each split, the first one first");
+  }
 }
 
 void check_rename(const Node& root, Mistakes& mistakes) {
@@ -391,8 +412,15 @@ bool has_validation(const Node& root) {
   return is_meant || (split && split->scalar != 0) || root.at_path("validation.dataset");
 }
 
-void check_measured(const std::string& name, const SourceRange& place, const Node& root, const Components& components,
-                    Mistakes& mistakes) {
+bool gives_scalars(const Node& root, const Components& components) {
+  const Node* loss = root.find("loss");
+  const Node* name = loss && loss->is_table() ? loss->find("name") : loss;
+  const Spec* spec = name && name->text() ? components.find("loss", *name->text()) : nullptr;
+  return spec && spec->traits.value("targets", "") == "optional";
+}
+
+void check_measured(const std::string& name, const std::string& goal, const SourceRange& place, const Node& root,
+                    const Components& components, Mistakes& mistakes) {
   if (!name.starts_with(kValidationPrefix)) return;
   const std::string measure = name.substr(kValidationPrefix.size());
   const Spec* spec = find_metric(measure, components);
@@ -400,7 +428,12 @@ void check_measured(const std::string& name, const SourceRange& place, const Nod
   if (!has_validation(root)) {
     return mistakes.add(place, in_quotes(name) + " needs held-out samples", "give validation.split, such as 0.1");
   }
-  if (!spec) return;  // val_loss, or an unknown metric, which is reported elsewhere
+  if (!has_direction(name, components) && gives_scalars(root, components) && goal.empty() &&
+      goal_beside(root, "checkpoint.metric").empty()) {
+    return mistakes.add(place, in_quotes(name) + " does not say which value is better",
+                        "give goal = \"min\" or \"max\" beside it, or in [checkpoint]");
+  }
+  if (!spec) return;  // val_loss, a scalar of the loss, or an unknown metric, which is reported elsewhere
   const std::string kind = kind_of_targets(root, components);
   if (!measures(*spec, kind)) {
     const std::string others = that_measure(kind, components, kValidationPrefix, /*matrices=*/false);
@@ -445,6 +478,7 @@ void check_rules(const Node& root, const Experiment& experiment, Mistakes& mista
   check_scheduler(root, experiment, mistakes);
   check_held_out(root, "validation", experiment.validation, mistakes);
   check_held_out(root, "test", experiment.test, mistakes);
+  check_split(root, experiment, mistakes);
   check_shares(root, experiment, mistakes);
   check_targets(root, experiment, components, mistakes);
   check_period(root, mistakes);

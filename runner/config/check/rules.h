@@ -21,7 +21,11 @@ bool has_validation(const Node& root);
 
 // Checks that the experiment measures a metric, by its name in events: val_NAME needs held-out samples, and NAME in
 // `metrics`. Another check reports an unknown metric or a matrix.
-void check_measured(const std::string& name, const SourceRange& place, const Node& root, const Components& components,
-                    Mistakes& mistakes);
+// `goal`: of the metric's section; a scalar of the loss needs one, there or in [checkpoint].
+void check_measured(const std::string& name, const std::string& goal, const SourceRange& place, const Node& root,
+                    const Components& components, Mistakes& mistakes);
+
+// Does a graph compute the loss, which may give other scalars beside it?
+bool gives_scalars(const Node& root, const Components& components);
 
 }  // namespace ddp::config

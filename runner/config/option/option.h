@@ -60,6 +60,7 @@ struct Option {
   std::vector<std::string> numbered = {};  // with choices: each of these followed by a whole number is also a choice
   bool required = false;
   std::string from_data = {};              // of a model: the fact of the data that gives the value if the file does not
+  std::string open_prefix = {};            // with choices: a text that begins so is also a choice; "": none
   std::string names_kind = {};             // of a text: supply_names() adds the names of this kind to `choices`
   bool path = false;                       // a file name, relative to the experiment file that gives it
   bool names_run = false;                  // of a path: may also be the name of a run, which stays unchanged

@@ -263,11 +263,38 @@ void assign(Node& root, std::vector<Node> assigned, const std::vector<Option>& o
   lay_over(root, std::move(all), options);
 }
 
+namespace {
+
+// Removes the key of "~KEY", which stands for --unset KEY.
+void unset(Node& root, int number, const std::string& text, Mistakes& mistakes) {
+  const std::string key = text.substr(1);
+  const std::optional<Node> assignment = parse_assignment(number, key + "=0", mistakes);
+  if (!assignment) return;
+  Node* owner = &root;
+  const Node* named = &*assignment;
+  for (;;) {
+    const auto& [name, value] = *named->entries.begin();
+    const auto found = owner->entries.find(name);
+    if (found == owner->entries.end()) {
+      return mistakes.add(value.key, "there is no key " + in_quotes(key) + " to take away", "leave --unset out");
+    }
+    if (!value.is_table()) {
+      owner->entries.erase(found);
+      return;
+    }
+    owner = &found->second;
+    named = &value;
+  }
+}
+
+}  // namespace
+
 std::optional<Node> compose(const std::filesystem::path& file, const std::vector<std::string>& sets,
                             const std::vector<Option>& options, Mistakes& mistakes) {
   std::optional<std::vector<Node>> layers = read_layers(file, mistakes);
   std::vector<Node> assigned;
   for (std::size_t i = 0; i < sets.size(); ++i) {
+    if (sets[i].starts_with('~')) continue;
     std::optional<Node> assignment = parse_assignment(static_cast<int>(i) + 1, sets[i], mistakes);
     if (assignment) assigned.push_back(std::move(*assignment));
   }
@@ -278,6 +305,9 @@ std::optional<Node> compose(const std::filesystem::path& file, const std::vector
   for (auto layer = std::next(layers->rbegin()); layer != layers->rend(); ++layer) {
     root.place = layer->place;
     lay_over(root, std::move(*layer), options);
+  }
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    if (sets[i].starts_with('~')) unset(root, static_cast<int>(i) + 1, sets[i], mistakes);
   }
   assign(root, std::move(assigned), options, mistakes);
   return root;

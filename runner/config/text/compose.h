@@ -14,6 +14,7 @@ namespace ddp::config {
 // Composes an experiment's settings before they are checked: the file over the files that it extends, and the --set
 // assignments over both, with short forms expanded. `options` tells which sections name components. Returns nothing if
 // a file could not be read; `mistakes` has the reason.
+// "~KEY" takes a key of the file away, before the assignments.
 std::optional<Node> compose(const std::filesystem::path& file, const std::vector<std::string>& sets,
                             const std::vector<Option>& options, Mistakes& mistakes);
 

@@ -123,7 +123,7 @@ class Ddp : public Parallel {
   void keep_gradients() override { logical_sums_->keep(reduced_); }
   void begin_forward() override;
   NamedTensors forward(const std::vector<at::Tensor>& inputs) override;
-  void broadcast_buffers() override;
+  std::vector<at::Tensor> take_buffers_of_rank_0() override;
   std::vector<at::Tensor> gradient_buffers() override;
   std::function<void()> start_sum(const at::Tensor& buffer) override;
   Buckets rebuilt_buckets() override;
@@ -131,6 +131,7 @@ class Ddp : public Parallel {
  private:
   void make_engine(Buckets buckets, const c10::intrusive_ptr<c10d::ProcessGroup>& group);
   void prepare(const NamedTensors& outputs);
+  void broadcast_buffers();
 
   const Group group_;
   const config::Distributed options_;
@@ -216,7 +217,7 @@ void Ddp::begin_forward() {
   }
   engine_.rebuild_buckets(parameters());
   // As in Python, buffers are broadcast only if the previous forward was synchronised.
-  if (previous_forward_synced_) broadcast_buffers();
+  if (previous_forward_synced_ && options_.broadcast_buffers) broadcast_buffers();
   previous_forward_synced_ = synchronises();
 }
 
@@ -245,9 +246,18 @@ void Ddp::prepare(const NamedTensors& outputs) {
 }
 
 void Ddp::broadcast_buffers() {
-  if (!options_.broadcast_buffers || buffers().empty()) return;
+  if (buffers().empty()) return;
   const at::NoGradGuard no_grad;
   broadcast_from_rank_0(group_, detached(buffers(), {}));
+}
+
+std::vector<at::Tensor> Ddp::take_buffers_of_rank_0() {
+  std::vector<at::Tensor> own;
+  if (!options_.broadcast_buffers) {
+    for (const auto& [name, buffer] : buffers()) own.push_back(buffer.clone());
+  }
+  broadcast_buffers();
+  return own;
 }
 
 std::vector<at::Tensor> Ddp::gradient_buffers() {

@@ -80,8 +80,9 @@ class Parallel {
   // Starts to add up the ranks' values of such a buffer, as backward does. Returns a function that waits for the sum.
   virtual std::function<void()> start_sum(const at::Tensor& buffer);
 
-  // Copies rank 0's buffers to every rank, before an evaluation. Collective.
-  virtual void broadcast_buffers() {}
+  // Copies rank 0's buffers to every rank, before an evaluation. Returns this rank's own ones, which it puts back
+  // afterwards; {}: ranks have no buffers of their own. Collective.
+  virtual std::vector<at::Tensor> take_buffers_of_rank_0() { return {}; }
 
   // The bare model, for evaluation.
   torch::nn::AnyModule& module() { return module_; }

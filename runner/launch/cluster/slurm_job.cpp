@@ -162,9 +162,12 @@ done
 
 # 143: stopped and saved; 140: stopped before it began. In both cases the job returns to the queue, unless it was
 # cancelled or its time is up.
-if ((code == 143 || code == 140)) && [[ $(squeue --noheader --jobs="$SLURM_JOB_ID" --format=%T) == RUNNING ]]; then
-  echo "job $SLURM_JOB_ID goes back to the queue, and resumes this run by itself when it starts again"
-  scontrol requeue "$SLURM_JOB_ID"
+# The last task of an array has the array's number as its job id.
+job=$SLURM_JOB_ID
+if [[ -n "${SLURM_ARRAY_JOB_ID:-}" ]]; then job=${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID; fi
+if ((code == 143 || code == 140)) && [[ $(squeue --noheader --jobs="$job" --format=%T) == RUNNING ]]; then
+  echo "job $job goes back to the queue, and resumes this run by itself when it starts again"
+  scontrol requeue "$job"
 fi
 exit "$code"
 )";

@@ -209,7 +209,16 @@ Value read_origins(const fs::path& file) try {
 }  // namespace
 
 config::Loaded load_experiment(const fs::path& file, const std::vector<std::string>& sets) {
-  return config::load(file, sets, components_of(file, sets));
+  config::Loaded loaded = config::load(file, sets, components_of(file, sets));
+  // Former versions, whose runs did not have the key, drew the test after validation.
+  const auto is_beside = [&](const char* name) {
+    std::error_code unreadable;
+    return fs::exists(file.parent_path() / name, unreadable);
+  };
+  if (!loaded.given("test.seed") && (is_beside("summary.json") || is_beside("state.json"))) {
+    loaded.experiment.test.seed = config::Test::kSeedOfValidation;
+  }
+  return loaded;
 }
 
 config::LoadedSweep load_sweep(const fs::path& file, const std::vector<std::string>& sets) {

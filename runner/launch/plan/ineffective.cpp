@@ -59,8 +59,8 @@ void add_of_file(const config::Loaded& loaded, Ineffective& found) {
   const Experiment defaults;
   const auto& v = e.validation;
   found.add_if(!v.exists() && v.every != defaults.validation.every, "validation.every", kNothingHeldOut);
-  found.add_if(!v.exists() && v.seed != defaults.validation.seed && e.test.split == 0, "validation.seed",
-               kNothingHeldOut);
+  found.add_if(!v.exists() && v.seed != defaults.validation.seed, "validation.seed", kNothingHeldOut);
+  found.add_if(!e.test.exists() && e.test.seed != defaults.test.seed, "test.seed", kNothingHeldOut);
   add_of_held_out("validation", v, found);
   add_of_held_out("test", e.test, found);
   found.add_if(e.metrics.is_array() && !e.metrics.empty() && !v.exists() && !e.test.exists(), "metrics",

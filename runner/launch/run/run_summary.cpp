@@ -181,6 +181,7 @@ void add_progress(record::Summary& s, const record::RunProgress& run, const reco
               .own_calls = run.own_calls,
               .reason = run.never_replays ? run.why_eager : "",
               .reason_of_evaluations = run.never_replays_forwards ? run.why_eager_forwards : ""};
+  s.held_out = run.held_out;
   s.shard = run.divides_update ? "optimizer" : "none";
   s.seconds = run.seconds;
   if (run.ended) s.stopped_by = run.stopped_by;

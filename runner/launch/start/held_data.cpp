@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/installation.h"
 #include "base/paths.h"
+#include "config/difference.h"
 #include "config/load.h"
 #include "launch/library/libtorch.h"
 #include "launch/library/plugin_cache.h"
@@ -16,6 +17,8 @@
 #include "rank/verbs.h"
 #include "record/file/atomic_file.h"
 #include "record/file/input_file.h"
+#include "record/saves/checkpoint_settings.h"
+#include "record/saves/data_files.h"
 
 namespace ddp::launch {
 namespace fs = std::filesystem;
@@ -24,13 +27,30 @@ namespace {
 constexpr const char* kLockEnding = ".lock";
 constexpr const char* kUnfinishedEnding = ".tmp";
 
+// Weights of a table's model fit the columns of their own training: returns the preprocessing of the checkpoint that
+// the experiment begins with, unless its dataset has other options. Null: there is none, or it does not serve.
+config::Value preprocessing_of_weights(const config::Experiment& e) {
+  const fs::path checkpoint = fs::path(e.init_from.path).parent_path();
+  std::error_code none;
+  if (e.init_from.path.empty() || !fs::exists(checkpoint / record::kSettings, none)) return nullptr;
+  config::Value fitted = record::fitted_to_data(checkpoint);
+  if (!fitted.is_object() || fitted.value("kind", "") != "table") return nullptr;
+  const config::Component of_weights =
+      config::load(checkpoint / record::kSettings, {}, e.components()).experiment.dataset;
+  const config::Value changes = config::differences(of_weights.options, e.dataset.options);
+  const bool is_same = std::all_of(changes.items().begin(), changes.items().end(), [](const auto& change) {
+    return change.key() == "path" || change.key().starts_with("path[");
+  });
+  return is_same && of_weights.name == e.dataset.name ? fitted : config::Value();
+}
+
 // Returns the facts of the data.
 config::Value prepare_data(const RankLibrary& library, const Plan& plan, const DataUse& use, const fs::path& file,
                            std::vector<int> kept = {}) {
   rank::Task task;
   task.experiment = &plan.experiment;
   task.devices = plan.groups.front();
-  task.preprocessing = use.preprocessing;
+  task.preprocessing = use.preprocessing.is_null() ? preprocessing_of_weights(plan.experiment) : use.preprocessing;
   const rank::HoldRequest request{.file = file.string(), .whole = use.whole};
   return library.ask("reading the data", rank::request_for(task, request), std::move(kept));
 }
@@ -166,6 +186,11 @@ HeldData hold_data(const RankLibrary& library, const config::Loaded& loaded, Pla
   fill_sizes(data, loaded, plan);
   data.files_ = std::move(files);
   return data;
+}
+
+config::Value rows_of_data(const RankLibrary& library, const Plan& plan, const HeldData& data) {
+  const config::Value& facts = data.facts();
+  return facts.empty() ? HeldData::facts_alone(library, plan).facts()["rows"] : facts["rows"];
 }
 
 void fill_sizes(const HeldData& data, const config::Loaded& loaded, Plan& plan) {

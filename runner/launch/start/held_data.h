@@ -47,6 +47,7 @@ class HeldData {
 
  private:
   friend HeldData hold_data(const RankLibrary&, const config::Loaded&, Plan&, const DataUse&);
+  friend config::Value rows_of_data(const RankLibrary&, const Plan&, const HeldData&);
 
   // For ranks that a launcher started one by one: a file in the folder "held" of the cache folder. The first rank of
   // the machine prepares it under a lock; the last one removes it. If the cache folder is not writable, each rank reads
@@ -67,6 +68,10 @@ class HeldData {
 // data. One rank of a launcher reads the data as `use` does by default. Throws ddp::Error (usage) if the data are
 // refused or do not fit the model.
 HeldData hold_data(const RankLibrary& library, const config::Loaded& loaded, Plan& plan, const DataUse& use = {});
+
+// Returns the description of the rows of a plan's data (data::Sets::rows): the data have it, or a throw-away child
+// reads them.
+config::Value rows_of_data(const RankLibrary& library, const Plan& plan, const HeldData& data);
 
 // Fills in those sizes from data that have been prepared.
 void fill_sizes(const HeldData& data, const config::Loaded& loaded, Plan& plan);

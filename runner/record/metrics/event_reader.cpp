@@ -240,6 +240,16 @@ const Event* EventReader::unfinished() {
 
 namespace {
 
+constexpr std::string_view kTrainPrefix = "train_";
+
+// A validation inside an epoch comes before the line with the losses of its training.
+void add_training(std::optional<ValidationFigures>& measured, const Event& event) {
+  if (!measured || event.kind != EventKind::epoch || event.epoch != measured->epoch) return;
+  for (const auto& [name, value] : event.numbers) {
+    if (name.starts_with(kTrainPrefix)) measured->train[std::string(name)] = config::number_or_null(value);
+  }
+}
+
 ValidationFigures measured_in(const Event& event, const config::Metric& judged_by) {
   ValidationFigures measured{.metric = judged_by.name, .step = event.step, .epoch = event.epoch};
   for (const auto& [name, value] : event.numbers) {
@@ -265,9 +275,12 @@ EpochHistory epoch_history(const std::filesystem::path& metrics, const config::M
       }
       const ValidationFigures measured = measured_in(*event, judged_by);
       const bool validates = history.last && !history.last->values.empty();
-      if (measured.values.empty() && (validates || judged_by.name.starts_with(config::kValidationPrefix))) continue;
-      history.last = measured;
-      if (measured.step == best_step) history.best = measured;
+      const bool counts =
+          !measured.values.empty() || (!validates && !judged_by.name.starts_with(config::kValidationPrefix));
+      if (counts) history.last = measured;
+      if (counts && measured.step == best_step) history.best = measured;
+      add_training(history.last, *event);
+      add_training(history.best, *event);
     }
   } catch (const Error&) {
     // The run's later epoch lines do not need the earlier ones.

@@ -168,6 +168,18 @@ std::optional<std::vector<DataFile>> data_of_checkpoint(const fs::path& checkpoi
   return read_json(checkpoint / "state.json", data_member);
 }
 
+constexpr std::size_t kDigitsOfMark = 8;
+
+// Other rows, or another order, change nearly all marks; a correction changes few.
+bool are_mostly_equal(const std::string& then, const std::string& now) {
+  if (then.size() != now.size()) return false;
+  std::size_t equal = 0;
+  for (std::size_t i = 0; i < then.size(); i += kDigitsOfMark) {
+    equal += then.compare(i, kDigitsOfMark, now, i, kDigitsOfMark) == 0 ? kDigitsOfMark : 0;
+  }
+  return 2 * equal >= then.size();
+}
+
 fs::path accepted_file(const fs::path& checkpoint) { return checkpoint.parent_path() / kAccepted; }
 
 // Returns the other data with which a run resumed from this checkpoint, if any.
@@ -271,6 +283,42 @@ void require_same_data(const fs::path& checkpoint, const std::vector<DataFile>& 
   throw usage_error(difference.what, difference.path,
                     gone == before.end() ? "restore the checkpoint's data, or accept the changed data: --data-changed"
                                          : "put it back, or name the place where it is now: --set " + gone->key + "=…");
+}
+
+config::Value rows_of_checkpoint(const fs::path& checkpoint) {
+  return read_json(checkpoint / "state.json", [](const nlohmann::json& state) {
+    config::Value rows = state.value("rows", config::Value());
+    if (rows.is_null()) return rows;
+    config::as_count(config::member(rows, "count"));
+    if (config::text_member(rows, "marks").size() % kDigitsOfMark != 0) throw std::runtime_error("\"marks\" is cut");
+    return rows;
+  });
+}
+
+bool has_other_data(const fs::path& checkpoint, const config::Experiment& now) {
+  std::vector<DataFile> then = files_of_checkpoint(checkpoint);
+  std::vector<DataFile> files = data_files(now);
+  for (auto* list : {&then, &files}) {
+    std::erase_if(*list, [](const DataFile& file) { return !file.key.starts_with("dataset."); });
+  }
+  return !data_difference(then, files).path.empty();
+}
+
+void require_known_rows(const fs::path& checkpoint, const config::Value& now, bool may_grow) {
+  const config::Value then = rows_of_checkpoint(checkpoint);
+  std::string what;
+  if (then.is_null()) {
+    what = "an older version wrote the checkpoint, which does not say which rows it held out";
+  } else if (now.value("count", std::int64_t{0}) == then["count"]) {
+    if (are_mostly_equal(then["marks"], now.value("marks", ""))) return;
+    what = "the data have other rows than the run's, or in another order";
+  } else {
+    if (may_grow && now.value("known", "") == then["marks"]) return;
+    what = "the data have " + now.value("count", config::Value()).dump() + " rows, and the run's had " +
+           then["count"].dump() + (may_grow ? ", with which they do not begin" : "");
+  }
+  throw usage_error(what + ": the held-out rows cannot be told from those of training", checkpoint.string(),
+                    config::kOtherRowsRemedy);
 }
 
 config::Value fitted_to_data(const fs::path& checkpoint) {

@@ -58,6 +58,17 @@ DataDifference data_difference(const std::vector<DataFile>& then, const std::vec
 void require_same_data(const std::filesystem::path& checkpoint, const std::vector<DataFile>& now,
                        const std::vector<std::string>& set_keys);
 
+// Returns the member "rows" of the checkpoint's state.json, which describes the rows of its data (data::marks_of);
+// null: an older version wrote it. Throws ddp::Error (usage) if the file is damaged.
+config::Value rows_of_checkpoint(const std::filesystem::path& checkpoint);
+
+// Do the files of [dataset] differ from those of the checkpoint?
+bool has_other_data(const std::filesystem::path& checkpoint, const config::Experiment& now);
+
+// Throws ddp::Error (usage) unless `now` describes the rows of the checkpoint, of which some may be corrected, or
+// `may_grow` and these rows and then others: the held-out ones could not be told from those of training.
+void require_known_rows(const std::filesystem::path& checkpoint, const config::Value& now, bool may_grow);
+
 // Returns the values that were fitted to the data when the checkpoint was trained (its preprocessing.json); null if
 // there are none. Throws ddp::Error (usage) if the file is damaged.
 config::Value fitted_to_data(const std::filesystem::path& checkpoint);

@@ -238,58 +238,121 @@ History read_history(const std::filesystem::path& metrics, std::size_t most_poin
 
 namespace {
 
-constexpr std::uint64_t kPiece = 4096;  // most bytes read of one part: about twenty lines
-constexpr std::uint64_t kLine = 1024;   // longer than any step's line
+// The lines of the steps in a metrics.jsonl, from any place of the file.
+class StepLines {
+ public:
+  struct Line {
+    std::uint64_t end = 0;  // offset of the next line
+    std::int64_t step = 0;
+    double loss = 0;
+  };
 
-struct Mean {
-  double step = 0;
-  double loss = 0;
-  double lines = 0;
-  record::Event event = {};
+  explicit StepLines(const std::filesystem::path& metrics) : file_(metrics) {}
 
-  void add(std::string_view line) {
-    const auto kind = record::kind_in_front(line);
-    if (kind && *kind != record::EventKind::step) return;
-    if (!record::read_event(line, event) || event.kind != record::EventKind::step) return;
-    const double value = event.number("loss");
-    if (!std::isfinite(value)) return;
-    step += static_cast<double>(event.step);
-    loss += value;
-    ++lines;
+  std::uint64_t size() const { return file_.size(); }
+
+  // Returns the first line of a step that begins at this offset or after it, but not far behind it.
+  std::optional<Line> from(std::uint64_t offset) {
+    // The byte before it shows whether a line begins there.
+    std::uint64_t at = offset;
+    if (offset > 0) {
+      const auto end = end_of_line(offset - 1);
+      if (!end) return {};
+      at = *end;
+    }
+    while (const auto end = at < offset + kMost ? end_of_line(at) : std::nullopt) {
+      const std::string_view line = std::string_view(block_).substr(at - begin_, *end - 1 - at);
+      const auto kind = record::kind_in_front(line);
+      const bool may_be_step = !kind || *kind == record::EventKind::step;
+      if (may_be_step && record::read_event(line, event_) && event_.kind == record::EventKind::step) {
+        return Line{.end = *end, .step = event_.step, .loss = event_.number("loss")};
+      }
+      at = *end;
+    }
+    return {};
   }
+
+  // Returns an offset behind `from` from which the first line of a step is the first one of `step` or a later step.
+  std::uint64_t search(std::int64_t step, std::uint64_t from) {
+    std::uint64_t low = from, high = size();
+    while (low < high) {
+      const std::uint64_t middle = low + (high - low) / 2;
+      const auto line = this->from(middle);
+      if (line && line->step < step) {
+        low = line->end;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
+  }
+
+  // Returns the last line of a step, if it is not far from the end.
+  std::optional<Line> last() {
+    std::optional<Line> found;
+    for (std::uint64_t back = kBlock; !found && back <= kMost; back *= 2) {
+      for (auto line = from(size() - std::min(size(), back)); line; line = from(line->end)) found = line;
+    }
+    return found;
+  }
+
+ private:
+  static constexpr std::uint64_t kBlock = 4096;    // about twenty lines
+  static constexpr std::uint64_t kMost = 1 << 20;  // bytes between two steps; no run writes more
+
+  // Returns the offset behind the newline of the line that contains this offset, and has the rest of the line in the
+  // block; nothing at the end of the file, or if the line is far too long.
+  std::optional<std::uint64_t> end_of_line(std::uint64_t offset) {
+    for (std::uint64_t length = kBlock; length <= 2 * kMost; length *= 2) {
+      if (offset >= begin_ && offset < begin_ + block_.size()) {
+        const std::size_t newline = block_.find('\n', offset - begin_);
+        if (newline != std::string::npos) return begin_ + newline + 1;
+        if (begin_ + block_.size() == size()) return {};
+      }
+      if (offset >= size()) return {};
+      begin_ = offset;
+      block_.resize(std::min(length, size() - offset));
+      file_.read(begin_, block_.data(), block_.size());
+    }
+    return {};
+  }
+
+  const record::InputFile file_;
+  std::uint64_t begin_ = 0;  // offset of the block
+  std::string block_;
+  record::Event event_;
 };
 
-// Returns the mean of the lines that begin between two offsets of the file.
-Mean mean_between(const record::InputFile& file, std::uint64_t begin, std::uint64_t end) {
-  // The byte before it shows whether a line begins there.
-  const std::uint64_t from = begin == 0 ? 0 : begin - 1;
-  const std::uint64_t to = std::min(file.size(), std::min(end, begin + kPiece) + kLine);
-  std::string text(to - from, '\0');
-  file.read(from, text.data(), text.size());
-  std::size_t at = begin == 0 ? 0 : text.find('\n');
-  if (begin != 0 && at != std::string::npos) ++at;
-  Mean mean;
-  while (at < text.size() && from + at < end) {
-    const std::size_t line_end = text.find('\n', at);
-    if (line_end == std::string::npos) break;
-    mean.add(std::string_view(text).substr(at, line_end - at));
-    at = line_end + 1;
-  }
-  return mean;
-}
+constexpr int kMostSteps = 20;  // of a point
 
 }  // namespace
 
 std::vector<CurvePoint> loss_curve(const std::filesystem::path& metrics, std::size_t most_points) try {
-  const record::InputFile file(metrics);
+  StepLines lines(metrics);
   std::vector<CurvePoint> points;
-  for (std::size_t i = 0; i < most_points; ++i) {
-    const auto place = [&](std::size_t part) {
-      return static_cast<std::uint64_t>(static_cast<long double>(file.size()) * part / most_points);
+  const auto first = lines.from(0);
+  if (!first) return points;
+  const std::int64_t steps = std::max<std::int64_t>(0, lines.last().value_or(*first).step - first->step) + 1;
+  const auto parts = std::min(steps, static_cast<std::int64_t>(most_points));
+  std::uint64_t at = 0;
+  for (std::int64_t part = 0; part < parts; ++part) {
+    // Steps decide, and not bytes: the same losses give the same curve.
+    const auto bound = [&](std::int64_t i) {
+      return first->step + static_cast<std::int64_t>(static_cast<long double>(steps) * i / parts);
     };
-    if (place(i) == place(i + 1)) continue;
-    const Mean mean = mean_between(file, place(i), place(i + 1));
-    if (mean.lines > 0) points.push_back({.step = mean.step / mean.lines, .loss = mean.loss / mean.lines});
+    at = lines.search(bound(part), at);
+    CurvePoint sum;
+    int count = 0;
+    auto line = lines.from(at);
+    for (int taken = 0; line && line->step < bound(part + 1) && taken < kMostSteps; ++taken) {
+      if (std::isfinite(line->loss)) {
+        sum.step += static_cast<double>(line->step);
+        sum.loss += line->loss;
+        ++count;
+      }
+      line = lines.from(line->end);
+    }
+    if (count > 0) points.push_back({.step = sum.step / count, .loss = sum.loss / count});
   }
   return points;
 } catch (const Error&) {  // the file is missing, or became shorter

@@ -135,9 +135,9 @@ struct CurvePoint {
   double loss = 0;
 };
 
-// Returns the losses of a run's steps as at most `most_points` points; each is the mean of the steps in its part of
-// metrics.jsonl. Reads only the beginning of each part: a large file takes no longer than a small one. Skips lines that
-// are not a step or have no finite loss. Returns no points if the file is missing.
+// Returns the losses of a run's steps as at most `most_points` points; each is the mean of the first steps in its part
+// of the run. Reads only these: a large file takes little longer than a small one. Skips lines that are not a step or
+// have no finite loss. Returns no points if the file is missing.
 std::vector<CurvePoint> loss_curve(const std::filesystem::path& metrics, std::size_t most_points);
 
 // A point at which a run continued: a restart of its ranks, a resume by a person, or its start as a fork.

@@ -187,6 +187,10 @@ std::optional<record::ValidationFigures> read_measured(const Value& json) {
                                      .step = count_of(json, "step"),
                                      .epoch = count_of(json, "epoch")};
   if (const Value& values = member(json, "values"); values.is_object()) measured.values = printable_numbers(values);
+  measured.train = printable_numbers(json);
+  for (auto one = measured.train.begin(); one != measured.train.end();) {
+    one = one.key().starts_with("train_") ? std::next(one) : measured.train.erase(one);
+  }
   return measured;
 }
 
@@ -219,8 +223,9 @@ void add_numbers(Metrics& figures, const Value& values) {
 
 void add_figures(RunView& run) {
   for (const auto& [name, value] : run.final_metrics) {
-    if (!run.best || !name.starts_with(config::kValidationPrefix)) run.figures[name] = value;
+    if (!run.best || name.starts_with(config::kTestPrefix)) run.figures[name] = value;
   }
+  if (run.best) add_numbers(run.figures, run.best->train);
   if (run.best) add_numbers(run.figures, run.best->values);
   if (run.test) add_numbers(run.figures, run.test->values);
 }
@@ -261,6 +266,8 @@ void RunView::list_facts(config::Members& m) const {
   m({"best", "of the best checkpoint, which commands use"}, best);
   m({"last", "of the newest validation"}, last);
   m({"test"}, test);
+  m({"held_out", "the same in runs that are measured on the same rows; null: none, or not known"},
+    config::unless_empty(held_out));
   m({"world_size"}, world_size);
   m({"devices"}, devices);
   m({"backend"}, backend);
@@ -359,6 +366,7 @@ RunView read_run(const fs::path& folder) {
   run.best = read_measured(member(json, "best"));
   run.last = read_measured(member(json, "last"));
   run.test = read_test(member(json, "test"), run);
+  run.held_out = text(json, "held_out");
   run.parameters = count_of(json, "parameters");
   run.frozen_parameters = count_of(json, "frozen_parameters");
   run.world_size = count_of(json, "world_size");
@@ -382,7 +390,8 @@ RunView read_run(const fs::path& folder) {
   }
   if (!has_ended(json)) add_progress(run);
   add_pace(run);
-  if (!run.last) add_history(run);
+  const bool is_older = run.best && run.best->train.empty() && run.final_metrics.contains("train_loss");
+  if (!run.last || is_older) add_history(run);
   add_figures(run);
   return run;
 }
@@ -409,6 +418,7 @@ SweepView read_sweep(const fs::path& folder) {
       if (trial.status == "running") trial.status = sweep.status;
     }
   }
+  sweep.command = text(json, "command");
   sweep.repeat = text(json, "repeat");
   return sweep;
 }

@@ -43,8 +43,8 @@ struct RunView : View {
   std::optional<double> seconds_left;
   double samples_per_second = 0;  // 0: unknown
   double waiting_for_data = 0;    // part of the last epoch's training
-  // The figures of the model that commands use: of the best checkpoint's validation and of the test. A loss of the
-  // training is the last one.
+  // The figures of the model that commands use: of the best checkpoint's validation, of the training in its epoch, and
+  // of the test.
   Metrics figures;
   Metrics final_metrics;  // the last measured values
   // Per metric, such as val_confusion: the counts of samples, a row for each right class. Of the last validation and of
@@ -53,6 +53,7 @@ struct RunView : View {
   std::optional<record::ValidationFigures> best;
   std::optional<record::ValidationFigures> last;
   std::optional<record::TestFigures> test;
+  std::string held_out;         // hash of the rows that are measured; empty: unknown
   std::int64_t parameters = 0;  // 0: unknown
   std::int64_t frozen_parameters = 0;
   std::int64_t world_size = 0;
@@ -107,6 +108,7 @@ struct SweepView : View {
   std::int64_t failed = 0;
   std::int64_t waiting = 0;
   std::vector<TrialView> ranking;  // best first; trials without a metric last
+  std::string command;             // trains the file of the sweep; empty: unknown
   std::string repeat;              // command that trains the best trial alone
 
   // As commands print it, without the ranking.

@@ -1,6 +1,7 @@
 #include "report/select/comparison.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "config/difference.h"
@@ -95,6 +96,18 @@ std::vector<ComparisonLine> environment_lines(const std::vector<Row>& runs) {
 }
 
 }  // namespace
+
+std::vector<std::vector<std::size_t>> other_rows(const std::vector<Row>& rows) {
+  std::map<std::string, std::vector<std::size_t>> by_hash;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const RunView* run = rows[i].as_run();
+    if (run != nullptr && !run->held_out.empty()) by_hash[run->held_out].push_back(i);
+  }
+  std::vector<std::vector<std::size_t>> groups;
+  for (auto& [hash, group] : by_hash) groups.push_back(std::move(group));
+  std::sort(groups.begin(), groups.end());
+  return groups.size() > 1 ? groups : std::vector<std::vector<std::size_t>>();
+}
 
 Comparison compare(std::vector<Row> runs) {
   Comparison comparison;

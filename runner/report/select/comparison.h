@@ -23,6 +23,9 @@ struct Comparison {
   void members(config::Members& m) const;
 };
 
+// Returns groups of rows that were not measured on the same rows: {{0, 2}, {1}}; empty: all were, or it is unknown.
+std::vector<std::vector<std::size_t>> other_rows(const std::vector<Row>& rows);
+
 // Throws ddp::Error (usage) if a run's config.toml cannot be read.
 Comparison compare(std::vector<Row> runs);
 

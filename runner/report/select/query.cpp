@@ -164,7 +164,7 @@ void require_order(const std::vector<Row>& rows, const Condition& condition) {
 }
 
 bool asks_for(const Query& query, const std::string& key) {
-  return query.sort_by == key || query.sort_by == "-" + key ||
+  return query.sort_by == key || query.sort_by == "-" + key || contains(query.columns, key) ||
          std::any_of(query.where.begin(), query.where.end(), [&](const Condition& one) { return one.key == key; });
 }
 
@@ -173,6 +173,7 @@ std::set<std::string> keys_of_config(const Query& query, const std::string& sort
   std::set<std::string> keys;
   for (const Condition& condition : query.where) keys.insert(condition.key);
   keys.insert(sort_key);
+  keys.insert(query.columns.begin(), query.columns.end());
   std::erase_if(keys, [&](const std::string& key) { return contains(of_rows, key); });
   return keys;
 }

@@ -26,12 +26,13 @@ std::vector<Condition> parse_conditions(const std::string& text);
 
 // The selected rows and their order.
 struct Query {
-  std::string status = {};             // "": any
-  std::string name = {};               // the experiment's name; * and ? as in a shell; "": any
-  std::vector<std::string> tags = {};  // all must be there
-  std::vector<Condition> where = {};   // all must hold; a row without the key is left out
-  std::string sort_by = "-started";    // a key; with "-", greatest first; rows without the key come last
-  std::size_t limit = 0;               // 0: no limit
+  std::string status = {};                // "": any
+  std::string name = {};                  // the experiment's name; * and ? as in a shell; "": any
+  std::vector<std::string> tags = {};     // all must be there
+  std::vector<Condition> where = {};      // all must hold; a row without the key is left out
+  std::string sort_by = "-started";       // a key; with "-", greatest first; rows without the key come last
+  std::size_t limit = 0;                  // 0: no limit
+  std::vector<std::string> columns = {};  // keys to read for a list beside these; each row then has their values
   std::vector<std::string> metrics = {"train_loss", "val_loss"};  // accepted even if no row has them
 };
 

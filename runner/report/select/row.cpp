@@ -29,13 +29,14 @@ void add(Catalog& catalog, const fs::path& folder) try {
   note(catalog, error.where(), error.summary());
 }
 
-// Returns the folders in a folder, without links (`latest`) and hidden folders.
+// Returns the folders in a folder, without `latest` and hidden folders. A link may lead to a run elsewhere.
 std::vector<fs::path> folders_in(Catalog& catalog, const fs::path& folder) {
   std::vector<fs::path> all;
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     std::error_code gone;
-    if (entry->is_symlink(gone) || !entry->is_directory(gone) || record::is_copied_link(entry->path())) continue;
+    const bool is_latest = entry->path().filename() == "latest" && entry->is_symlink(gone);
+    if (is_latest || !entry->is_directory(gone) || record::is_copied_link(entry->path())) continue;
     if (!entry->path().filename().string().starts_with(".")) all.push_back(entry->path());
   }
   if (error) note(catalog, folder.string(), "cannot be read: " + error.message());
@@ -154,7 +155,10 @@ bool Listing::read() {
       if (!is_old(entry, now)) continue;
       changed = true;
       Catalog one;
-      if (const fs::path link = link_out_of(root_, folder); link.empty()) {
+      // A link to a run elsewhere was made for this; what the run leads to is not shown.
+      std::error_code none;
+      const bool is_linked = fs::is_symlink(folder, none) || fs::is_symlink(name, none);
+      if (const fs::path link = link_out_of(is_linked ? followed(folder) : root_, folder); link.empty()) {
         one = read_folder(folder);
       } else {
         note(one, link.string(), "leads out of the results folder");

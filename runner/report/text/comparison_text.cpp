@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <ostream>
 
+#include "base/log.h"
 #include "record/run_directory.h"
 #include "report/select/comparison.h"
 #include "report/text/chart.h"
@@ -110,7 +111,23 @@ Table with_change(const std::vector<ComparisonLine>& lines) {
 
 }  // namespace
 
+namespace {
+
+// Warns of metrics that say nothing about which run is better.
+void tell_other_rows(const Comparison& c) {
+  std::string groups;
+  for (const auto& group : other_rows(c.runs)) {
+    std::string letters;
+    for (const std::size_t i : group) letters += (letters.empty() ? "" : ", ") + letter(i);
+    groups += (groups.empty() ? "" : " | ") + letters;
+  }
+  if (!groups.empty()) log::warn("not measured on the same rows: " + groups);
+}
+
+}  // namespace
+
 void print_comparison(const Comparison& c, std::ostream& out, const Terminal& terminal) {
+  tell_other_rows(c);
   print_names(c, out, terminal);
   if (c.config.empty()) out << "\nthe configurations are the same\n";
   print_lines("config", c.config, c.runs.size(), out, terminal);
@@ -138,6 +155,7 @@ void Comparison::members(config::Members& m) const {
 void print_comparison_as_json(const Comparison& c, std::ostream& out) { print_json(config::written(c), out); }
 
 void print_difference(const Comparison& c, std::ostream& out, const Terminal& terminal) {
+  tell_other_rows(c);
   print_names(c, out, terminal);
   if (c.config.empty()) out << "\nthe configurations are the same\n";
   print_lines("config", c.config, 2, out, terminal);

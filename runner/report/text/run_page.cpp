@@ -332,6 +332,7 @@ std::string notes_on(const Saved& saved) {
 // Returns the options that a resume needs so that the run does not fail again.
 std::string needed_change(const RunView& run) {
   const auto has = [&](const char* text) { return run.error && run.error->what.find(text) != std::string::npos; };
+  if (has(record::kNothingCounts)) return " --set on_nan=skip\nwhich skips such a step; unchanged it fails again";
   if (has(record::kDataNotFinite)) {
     return " --data-changed\nwith corrected data, or with --set on_nan=skip; unchanged it fails again";
   }
@@ -493,8 +494,21 @@ ListTable list_table(const std::vector<Row>& rows, bool with_curves) {
   return table_of(rows, fields);
 }
 
-void print_list(const std::vector<Row>& rows, std::ostream& out, const Terminal& terminal) {
-  print_table(list_table(rows, terminal.utf8), out, terminal);
+void print_list(const std::vector<Row>& rows, std::ostream& out, const Terminal& terminal,
+                const std::vector<std::string>& columns) {
+  if (columns.empty()) return print_table(list_table(rows, terminal.utf8), out, terminal);
+  std::vector<Column> heads{{.header = "run"}};
+  for (const std::string& key : columns) heads.push_back({.header = key, .right = true});
+  Table table(heads);
+  for (const Row& row : rows) {
+    std::vector<std::string> cells{row.run};
+    for (const std::string& key : columns) {
+      const config::Value value = value_of(row, key);
+      cells.push_back(value.is_null() ? "-" : value.is_number() ? in_words(value.get<double>()) : in_words(value));
+    }
+    table.row(std::move(cells));
+  }
+  table.print(out, terminal);
 }
 
 namespace {

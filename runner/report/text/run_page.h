@@ -28,7 +28,9 @@ struct ListTable {
 ListTable list_table(const std::vector<Row>& rows, bool with_curves);
 
 // Prints the output of `list`: a table of runs and sweeps in the given order.
-void print_list(const std::vector<Row>& rows, std::ostream& out, const Terminal& terminal);
+// `columns`: keys, which stand in place of the usual columns.
+void print_list(const std::vector<Row>& rows, std::ostream& out, const Terminal& terminal,
+                const std::vector<std::string>& columns = {});
 void print_list_as_json(const std::vector<Row>& rows, std::ostream& out);
 config::Value list_schema();
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <ostream>
 
@@ -19,7 +20,11 @@ std::string format(const char* pattern, Arguments... arguments) {
 
 }  // namespace
 
-std::string in_words(double number) { return format("%.4g", number); }
+// Amounts of money, counts and the like are read without an exponent.
+std::string in_words(double number) {
+  const bool is_amount = std::abs(number) >= 9999.5 && std::abs(number) < 9'999'999.5;
+  return format(is_amount ? "%.0f" : "%.4g", number);
+}
 
 std::string in_words(const std::optional<double>& number) { return number ? in_words(*number) : ""; }
 

@@ -87,7 +87,10 @@ class ExportedLoss {
 
   BatchLoss operator()(const NamedTensors& outputs, const NamedTensors& targets) {
     const c10::Device device = outputs.front().second.device();
-    std::vector<at::Tensor> inputs = tensors_of(outputs);
+    std::vector<std::string> names;
+    for (const auto& [name, output] : outputs) names.push_back(name);
+    std::vector<at::Tensor> inputs =
+        model::in_order(model::order_of(names, program_.argument_names()), tensors_of(outputs));
     for (at::Tensor& target : on_device(targets, device)) inputs.push_back(std::move(target));
     shapes_.require(inputs);
     const bool evaluates = !at::GradMode::is_enabled();
@@ -101,7 +104,28 @@ class ExportedLoss {
   std::vector<std::string> scalar_names() const {
     return scalars_beside_loss(program_.output_names(), program_.scalar_names());
   }
+  std::vector<std::string> argument_names() const { return program_.argument_names(); }
   const graph::ShapeCheck& shapes() const { return shapes_; }
+
+  // Is the loss the cross entropy of the first output and the first target? A target that was computed, such as the
+  // place of a pair in a batch, is no class of the data.
+  bool is_of_classes() const try {
+    for (const nlohmann::json& node : program_.graph.at("nodes")) {
+      const std::string target = node.value("target", "");
+      if (target.find("aten.cross_entropy_loss") == std::string::npos &&
+          target.find("aten.nll_loss") == std::string::npos) {
+        continue;
+      }
+      const nlohmann::json& inputs = node.at("inputs");
+      if (inputs.size() < 2) continue;
+      const nlohmann::json& labels = inputs[1].value("arg", nlohmann::json::object());
+      const std::string name = labels.value("as_tensor", nlohmann::json::object()).value("name", "");
+      if (program_.inputs.size() == 2 && name == program_.inputs[1].value) return true;
+    }
+    return false;
+  } catch (const nlohmann::json::exception&) {  // the first call reports a damaged graph
+    return false;
+  }
 
  private:
   graph::CallList resolved(bool evaluates, c10::Device device) {
@@ -136,6 +160,8 @@ const bool exported_registered = losses().add<ExportedLossOptions>(
           .graph = GraphLoss{.of = [loss](const NamedTensors& outputs,
                                           const NamedTensors& targets) { return (*loss)(outputs, targets); },
                              .gathers = o.gather,
+                             .of_classes = loss->is_of_classes(),
+                             .argument_names = loss->argument_names(),
                              .scalar_names = loss->scalar_names(),
                              .batch_sizes = loss->shapes().batch_sizes(),
                              .target_type = [loss](std::size_t outputs) { return loss->shapes().type_at(outputs); }}});

@@ -1,5 +1,7 @@
 #include "train/loss/loss.h"
 
+#include <algorithm>
+#include <filesystem>
 #include <tuple>
 #include <utility>
 
@@ -62,16 +64,43 @@ CheckTargets Loss::check_targets(const at::Tensor& output, const at::Tensor& tar
 }
 
 BatchLoss Loss::operator()(const NamedTensors& outputs, const NamedTensors& targets) const {
-  if (p_.graph) return p_.graph->of(outputs, targets);
+  if (p_.graph) return p_.graph->of(outputs, model::in_order(targets_, targets));
   return {.value = (*this)(model::main_output(outputs), only_target(targets))};
 }
 
 std::vector<at::Tensor> Loss::model_inputs(const datasets::Batch& batch, const model::Numerics& numerics,
                                            c10::Device device) const {
-  std::vector<at::Tensor> inputs = numerics.prepared(on_device(batch.inputs, device));
+  std::vector<at::Tensor> inputs = model::in_order(inputs_, numerics.prepared(on_device(batch.inputs, device)));
   if (!p_.graph || !p_.graph->is_of_model) return inputs;
-  for (at::Tensor& target : on_device(batch.targets, device)) inputs.push_back(std::move(target));
+  for (at::Tensor& target : model::in_order(model_targets_, on_device(batch.targets, device))) {
+    inputs.push_back(std::move(target));
+  }
   return inputs;
+}
+
+std::vector<std::string> names_of(const config::Component& dataset, const std::string& option) {
+  std::vector<std::string> names;
+  const auto found = dataset.options.find(option);
+  if (found == dataset.options.end() || !found->is_array()) return names;
+  for (const config::Value& one : *found) {
+    const std::filesystem::path name = one.is_string() ? one.get<std::string>() : "";
+    names.push_back((name.extension() == ".npy" ? name.stem() : name).string());
+  }
+  return names;
+}
+
+void Loss::bind(const torch::nn::Module& model, const config::Component& dataset) {
+  const std::vector<std::string> inputs = names_of(dataset, "inputs");
+  const std::vector<std::string> targets = names_of(dataset, "targets");
+  const auto* const several = dynamic_cast<const model::GivesOutputs*>(&model);
+  if (several != nullptr) {
+    inputs_ = model::order_of(inputs, several->argument_names());
+    model_targets_ = model::order_of(targets, several->argument_names(), std::max<std::size_t>(1, inputs.size()));
+    answers_next_ = p_.graph && p_.graph->is_of_model && several->answers_next();
+  }
+  if (!p_.graph || p_.graph->is_of_model) return;
+  const std::size_t outputs = several == nullptr ? 1 : several->output_names().size();
+  targets_ = model::order_of(targets, p_.graph->argument_names, outputs);
 }
 
 std::vector<std::string> Loss::scalar_names(const torch::nn::Module& model) const {
@@ -85,7 +114,7 @@ std::vector<std::string> Loss::scalar_names(const torch::nn::Module& model) cons
 LossSum Loss::measure(const NamedTensors& outputs, const datasets::Batch& batch) const {
   const std::int64_t samples = batch.samples();
   if (p_.graph) {
-    const BatchLoss loss = p_.graph->of(outputs, batch.targets);
+    const BatchLoss loss = (*this)(outputs, batch.targets);
     LossSum sum;
     sum.add(loss, samples);
     return sum;
@@ -128,12 +157,27 @@ LossRegistry& losses() {
   return instance;
 }
 
-std::optional<Answers> answers_of(const Loss& loss, const NamedTensors& outputs, const NamedTensors& targets) {
+Loss loss_for(const config::Experiment& experiment, const torch::nn::Module& model) {
+  Loss loss = losses().build(experiment.loss.name, experiment.loss.with_copies());
+  loss.bind(model, experiment.dataset);
+  return loss;
+}
+
+std::optional<Answers> answers_of(const Loss& loss, const NamedTensors& outputs, const NamedTensors& targets,
+                                  bool asked) {
   if (loss.graph() == nullptr) return Answers{.output = model::main_output(outputs), .target = only_target(targets)};
   at::Tensor output = tensor_named(model::kLogits, outputs);
-  if (!output.defined() && outputs.size() == 1 && !loss.graph()->is_of_model) output = outputs.front().second;
+  const bool is_logits = output.defined();
+  if (!is_logits && outputs.size() == 1 && !loss.graph()->is_of_model) output = outputs.front().second;
   if (!output.defined() || targets.size() != 1) return {};
-  return Answers{.output = output, .target = targets.front().second};
+  at::Tensor target = targets.front().second;
+  const bool are_classes = is_logits || loss.graph()->of_classes || target.is_floating_point();
+  if (!asked && !are_classes) return {};
+  if (loss.answers_next() && output.dim() == 3 && target.dim() == 2 && target.size(1) > 0) {
+    output = output.slice(1, 0, -1);
+    target = target.slice(1, 1);
+  }
+  return Answers{.output = output, .target = target};
 }
 
 const at::Tensor& only_target(const NamedTensors& targets) {

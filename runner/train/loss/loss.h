@@ -13,9 +13,11 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "config/experiment.h"
 #include "config/registry.h"
 #include "datasets/dataset.h"
 #include "model/batch_sizes.h"
+#include "model/call.h"
 #include "model/named_tensors.h"
 #include "model/numerics.h"
 
@@ -70,7 +72,10 @@ struct GraphLoss {
   std::function<BatchLoss(const NamedTensors& outputs, const NamedTensors& targets)> of;
   bool is_of_model = false;  // the model takes the targets, and its outputs have the loss
   bool gathers = false;      // training: the outputs and targets of all ranks are one batch
-  // Of an exported loss: the names of its scalars, its batch sizes, and the type of a target after so many outputs.
+  bool of_classes = false;   // exported: the cross entropy of the output and the target
+  // Of an exported loss: the names of its arguments and of its scalars, its batch sizes, and the type of a target after
+  // so many outputs.
+  std::vector<std::string> argument_names = {};
   std::vector<std::string> scalar_names = {};
   model::BatchSizes batch_sizes = {};
   std::function<std::optional<c10::ScalarType>(std::size_t outputs)> target_type = {};
@@ -117,6 +122,12 @@ class Loss {
 
   // The parts of a loss that a graph computes; null: a named loss.
   const GraphLoss* graph() const { return p_.graph ? &*p_.graph : nullptr; }
+  // Takes from the model and the dataset the order of arguments: arguments of the same names are bound by name. Takes
+  // from the model what its logits answer. loss_for() calls it.
+  void bind(const torch::nn::Module& model, const config::Component& dataset);
+  // Does the model's own loss compare logits with the targets one place later?
+  bool answers_next() const { return answers_next_; }
+
   // Returns the inputs of the model: the batch's, prepared and on the device, and the targets of a loss of the model.
   std::vector<at::Tensor> model_inputs(const datasets::Batch& batch, const model::Numerics& numerics,
                                        c10::Device device) const;
@@ -146,12 +157,22 @@ class Loss {
   at::Tensor call(const LossFunction& function, const at::Tensor& output, const at::Tensor& target) const;
 
   LossParts p_;
+  model::ArgumentOrder inputs_;         // of the model
+  model::ArgumentOrder model_targets_;  // of the model, if it takes the targets
+  model::ArgumentOrder targets_;        // of an exported loss
+  bool answers_next_ = false;
 };
+
+// Returns the names of a dataset's inputs or targets (`option`), as its options give them; {}: it has one of each.
+std::vector<std::string> names_of(const config::Component& dataset, const std::string& option);
 
 // A loss may register with the trait "outputs", which tells metrics the meaning of outputs: logits (of classes),
 // log_probabilities (of classes), label_logits, or numbers (metrics/scores.h).
 using LossRegistry = config::Registry<Loss>;
 LossRegistry& losses();
+
+// Builds the loss of an experiment for its model.
+Loss loss_for(const config::Experiment& experiment, const torch::nn::Module& model);
 
 // The key of the loss in a dict.
 inline constexpr const char* kLoss = "loss";
@@ -168,8 +189,11 @@ struct Answers {
   at::Tensor output, target;
 };
 // Returns the main output and the one target. With a loss of a graph, returns "logits" or the only output, and nothing
-// if there is none, or another number of targets than one.
-std::optional<Answers> answers_of(const Loss& loss, const NamedTensors& outputs, const NamedTensors& targets);
+// if there is none, or another number of targets than one. `asked`: the experiment names metrics. Otherwise integers
+// beside an output that is not "logits" count as classes only if the loss takes them so: a loss of a graph may compare
+// embeddings.
+std::optional<Answers> answers_of(const Loss& loss, const NamedTensors& outputs, const NamedTensors& targets,
+                                  bool asked);
 
 // Returns the target of a batch. Throws ddp::Error (usage) if the dataset gives several, because a loss takes one.
 const at::Tensor& only_target(const NamedTensors& targets);

@@ -8,29 +8,45 @@ namespace {
 double absolute_error(double error) { return std::abs(error); }
 double squared_error(double error) { return error * error; }
 
+constexpr std::int64_t kMostToldApart = 64;  // outputs of more are no targets with names, but pictures
+
 // mean_absolute_error and mean_squared_error of scikit-learn over all targets. A part: the number of targets, then the
-// sum of their errors.
+// sum of their errors; of several targets in a row, then the sum of each.
 class MeanError final : public Metric {
  public:
   using Measure = double (*)(double error);
   explicit MeanError(Measure measure) : measure_(measure) {}
 
   void add(const Scores& batch, Statistics& statistics) const override {
-    const std::int64_t size = batch.rows() * batch.columns();
+    const std::int64_t columns = batch.columns();
+    const std::int64_t size = batch.rows() * columns;
+    const std::int64_t told_apart = columns > 1 && columns <= kMostToldApart ? columns : 0;
+    auto& part = statistics.part_of_batch(2 + static_cast<std::size_t>(told_apart));
     double sum = 0;
-    for (std::int64_t i = 0; i < size; ++i) sum += measure_(batch.outputs()[i] - batch.targets()[i]);
-    auto& part = statistics.part_of_batch(2);
+    for (std::int64_t i = 0; i < size; ++i) {
+      const double error = measure_(batch.outputs()[i] - batch.targets()[i]);
+      sum += error;
+      if (told_apart > 0) part[2 + i % columns] += error;
+    }
     part[0] += static_cast<double>(size);
     part[1] += sum;
   }
 
   bool join(std::vector<double>& sum, const std::vector<double>& next) const override {
-    sum[0] += next[0];
-    sum[1] += next[1];
+    if (sum.size() != next.size()) sum.resize(2);  // batches with other targets: over all of them alone
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += next[i];
     return true;
   }
 
   double value(const Statistics& all) const override { return all.parts().front()[1] / all.parts().front()[0]; }
+
+  std::vector<double> values_of_targets(const Statistics& all) const override {
+    const auto& sums = all.parts().front();
+    const auto targets = static_cast<double>(sums.size()) - 2;
+    std::vector<double> values;
+    for (std::size_t i = 2; i < sums.size(); ++i) values.push_back(sums[i] / (sums[0] / targets));
+    return values;
+  }
 
  private:
   const Measure measure_;
@@ -62,6 +78,13 @@ class RootError final : public Metric {
     double of_targets = 0;
     for (std::size_t i = 1; i < sums.size(); ++i) of_targets += std::sqrt(sums[i] / sums[0]);
     return of_targets / static_cast<double>(sums.size() - 1);
+  }
+
+  std::vector<double> values_of_targets(const Statistics& all) const override {
+    const auto& sums = all.parts().front();
+    std::vector<double> values;
+    for (std::size_t i = 1; i < sums.size(); ++i) values.push_back(std::sqrt(sums[i] / sums[0]));
+    return values;
   }
 };
 

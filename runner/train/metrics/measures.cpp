@@ -91,6 +91,8 @@ Measures::Measures(const config::Experiment& experiment, const config::Value& pr
       ignored_(experiment.ignored_target()),
       units_(units_of(datasets::target_scales(preprocessing))) {
   if (preprocessing.is_object()) classes_ = preprocessing.value("classes", std::vector<std::string>());
+  if (preprocessing.is_object()) targets_ = preprocessing.value("targets", std::vector<std::string>());
+  if (targets_.size() == 1) targets_.clear();
   const std::string& loss = experiment.loss.name;
   outputs_ = read_output_kind(losses().traits(loss).value("outputs", ""));
   const config::Value& listed = experiment.metrics;

@@ -41,6 +41,8 @@ class Measures {
   std::string class_name(std::int64_t number) const;
 
   const std::vector<Named>& metrics() const { return metrics_; }
+  // The columns of several targets; empty: there is one, or they have no names.
+  const std::vector<std::string>& targets() const { return targets_; }
   // Tells whether the experiment has the key. If not, metrics that cannot be measured are left out.
   bool given() const { return given_; }
 
@@ -51,6 +53,7 @@ class Measures {
   std::int64_t ignored_;  // class of the targets that do not count
   TargetUnits units_;
   std::vector<std::string> classes_;  // empty: they have no names
+  std::vector<std::string> targets_;
 };
 
 }  // namespace ddp::train

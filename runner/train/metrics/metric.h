@@ -82,6 +82,11 @@ class Metric {
   }
   // Returns the value over all batches of all ranks. NaN: no value, which is null in JSON.
   virtual double value(const Statistics& all) const = 0;
+  // Returns the value of each of several targets in a row; {}: the metric does not tell them apart.
+  virtual std::vector<double> values_of_targets(const Statistics& all) const {
+    static_cast<void>(all);
+    return {};
+  }
 };
 
 // Throws ddp::Error (usage) if two batches differ in their number of targets in a row, for a metric that measures each

@@ -121,8 +121,10 @@ void Scores::take_classes(const at::Tensor& output, const at::Tensor& target, st
   at::Tensor rows = by_rows(output);
   targets_ = target.to(at::kCPU).to(at::kLong).flatten().contiguous();
   const std::int64_t* const begin = targets_.const_data_ptr<std::int64_t>();
-  if (std::find(begin, begin + targets_.numel(), ignored) != begin + targets_.numel()) {
-    const at::Tensor kept = targets_.ne(ignored).nonzero().flatten();
+  // A loss with its own targets to ignore marks them with a negative class, too.
+  const auto is_ignored = [ignored](std::int64_t c) { return c == ignored || c < 0; };
+  if (std::any_of(begin, begin + targets_.numel(), is_ignored)) {
+    const at::Tensor kept = targets_.ne(ignored).logical_and(targets_.ge(0)).nonzero().flatten();
     rows = rows.index_select(0, kept.to(rows.device()));
     targets_ = targets_.index_select(0, kept);
   }

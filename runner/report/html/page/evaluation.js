@@ -23,8 +23,8 @@ function evaluationSections(runs) {
   return Object.entries(SETS).map(([set, title]) => {
     const of = runs.map((run, i) => ({run, i, data: run.evaluation?.[set]})).filter(({data}) => data);
     if (of.length === 0) return null;
-    const curves = [rocPlot(of), precisionPlot(of), calibrationPlot(of), predictedPlot(of), residualsPlot(of)]
-      .filter(Boolean);
+    const ofClass = [rocPlot, precisionPlot, calibrationPlot].flatMap((plot) => byClass(of, plot));
+    const curves = [...ofClass, predictedPlot(of), residualsPlot(of)].filter(Boolean);
     return section(`${title} set`, curves.length > 0 ? el("div", {class: "planes"}, curves) : null,
       of.map((one) => el("div", {class: "pair"}, confusionTable(one, runs), worstTable(one, runs))));
   });
@@ -37,25 +37,35 @@ const planeCurve = ({run, i}, xs, ys, more = {}) => ({
   run: i, label: run.label, colour: runColour(i), dash: i >= 8, points: xs.map((x, k) => [x, ys[k]]), ...more
 });
 
-function rocPlot(of) {
+// Curves of two classes are about the second one. Curves about different classes do not share a plane.
+function byClass(of, plot) {
+  const groups = new Map();
+  for (const one of of) {
+    const name = one.data.classes?.[1] ?? "1";
+    groups.set(name, [...(groups.get(name) ?? []), one]);
+  }
+  return [...groups].map(([name, some]) => plot(some, `“${name}”`));
+}
+
+function rocPlot(of, name) {
   const curves = of.filter(({data}) => data.roc).map((one) => planeCurve(one, one.data.roc.fpr, one.data.roc.tpr));
-  return plane({title: "ROC", x: "false positive rate", y: "true positive rate", curves, ends: [0, 1], diagonal: true});
+  return plane({title: `ROC of ${name}`, x: "false positive rate", y: "true positive rate", curves, ends: [0, 1], diagonal: true});
 }
 
-function precisionPlot(of) {
+function precisionPlot(of, name) {
   const curves = of.filter(({data}) => data.pr).map((one) => planeCurve(one, one.data.pr.recall, one.data.pr.precision));
-  return plane({title: "Precision and recall", x: "recall", y: "precision", curves, ends: [0, 1]});
+  return plane({title: `Precision and recall of ${name}`, x: "recall", y: "precision", curves, ends: [0, 1]});
 }
 
-function calibrationPlot(of) {
+function calibrationPlot(of, name) {
   const curves = of.filter(({data}) => data.calibration).map((one) => {
     const {mean_predicted, fraction, count: counts} = one.data.calibration;
     const kept = counts.map((n, k) => k).filter((k) => counts[k] > 0);
     const at = (list) => kept.map((k) => list[k]);
     return planeCurve(one, at(mean_predicted), at(fraction), {dots: true, counts: at(counts), texts: at(counts).map((n) => plural(n, "sample"))});
   });
-  return plane({title: "Calibration", x: "predicted probability", y: "share of the second class", curves, ends: [0, 1],
-    diagonal: true});
+  return plane({title: `Calibration of ${name}`, x: `predicted probability of ${name}`, y: `share of ${name}`, curves,
+    ends: [0, 1], diagonal: true});
 }
 
 function predictedPlot(of) {

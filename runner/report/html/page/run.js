@@ -64,7 +64,8 @@ function middle(values) {
 
 // Several runs: one row each, with their colours.
 function runTable(runs) {
-  const figures = (run) => ({...run.best?.values, ...run.test?.values});
+  const training = (run) => Object.fromEntries(Object.entries(run.best ?? {}).filter(([name]) => name.startsWith("train_")));
+  const figures = (run) => ({...training(run), ...run.best?.values, ...run.test?.values});
   const metrics = inMetricOrder(runs.flatMap((run) => Object.keys(figures(run))));
   const columns = [
     {
@@ -83,7 +84,10 @@ function runTable(runs) {
     {name: "ranks", cell: (run) => count(run.world_size), value: (run) => run.world_size},
     {name: "started", cell: (run) => moment(run.started), value: (run) => run.started ?? "", text: true},
   ];
-  return section("Runs", sortable(runs, columns, (run, i) => i));
+  const measured = new Set(runs.map((run) => run.held_out).filter(Boolean));
+  return section("Runs",
+    measured.size > 1 ? el("p", {class: "note over"}, "These runs were not all measured on the same rows.") : null,
+    sortable(runs, columns, (run, i) => i));
 }
 
 function eventsSection(runs) {

@@ -1,0 +1,154 @@
+"""What export_model.py notes in a file: names of arguments, numbers of values, and what logits answer.
+
+ddp-exp binds arguments by these names, refuses other values before the start, and measures what is an answer.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+from program import call, to_toml
+
+PYTHON = os.path.join(os.environ["DDP_SOURCE"], "python", "export_model.py")
+MODELS = '''
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+
+class Language(nn.Module):
+    """A causal language model whose loss shifts the labels, as those of transformers."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner, self.head = nn.Embedding(16, 24), nn.Linear(24, 16)
+
+    def forward(self, ids, labels):
+        logits = self.head(self.inner(ids))
+        loss = F.cross_entropy(logits[:, :-1].flatten(0, 1), labels[:, 1:].flatten())
+        return {"loss": loss, "logits": logits}
+
+
+class Tagger(Language):
+    def forward(self, ids, labels):
+        logits = self.head(self.inner(ids))
+        return {"loss": F.cross_entropy(logits.flatten(0, 1), labels.flatten()), "logits": logits}
+
+
+class Heads(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(4, 3), nn.Linear(4, 3)
+
+    def forward(self, left, right):
+        return {"mean": self.a(left), "logvar": self.b(right)}
+
+
+def gauss(logvar, mean, y):
+    return ((mean - y) ** 2 / logvar.exp() + logvar).mean()
+
+
+class Net(nn.Linear):
+    def __init__(self):
+        super().__init__(4, 8)
+
+
+def contrast(output, kinds):
+    return F.cross_entropy(output @ output.T, torch.arange(output.shape[0])) + 0 * kinds.sum()
+
+
+def classify(output, kinds):
+    return F.cross_entropy(output, kinds)
+'''
+EXPORTS = {
+    "Language": ["--input", "12:int64:16", "--target", "12:int64:16", "--loss-from-model"],
+    "Tagger": ["--input", "12:int64:16", "--target", "12:int64:16", "--loss-from-model"],
+    "Heads": ["--input", "4", "--input", "4", "--target", "3", "--loss", "models.py:gauss"],
+    "Contrast": ["--input", "4", "--target", "scalar:int64:8", "--loss", "models.py:contrast"],
+    "Classes": ["--input", "4", "--target", "scalar:int64:8", "--loss", "models.py:classify"],
+}
+
+
+def write_data():
+    draw = np.random.default_rng(1)
+    ids = (draw.integers(0, 16, (80, 1)) + np.arange(12)) % 16  # each token follows from the one before
+    wrong = ids.copy()
+    wrong[70, 3] = 16
+    np.savez("text.npz", ids=ids, labels=ids, wrong=wrong)
+    arrays = {name: draw.standard_normal((60, 4), np.float32) for name in ("left", "right")}
+    np.savez("rows.npz", **arrays, y=draw.standard_normal((60, 3), np.float32), kinds=draw.integers(0, 8, 60))
+    for name, array in arrays.items():
+        np.save(f"{name}.npy", array)
+    np.save("y.npy", np.load("rows.npz")["y"])
+
+
+def run(name, dataset, loss="model", **more):
+    """Trains a few epochs; returns the last line of an epoch, and the run's folder."""
+    experiment = {"name": name, "model": {"name": "exported", "path": f"{name.split('-')[0]}.pt2"}, "dataset": dataset}
+    loss = loss and {"name": "exported", "path": f"{name.split('-')[0]}.loss.pt2"} if loss == "exported" else loss
+    settings = {"loss": loss, "batch_size": 16, "epochs": 12, "device_pool": ["cpu"], "validation": {"split": 0.2}}
+    with open(f"{name}.toml", "w") as out:
+        out.write(to_toml(experiment | settings | {"optimizer": {"name": "adamw", "lr": 0.03}} | more))
+    folder = call("run", f"{name}.toml", "-q").strip()
+    with open(f"{folder}/metrics.jsonl") as lines:
+        epochs = [json.loads(line) for line in lines if '"event":"epoch"' in line]
+    return epochs[-1], folder
+
+
+def check(title, good):
+    print(f"{'right  ' if good else 'WRONG  '} {title}", flush=True)
+    return not good
+
+
+def main():
+    with open("models.py", "w") as out:
+        out.write(MODELS)
+    write_data()
+    for name, options in EXPORTS.items():
+        of = {"Contrast": "Net", "Classes": "Net"}.get(name, name)
+        subprocess.run([sys.executable, PYTHON, f"models.py:{of}", f"{name}.pt2", *options], check=True)
+    failed = 0
+
+    text = {"name": "npz", "path": "text.npz", "inputs": "ids", "targets": "labels"}
+    measures = {"metrics": ["accuracy", "perplexity"]}
+    epoch, _ = run("Language", text, **measures)
+    expected = np.exp(epoch["val_loss"])
+    failed += check("a language model's metrics are of the next token", epoch["val_accuracy"] == 1 and abs(epoch["val_perplexity"] - expected) < 1e-5)
+    epoch, _ = run("Tagger", text, **measures)
+    failed += check("a tagger's metrics are of the token itself", abs(epoch["val_perplexity"] - np.exp(epoch["val_loss"])) < 1e-5)
+    refused = subprocess.run([os.environ["DDP_EXP"], "run", "Language.toml", "--set", 'dataset.inputs=["wrong"]'], capture_output=True, text=True)
+    failed += check("a value that the embedding does not have is refused before the start", refused.returncode == 2 and 'the value 16 in "ids"' in " ".join(refused.stderr.split()))
+
+    rows = {"name": "npz", "path": "rows.npz", "inputs": ["left", "right"], "targets": "y"}
+    files = {"name": "npy", "inputs": ["right.npy", "left.npy"], "targets": "y.npy"}
+    found = []
+    for title, dataset, data in (("", rows, ["rows.npz"]), ("-swapped", rows | {"inputs": ["right", "left"]}, ["rows.npz"]), ("-files", files, ["right.npy", "left.npy"])):
+        _, folder = run(f"Heads{title}", dataset, loss="exported")
+        call("predict", folder, *data, "-o", f"answers{title}.npy")
+        with open(f"{folder}/checkpoints/latest/model.safetensors", "rb") as weights, open(f"answers{title}.npy", "rb") as answers:
+            found.append((weights.read(), answers.read()))
+    failed += check("inputs and outputs are bound by name", found[0] == found[1] == found[2])
+    with open("models.py", "a") as out:
+        out.write("\n\ndef right_order(mean, logvar, y):\n    return gauss(logvar, mean, y)\n")
+    options = [word.replace("gauss", "right_order") for word in EXPORTS["Heads"]]
+    subprocess.run([sys.executable, PYTHON, "models.py:Heads", "Heads.pt2", *options], check=True)
+    _, folder = run("Heads", rows, loss="exported")
+    with open(f"{folder}/checkpoints/latest/model.safetensors", "rb") as weights:
+        failed += check("a loss with other places trains the same weights", weights.read() == found[0][0])
+
+    kinds = {"name": "npz", "path": "rows.npz", "inputs": "left", "targets": "kinds"}
+    epoch, _ = run("Contrast", kinds, loss="exported")
+    failed += check("an embedding beside integers has no accuracy", "val_loss" in epoch and "val_accuracy" not in epoch)
+    epoch, _ = run("Classes", kinds, loss="exported")
+    failed += check("a cross entropy has one", "val_accuracy" in epoch)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory(prefix="ddp-exp-facts-") as scratch:
+        os.chdir(scratch)
+        sys.exit(main())
