@@ -194,6 +194,15 @@ bool counts_rows(const Table& table, std::size_t column) {
   return counts && table.rows >= kManyValues;
 }
 
+// Throws if the one column is a line whose cells another character separates.
+void require_separated(const std::vector<format::ColumnInfo>& columns, const std::string& file) {
+  const std::size_t at = columns.size() == 1 ? columns.front().name.find_first_of(";|\t") : std::string::npos;
+  if (at == std::string::npos) return;
+  const std::string character = columns.front().name[at] == '\t' ? "\\t" : std::string(1, columns.front().name[at]);
+  throw usage_error("has one column, " + config::in_quotes(columns.front().name), file,
+                    "name the character between its cells: dataset.delimiter = \"" + character + "\"");
+}
+
 // Names that programs and people give to the number of a row.
 bool may_be_an_id(const std::string& name) {
   static constexpr std::array kNamesOfIds = {"id", "index", "row", "row_id", "rownum"};
@@ -211,6 +220,12 @@ Encoder choose_columns(const TableSection& o, const std::vector<format::ColumnIn
   e.weights = o.weights;
   e.kind = is_loss_of_graph(loss) && !o.classes.empty() ? TargetKind::classes : target_kind(loss);
   e.targets = one_or_more(o.target, "dataset.target");
+  require_separated(columns, file);
+  for (auto target = e.targets.begin(); target != e.targets.end(); ++target) {
+    if (std::find(e.targets.begin(), target, *target) == target) continue;
+    throw usage_error("names column " + config::in_quotes(*target) + " twice", "dataset.target",
+                      "name each column once");
+  }
   check_names(o, e.targets, columns, file);
   if (e.kind == TargetKind::classes && e.targets.size() != 1) {
     throw usage_error("the loss \"" + loss + "\" takes one column of classes, not " + std::to_string(e.targets.size()),
@@ -298,8 +313,13 @@ std::vector<std::string> warnings_of_fit(const Encoder& e, const Table& table, s
                        e.classes.names().front() + "\": there is nothing to tell apart");
   }
   for (std::size_t i = 0; i < e.features.size(); ++i) {
-    if (e.features[i].is_category) continue;
     const std::string column = "the column \"" + e.features[i].name + "\"";
+    const bool is_csv = table.how && table.how->format == "csv";
+    if (e.features[i].is_category && is_csv && e.features[i].values.find("") >= 0) {
+      warnings.push_back(column + " has empty cells, which are a category of their own: \"\" is not in " +
+                         "dataset.missing_values");
+    }
+    if (e.features[i].is_category) continue;
     if (holds_nothing(table, i)) {
       warnings.push_back(column + " has no value in any row; leave it out with dataset.drop");
     } else if (may_be_an_id(e.features[i].name) && counts_rows(table, i)) {

@@ -363,7 +363,9 @@ class CsvFile : public format::TableFile {
   // Reads the rows again, which the fast reader refused, and reports their mistakes: up to 20 cells, columns and rows,
   // each with its line. Returns `refusal` if it finds no mistake.
   Error mistakes_or(const Error& refusal) const {
-    Mistakes mistakes(file_, "add marks of missing cells to dataset.missing_values");
+    std::string marks;
+    for (const std::string& mark : options_.missing_values) marks += "\"" + mark + "\", ";
+    Mistakes mistakes(file_, "list all marks of missing cells: dataset.missing_values = [" + marks + "…]");
     try {
       CsvRows rows(file_, options_.delimiter);
       CsvRow row;

@@ -27,8 +27,8 @@ def run_script(path, *words):
 
 def run(command):
     program, *words = shlex.split(command)
-    if program == "export_model.py":
-        return run_script(SOURCE / "python" / program, *words)
+    if (program, words[0]) == ("python3", "python/export_model.py"):
+        return run_script(SOURCE / words[0], *words[1:])
     assert program == "ddp-exp", command
     done = subprocess.run([os.environ["DDP_EXP"], *words], capture_output=True, text=True)
     assert done.returncode == 0, f"{command} exited with {done.returncode}:\n{done.stdout}{done.stderr}"

@@ -98,6 +98,20 @@ TEST_CASE("all wrong names of columns are named at their places, with the neares
                        "column \"age\" is in dataset.drop and in dataset.features"});
 }
 
+TEST_CASE("another delimiter, a target that is named twice, and empty cells that are a category are told") {
+  check_table_refused("a;b;y\n1;2;3\n", kNumberOptions, {"has one column, \"a;b;y\"", "dataset.delimiter = \";\""});
+  check_table_refused("a,y\n1,3\n", "target = [\"y\", \"y\"] }\nloss = { name = \"mse\"", {"names column \"y\" twice"});
+  check_table_refused("a,y\nn/a,3\n1,2\n", kNumberOptions,
+                      {"dataset.missing_values = [\"\", \"NA\", \"NaN\", \"nan\", \"null\", \"None\", …]"});
+  const Workspace w;
+  w.write("rows.csv", "a,y\nred,1\n,2\nblue,3\n");
+  w.write("rows.toml",
+          "dataset = { name = \"csv\", path = \"rows.csv\", target = \"y\", categories = [\"a\"], "
+          "missing_values = [\"none\"] }\nloss = \"mse\"\n"
+          "model = { name = \"mlp\", hidden = [] }\ndevice_pool = [\"cpu\"]\n");
+  w.done({"plan", "rows.toml"}, {"the column \"a\" has empty cells, which are a category of their own"});
+}
+
 TEST_CASE("a column whose points may group thousands is named, and other decimals are not") {
   const Workspace w;
   require_tables();
