@@ -1,5 +1,6 @@
 #pragma once
 
+#include <sys/types.h>
 #include <optional>
 #include <string>
 #include <utility>
@@ -27,6 +28,11 @@ enum class StopRequest { save, at_once };
 
 // Leaves a request in the run's folder, in place of an earlier one. Throws ddp::Error (training).
 void request_stop(const RunDirectory& run, StopRequest request);
+// Has the process that writes the run heard the request? It looks in the folder that it began in: after a rename of the
+// folder it hears nothing.
+bool is_heard(const RunDirectory& run);
+// Returns the process that holds the run's lock on this machine; 0: none is known.
+pid_t writer_of(const RunDirectory& run);
 // Removes the request. The command that stops a run does so at its end, and a process that begins to write the run.
 void forget_stop_request(const RunDirectory& run);
 

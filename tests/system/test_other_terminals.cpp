@@ -43,6 +43,17 @@ TEST_CASE("stop lets a run save and end as ^C does, waits for that, and the run 
   run.check_resumes_to_the_same_bits();
 }
 
+TEST_CASE("stop of a run whose folder was renamed ends, and names the process that can be stopped") {
+  LongRun run({});
+  const fs::path folder = run.folder().path();
+  const fs::path renamed = folder.parent_path() / "renamed";
+  fs::rename(folder, renamed);
+  const Outcome stop = run.workspace().run({"stop", renamed.string()});
+  CHECK(stop.code == 1);
+  CHECK(contains(stop.err, "kill -TERM " + std::to_string(run.process().pid())));
+  CHECK_FALSE(fs::exists(renamed / "stop"));
+}
+
 TEST_CASE("stop --now ends a run without a save, also after a stop that waits for the save") {
   LongRun run({});
   const std::string saved = run.folder().model();

@@ -1,5 +1,6 @@
 // watch, logs and stop: a run or a sweep that another process writes, seen and ended from this terminal.
 #include <algorithm>
+#include <chrono>
 #include <ctime>
 #include <functional>
 #include <iostream>
@@ -313,6 +314,8 @@ void refuse_unreachable(const record::RunDirectory& run) {
   }
 }
 
+constexpr std::chrono::seconds kAnswer{10};
+
 void stop(const StopOptions& o) {
   const auto run = record::RunDirectory::find(o.results, o.run);
   Followed followed(run, o.results);
@@ -320,8 +323,17 @@ void stop(const StopOptions& o) {
   refuse_unreachable(run);
   record::request_stop(run, o.now ? record::StopRequest::at_once : record::StopRequest::save);
   log::info(o.now ? "asked it to end at once" : "asked it to save and end; waiting for that");
-  followed.wait_for_end([] { return true; });
+  const auto begin = std::chrono::steady_clock::now();
+  const pid_t writer = record::writer_of(run);
+  const bool has_ended = followed.wait_for_end([&] {
+    const bool waits_long = std::chrono::steady_clock::now() - begin > kAnswer;
+    return writer == 0 || !waits_long || record::is_heard(run);
+  });
   record::forget_stop_request(run);
+  if (!has_ended) {
+    throw training_error("does not answer; it hears nothing if its folder was renamed since it began",
+                         run.path().string(), "let its process save and end: kill -TERM " + std::to_string(writer));
+  }
   followed.tell_end();
 }
 
