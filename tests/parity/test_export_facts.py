@@ -52,6 +52,16 @@ def gauss(logvar, mean, y):
     return ((mean - y) ** 2 / logvar.exp() + logvar).mean()
 
 
+class Scored(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(4, 3)
+
+    def forward(self, left, y):
+        loss = ((self.inner(left) - y) ** 2).mean()
+        return {"loss": loss, "score": 1 / (1 + loss)}
+
+
 class Net(nn.Linear):
     def __init__(self):
         super().__init__(4, 8)
@@ -68,6 +78,7 @@ EXPORTS = {
     "Language": ["--input", "12:int64:16", "--target", "12:int64:16", "--loss-from-model"],
     "Tagger": ["--input", "12:int64:16", "--target", "12:int64:16", "--loss-from-model"],
     "Heads": ["--input", "4", "--input", "4", "--target", "3", "--loss", "models.py:gauss"],
+    "Scored": ["--input", "4", "--target", "3", "--loss-from-model"],
     "Contrast": ["--input", "4", "--target", "scalar:int64:8", "--loss", "models.py:contrast"],
     "Classes": ["--input", "4", "--target", "scalar:int64:8", "--loss", "models.py:classify"],
 }
@@ -139,6 +150,15 @@ def main():
     _, folder = run("Heads", rows, loss="exported")
     with open(f"{folder}/checkpoints/latest/model.safetensors", "rb") as weights:
         failed += check("a loss with other places trains the same weights", weights.read() == found[0][0])
+
+    scored = {"name": "npz", "path": "rows.npz", "inputs": "left", "targets": "y"}
+    epoch, folder = run("Scored", scored, checkpoint={"metric": "val_score", "goal": "max"}, epochs=2)
+    with open(f"{folder}/summary.json") as summary:
+        best = json.load(summary)["best"]
+    failed += check("a scalar of the loss chooses the best checkpoint", (best["metric"], best["value"]) == ("val_score", epoch["val_score"]))
+    for option, value, text in (("--set", "checkpoint.metric=val_scroe", "is not measured"), ("--unset", "checkpoint.goal", "which value is better")):
+        refused = subprocess.run([os.environ["DDP_EXP"], "run", "Scored.toml", option, value], capture_output=True, text=True)
+        failed += check(f"{option} {value} is refused before the start", refused.returncode == 2 and text in refused.stderr)
 
     kinds = {"name": "npz", "path": "rows.npz", "inputs": "left", "targets": "kinds"}
     epoch, _ = run("Contrast", kinds, loss="exported")
