@@ -286,12 +286,13 @@ class Trainer:
     @torch.no_grad()
     def measure(self, held_out):
         """Evaluates the bare module on this rank's batches of the held-out samples: batch b belongs to rank b mod
-        world.
+        world. The buffers are those of rank 0, which are saved; a rank puts its own ones back.
 
         Returns [batch, summed loss, right targets, targets, what the loss counts] of each; see right()."""
-        if self.experiment.get("distributed", {}).get("broadcast_buffers", True):
-            for buffer in self.evaluated.buffers():
-                dist.broadcast(buffer, src=0)
+        has_own = not self.experiment.get("distributed", {}).get("broadcast_buffers", True)
+        own = [buffer.clone() for buffer in self.evaluated.buffers()] if has_own else []
+        for buffer in self.evaluated.buffers() if self.world > 1 else []:
+            dist.broadcast(buffer, src=0)
         self.evaluated.eval()
         # A separate generator: evaluation must not change the training's generator.
         loader = DataLoader(held_out, batch_size=self.batch_size, generator=torch.Generator())
@@ -311,4 +312,6 @@ class Trainer:
             right = self.right(output, listed(y)[0]) if self.loss.function else self.right_of_logits(output, listed(y))
             batches.append([index, loss, *right, weight])
         self.evaluated.train()
+        for buffer, kept in zip(self.evaluated.buffers(), own):
+            buffer.copy_(kept)
         return batches

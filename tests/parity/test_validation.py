@@ -23,7 +23,7 @@ CASES = [
     case("batch norm", world=2, **DIGITS | {"model": NORMED}, validation={"split": 0.2}),
     case("batch norm, three ranks, accumulate", world=3, accumulate=2, **DIGITS | {"model": NORMED},
          validation={"split": 0.2}),
-    case("batch norm, each rank its own buffers", world=2, **DIGITS | {"model": NORMED}, validation={"split": 0.2},
+    case("batch norm, ranks with buffers of their own", world=2, **DIGITS | {"model": NORMED}, validation={"split": 0.2},
          distributed={"broadcast_buffers": False}),
     case("without DDP", world=1, parallel="single", **DIGITS | {"model": NORMED}, validation={"split": 0.2}),
 ]  # fmt: skip
