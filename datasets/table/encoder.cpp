@@ -154,6 +154,7 @@ Encoder encoder_from_json(const config::Value& json) try {
   Encoder e;
   e.version = json.value("version", 1);
   const bool is_first_version = e.version == 1;
+  const Equal kNumbers[] = {Equal::numbers_of_version_1, Equal::numbers_of_version_2, Equal::numbers};
   e.missing = json.at("missing").get<std::string>();
   for (const config::Value& one : json.at("features")) {
     Encoder::Feature f;
@@ -173,7 +174,7 @@ Encoder encoder_from_json(const config::Value& json) try {
   const auto kind = json.at("target_kind").get<std::string>();
   e.kind = kind == kKinds[0] ? TargetKind::classes : kind == kKinds[1] ? TargetKind::binary : TargetKind::numbers;
   e.classes = ValueNames(json.at("classes").get<std::vector<std::string>>(),
-                         is_first_version ? Equal::numbers_of_version_1 : Equal::numbers);
+                         kNumbers[std::clamp<std::int64_t>(e.version, 1, std::ssize(kNumbers)) - 1]);
   for (const config::Value& one : json.at("target_scales")) e.target_scales.push_back(scale_from_json(one));
   return e;
 } catch (const config::Value::exception& error) {

@@ -39,7 +39,7 @@ struct Encoder {
   std::string weights;               // column of the rows' weights; empty: all weigh the same
   ValueNames classes;                // the target's classes, if it has classes
   std::vector<Scale> target_scales;  // a scale for each target, if targets are numbers
-  std::int64_t version = 2;          // 1: categories that are numbers are compared by value, as all classes are
+  std::int64_t version = 3;          // the rules by which values are one: see Equal
 
   std::vector<std::string> given_classes = {};  // by the option `classes`; not saved
 

@@ -9,6 +9,7 @@
 #include <ATen/Parallel.h>
 
 #include "base/error.h"
+#include "base/text_number.h"
 #include "config/check/suggest.h"
 #include "config/text/source.h"
 #include "datasets/table/encoder.h"
@@ -132,6 +133,25 @@ ValueNames distinct(const Table& table, std::size_t column, const std::vector<bo
   return values.sorted(equal);
 }
 
+// Throws if classes are numbers that no double tells apart, such as 1e400 and 1e401.
+void require_distinct_numbers(const Encoder& e, const Table& table, const std::vector<bool>& mask) {
+  const auto is_number = [](const std::string& name) { return parse_number(name).has_value(); };
+  if (!std::all_of(e.classes.names().begin(), e.classes.names().end(), is_number)) return;
+  Mistakes mistakes;
+  for (const Table::Piece& piece : table.pieces) {
+    const ColumnCells& cells = piece.chunk.columns[e.features.size()];
+    for (std::int64_t r = 0; r < piece.chunk.rows; ++r) {
+      const std::int64_t row = piece.first_row + r;
+      if (!mask[static_cast<std::size_t>(row)] || cells.is_missing(r) || !is_out_of_range(cells.text_of(r))) continue;
+      mistakes.add(row, e.targets.front(),
+                   {.one = "is " + std::string(cells.text_of(r)) + ", which is out of the range of numbers",
+                    .many = "are out of the range of numbers",
+                    .remedy = "give such classes names"});
+    }
+  }
+  mistakes.require_none(table);
+}
+
 // Removes the rows with a missing feature from the mask.
 void leave_out_missing(const Table& table, std::size_t features, std::vector<bool>& mask) {
   for (const Table::Piece& piece : table.pieces) {
@@ -155,6 +175,7 @@ void fit_targets(Encoder& e, const Table& table, const std::vector<bool>& mask, 
   const std::size_t first = e.features.size();
   if (e.kind == TargetKind::classes) {
     e.classes = e.given_classes.empty() ? distinct(table, first, mask, Equal::numbers) : ValueNames(e.given_classes);
+    if (e.given_classes.empty() && !e.classes.is_numeric()) require_distinct_numbers(e, table, mask);
     return;
   }
   e.target_scales.assign(e.targets.size(), {});

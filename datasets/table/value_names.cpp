@@ -7,15 +7,15 @@
 #include <tuple>
 #include <utility>
 
+#include "base/text_number.h"
+
 namespace ddp::datasets {
 namespace {
-
-constexpr double kWholeNumbers = 9007199254740992.0;  // 2^53: a double represents all whole numbers up to it
 
 // A number by its value. Beyond 2^53 a double does not represent every whole number, but its digits do.
 struct Number {
   double value = 0;
-  std::string digits = {};  // of a number beyond 2^53, without the sign
+  std::string digits = {};  // of a number beyond 2^53, or "inf", without the sign
 };
 
 template <class... Form>
@@ -46,15 +46,21 @@ bool has_leading_zero(std::string_view number) {
   return number.size() > 1 && number[0] == '0' && number[1] >= '0' && number[1] <= '9';
 }
 
+std::optional<double> value_of(std::string_view text, Equal equal) {
+  if (equal == Equal::numbers) return is_out_of_range(text) ? std::nullopt : parse_number(text);
+  const auto value = text_number<double>(text);
+  return value && std::isfinite(*value) ? value : std::nullopt;
+}
+
 std::optional<Number> number_in(std::string_view text, Equal equal) {
-  if (text.starts_with('+')) text.remove_prefix(1);
-  double value = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || rest != text.data() + text.size() || !std::isfinite(value)) return {};
-  if (equal != Equal::numbers_of_version_1 && has_leading_zero(text)) return {};
-  if (std::fabs(value) < kWholeNumbers) return Number{.value = value == 0 ? 0.0 : value};  // -0 is 0
-  std::string digits = whole_digits(text);
-  return Number{.value = value, .digits = digits.empty() ? digits_of_double(value) : std::move(digits)};
+  if (equal == Equal::numbers) text = without_blanks(text);
+  const std::string_view unsigned_text = text.substr(text.starts_with('+'));
+  const auto value = value_of(equal == Equal::numbers ? text : unsigned_text, equal);
+  if (!value || (equal != Equal::numbers_of_version_1 && has_leading_zero(unsigned_text))) return {};
+  if (std::fabs(*value) < kWholeNumbers) return Number{.value = *value == 0 ? 0.0 : *value};  // -0 is 0
+  if (std::isinf(*value)) return Number{.value = *value, .digits = "inf"};
+  std::string digits = whole_digits(unsigned_text);
+  return Number{.value = *value, .digits = digits.empty() ? digits_of_double(*value) : std::move(digits)};
 }
 
 // Returns the digits of a whole number, or the shortest text that reads as the number.

@@ -12,7 +12,8 @@ namespace ddp::datasets {
 enum class Equal {
   bytes,                 // texts with the same bytes, such as categories
   numbers,               // the same number, such as 1 and 1.0, if every value is one; 007 is text, not a number
-  numbers_of_version_1,  // the same with 007 as a number, and categories too; their names stay as they were written
+  numbers_of_version_2,  // the same without blanks around numbers and without inf, and with +-1 as -1
+  numbers_of_version_1,  // as version 2 with 007 as a number, and categories too; names stay as they were written
 };
 
 // The distinct values of a column. The name of a value is its text; of a number it is its digits, or the shortest text

@@ -1,11 +1,15 @@
 #pragma once
 
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <system_error>
 
 namespace ddp {
+
+constexpr double kWholeNumbers = 9007199254740992.0;  // 2^53: a double represents all whole numbers up to it
 
 // Returns the number, if the whole text is one that fits the type: no blanks, no leading plus. A floating-point type
 // takes "inf" and "nan" too.
@@ -15,6 +19,46 @@ std::optional<Number> text_number(std::string_view text) {
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, number);
   return error == std::errc{} && rest == end ? std::optional(number) : std::nullopt;
+}
+
+// Returns the text without the spaces and tabs around it.
+std::string_view without_blanks(std::string_view text);
+
+// Returns the double nearest to the decimal number of a cell, as std::from_chars rounds; one that is too large or too
+// small for a double becomes infinite or 0. Allowed are spaces and tabs around it, a "+" before it, and the numbers
+// "inf" and "-inf"; other words are not numbers.
+std::optional<double> parse_number(std::string_view cell);
+
+// Is a number that parse_number accepts written in digits, and too large or too small for a double?
+bool is_out_of_range(std::string_view cell);
+
+// Reads digits with an optional "-" before and at most one "." among them, from `at` on. Returns their end; null if no
+// digits were found, or too many for one division to be exact: then parse_number may succeed. The quotient of two
+// doubles, one an integer below 2^53 and one a power of ten up to 10^22, is the nearest double (Clinger 1990).
+inline const char* read_plain_number(const char* at, const char* end, double& value) {
+  static constexpr double kPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,
+                                       1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19};
+  const bool negative = at != end && *at == '-';
+  at += negative;
+  std::uint64_t digits = 0;
+  const auto take_digits = [&] {
+    const char* const first = at;
+    for (; at != end && static_cast<unsigned char>(*at - '0') < 10; ++at) {
+      digits = digits * 10 + static_cast<unsigned char>(*at - '0');
+    }
+    return at - first;
+  };
+  std::ptrdiff_t count = take_digits();
+  std::ptrdiff_t fraction = 0;
+  if (at != end && *at == '.') {
+    ++at;
+    fraction = take_digits();
+    count += fraction;
+  }
+  if (count == 0 || count > 19 || static_cast<double>(digits) > kWholeNumbers) return nullptr;  // 19 digits fit in 64 bits
+  const double quotient = static_cast<double>(digits) / kPowers[fraction];
+  value = negative ? -quotient : quotient;
+  return at;
 }
 
 }  // namespace ddp

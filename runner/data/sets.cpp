@@ -272,7 +272,7 @@ void add_sizes(Value& facts, const datasets::Batch& batch) {
   }
   if (batch.targets.empty()) return;
   const at::Tensor& target = batch.targets.front().second;
-  if (target.is_floating_point() && target.dim() == 2) facts["out_features"] = target.size(1);
+  if (target.is_floating_point() && target.dim() <= 2) facts["out_features"] = target.dim() == 2 ? target.size(1) : 1;
 }
 
 std::vector<std::string> warnings_of(const Sets& sets) {

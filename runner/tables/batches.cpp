@@ -24,8 +24,6 @@ namespace {
 
 using Array = std::shared_ptr<arrow::Array>;
 
-constexpr double kWholeNumbers = 9007199254740992.0;  // 2^53: all integers up to it are doubles
-
 format::ColumnCells cells_of(const arrow::Array& array) {
   format::ColumnCells cells;
   if (array.type_id() == arrow::Type::DOUBLE) {

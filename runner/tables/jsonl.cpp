@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <stdexcept>
@@ -14,6 +15,7 @@
 #include <arrow/json/reader.h>
 
 #include "base/error.h"
+#include "base/text_number.h"
 #include "config/text/json_text.h"
 #include "config/text/source.h"
 #include "tables/batches.h"
@@ -28,6 +30,7 @@ namespace {
 constexpr std::int64_t kLinePiece = 1 << 20;
 constexpr std::size_t kLargestLine = 64 << 20;
 constexpr std::size_t kMostColumns = 1 << 20;
+constexpr std::size_t kDigits = 16;  // of 2^53
 constexpr std::string_view kNan = "NaN";
 constexpr std::string_view kInfinity = "Infinity";
 
@@ -158,6 +161,8 @@ class Members {
   }
 
   bool has_words() const { return has_words_; }  // NaN or Infinity
+  // Is the cell that `take` gets a whole number from 2^53, of which a double may not have all digits?
+  bool is_large() const { return is_large_; }
 
  private:
   void skip_blanks() {
@@ -206,6 +211,7 @@ class Members {
   bool take_cell(Kind& kind) {
     skip_blanks();
     if (at_ == end_) return false;
+    is_large_ = false;
     std::string_view text;
     switch (*at_) {
       case '"':
@@ -240,6 +246,11 @@ class Members {
       seen |= byte;
     }
     kind = (seen & 2) == 0 ? Kind::integer : Kind::number;
+    const std::string_view written(begin, static_cast<std::size_t>(at_ - begin));
+    if (kind == Kind::integer && written.size() >= kDigits) {
+      if (!text_number<std::int64_t>(written)) kind = Kind::number;
+      is_large_ = std::fabs(parse_number(written).value_or(0)) >= kWholeNumbers;
+    }
     if (at_ != end_ && *at_ == 'I') {
       kind = Kind::infinite;
       return take_word(kInfinity);
@@ -262,14 +273,17 @@ class Members {
   const char* at_;
   const char* const end_;
   bool has_words_ = false;
+  bool is_large_ = false;
 };
 
 // The content of a file of JSON lines, from a pass over all its lines.
 struct JsonlContent {
   // All keys in the order of their first lines, each with the type of its first cell that is not null. A column of
-  // whole numbers that also has others is one of doubles.
+  // whole numbers that also has others, or one beyond 64 bits, is one of doubles.
   std::shared_ptr<arrow::Schema> schema;
   std::map<std::string, std::int64_t> infinite = {};  // the first line in which a key is Infinity or -Infinity
+  std::map<std::string, std::int64_t> large = {};     // the first line in which a key is a whole number from 2^53
+  std::size_t longest = 0;                            // bytes of the longest line
   bool is_standard = true;                            // no byte order mark, NaN or Infinity
 };
 
@@ -281,9 +295,10 @@ class Columns {
   void take_line(const std::string& line, std::int64_t number) {
     number_ = number;
     next_ = 0;
+    longest_ = std::max(longest_, line.size());
     if (!is_utf8(line)) throw not_utf8(file_, number, "the line", line);
     Members members(line);
-    if (!members.each([&](std::string_view key, Kind kind) { take(key, kind); })) {
+    if (!members.each([&](std::string_view key, Kind kind) { take(key, kind, members.is_large()); })) {
       parsed(standard_json(line));
       throw usage_error("is not a JSON object", where(), kOneObject);
     }
@@ -293,7 +308,11 @@ class Columns {
   JsonlContent content() && {
     arrow::FieldVector fields;
     for (std::size_t i = 0; i < names_.size(); ++i) fields.push_back(arrow::field(names_[i], arrow_type(kinds_[i])));
-    return {.schema = arrow::schema(std::move(fields)), .infinite = std::move(infinite_), .is_standard = is_standard_};
+    return {.schema = arrow::schema(std::move(fields)),
+            .infinite = std::move(infinite_),
+            .large = std::move(large_),
+            .longest = longest_,
+            .is_standard = is_standard_};
   }
 
  private:
@@ -308,10 +327,11 @@ class Columns {
   }
 
   // Most lines have their keys in the order of the lines before, written in the same way.
-  void take(std::string_view key, Kind kind) {
+  void take(std::string_view key, Kind kind, bool is_large) {
     const std::size_t at = next_ < keys_.size() && keys_[next_] == key ? next_ : place_of(key);
     kinds_[at] = common_kind(kinds_[at], kind);
     if (kind == Kind::infinite) infinite_.try_emplace(names_[at], number_);
+    if (is_large) large_.try_emplace(names_[at], number_);
     next_ = at + 1;
   }
 
@@ -337,6 +357,8 @@ class Columns {
   std::vector<Kind> kinds_;
   std::unordered_map<std::string, std::size_t> places_;
   std::map<std::string, std::int64_t> infinite_;
+  std::map<std::string, std::int64_t> large_;
+  std::size_t longest_ = 0;
   std::size_t next_ = 0;     // the likely place of the line's next key
   std::int64_t number_ = 0;  // of the line
   bool is_standard_ = true;
@@ -419,19 +441,12 @@ bool fits(arrow::Type::type cell, arrow::Type::type column) {
   return cell == arrow::Type::NA || cell == column || (cell == arrow::Type::INT64 && column == arrow::Type::DOUBLE);
 }
 
-// Does a cell of a column of whole numbers have more digits than Arrow's whole numbers?
-bool is_too_large(const nlohmann::json& cell) {
-  return cell.is_number_float() || (cell.is_number_unsigned() && cell.get<std::uint64_t>() > INT64_MAX);
-}
-
 void check_cell(const nlohmann::json& cell, std::int64_t line, const format::WantedColumn& column,
                 arrow::Type::type type, Mistakes& mistakes) {
   constexpr std::size_t kShown = 40;
   const std::string text =
       config::printable(cell.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).substr(0, kShown));
-  if (type == arrow::Type::INT64 && is_too_large(cell)) {
-    mistakes.add(line, column, text + " has more digits than a whole number of 64 bits: write it as text");
-  } else if (!fits(type_of(cell), type)) {
+  if (!fits(type_of(cell), type)) {
     mistakes.add(line, column,
                  text + " is " + kind_of(type_of(cell)) + ", but the first cells of the column are " + kind_of(type));
   } else if (cell.is_null()) {
@@ -495,12 +510,14 @@ class JsonlSource : public BatchSource {
       throw usage_error("column " + config::in_quotes(column.name) + ": Infinity is not a finite number",
                         file_.string() + ":" + std::to_string(line->second), "correct the file");
     }
+    for (const format::WantedColumn& column : wanted) require_all_digits(column);
     arrow::FieldVector fields;
     for (const int place : places) fields.push_back(field_to_read(*content_.schema->field(place), wanted));
     wanted_ = wanted;
     types_ = arrow::schema(std::move(fields));
     arrow::json::ReadOptions reading;
-    reading.block_size = kBlock;
+    // A line may span two blocks. NaN becomes null, which is one byte longer.
+    reading.block_size = std::max(kBlock, static_cast<std::int32_t>(content_.longest * 4 / 3));
     arrow::json::ParseOptions parsing;
     parsing.explicit_schema = types_;
     parsing.unexpected_field_behavior = arrow::json::UnexpectedFieldBehavior::Ignore;
@@ -530,7 +547,19 @@ class JsonlSource : public BatchSource {
   }
 
  private:
-  static constexpr std::int32_t kBlock = 4 << 20;  // the limit of a line
+  static constexpr std::int32_t kBlock = 4 << 20;
+
+  // Throws if the texts of a column are those of doubles, some of which stand for several numbers.
+  void require_all_digits(const format::WantedColumn& column) const {
+    const auto line = content_.large.find(column.name);
+    if (column.type != format::CellType::text || line == content_.large.end()) return;
+    const auto field = content_.schema->GetFieldByName(column.name);
+    if (field->type()->id() != arrow::Type::DOUBLE) return;
+    throw usage_error("column " + config::in_quotes(column.name) +
+                          ": a number of 2^53 or more cannot be told from the next ones, because the column has "
+                          "numbers with a point or an exponent, or beyond 64 bits",
+                      file_.string() + ":" + std::to_string(line->second), "write the column as text");
+  }
 
   // Whole numbers are read as doubles, unless their digits are wanted as text. A column whose cells are all null gets
   // the wanted type.

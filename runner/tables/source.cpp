@@ -5,9 +5,8 @@
 #include <cerrno>
 
 #include <arrow/buffer.h>
-#include <arrow/io/compressed.h>
-#include <arrow/util/compression.h>
 #include <arrow/util/utf8.h>
+#include <zlib.h>
 
 #include "base/file_descriptor.h"
 #include "tables/source.h"
@@ -22,6 +21,68 @@ bool is_gzip(arrow::io::ReadableFile& file, const std::filesystem::path& path) {
   require(file.Seek(0), path);
   return std::string_view(*head) == kGzipMagic;
 }
+
+// The content of a gzip file, which may have several members, and zeros behind each, as gunzip reads it. Arrow's own
+// stream refuses the zeros.
+class GzipStream : public arrow::io::InputStream {
+ public:
+  explicit GzipStream(std::shared_ptr<arrow::io::InputStream> packed) : packed_(std::move(packed)) {
+    is_ready_ = inflateInit2(&zlib_, MAX_WBITS + kGzipOnly) == Z_OK;
+  }
+  ~GzipStream() override { inflateEnd(&zlib_); }
+
+  arrow::Status Close() override { return packed_->Close(); }
+  bool closed() const override { return packed_->closed(); }
+  arrow::Result<std::int64_t> Tell() const override { return position_; }
+
+  arrow::Result<std::int64_t> Read(std::int64_t most, void* out) override {
+    if (!is_ready_) return arrow::Status::OutOfMemory("zlib");
+    zlib_.next_out = static_cast<Bytef*>(out);
+    zlib_.avail_out = static_cast<uInt>(std::min<std::int64_t>(most, kMostAtOnce));
+    const uInt asked = zlib_.avail_out;
+    while (zlib_.avail_out > 0) {
+      if (zlib_.avail_in == 0) {
+        ARROW_ASSIGN_OR_RAISE(piece_, packed_->Read(kPiece));
+        zlib_.next_in = const_cast<Bytef*>(piece_->data());
+        zlib_.avail_in = static_cast<uInt>(piece_->size());
+        if (zlib_.avail_in == 0 && in_member_) return arrow::Status::IOError("the gzip file is cut off");
+        if (zlib_.avail_in == 0) break;
+      }
+      if (!in_member_ && *zlib_.next_in == 0) {
+        ++zlib_.next_in;
+        --zlib_.avail_in;
+        continue;
+      }
+      if (!in_member_) inflateReset(&zlib_);
+      const int status = inflate(&zlib_, Z_NO_FLUSH);
+      if (status != Z_OK && status != Z_BUF_ERROR && status != Z_STREAM_END) {
+        return arrow::Status::IOError("the gzip file is damaged: ", zlib_.msg == nullptr ? "" : zlib_.msg);
+      }
+      in_member_ = status != Z_STREAM_END;
+    }
+    position_ += asked - zlib_.avail_out;
+    return asked - zlib_.avail_out;
+  }
+
+  arrow::Result<std::shared_ptr<arrow::Buffer>> Read(std::int64_t most) override {
+    ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::ResizableBuffer> bytes, arrow::AllocateResizableBuffer(most));
+    ARROW_ASSIGN_OR_RAISE(const std::int64_t size, Read(most, bytes->mutable_data()));
+    ARROW_RETURN_NOT_OK(bytes->Resize(size));
+    return bytes;
+  }
+
+ private:
+  static constexpr int kGzipOnly = 16;  // zlib.h, inflateInit2
+  static constexpr std::int64_t kPiece = 1 << 18;
+  static constexpr std::int64_t kMostAtOnce = 1 << 30;
+
+  const std::shared_ptr<arrow::io::InputStream> packed_;
+  std::shared_ptr<arrow::Buffer> piece_;
+  z_stream zlib_{};
+  bool is_ready_ = false;
+  bool in_member_ = true;
+  std::int64_t position_ = 0;
+};
 
 }  // namespace
 
@@ -48,8 +109,7 @@ std::shared_ptr<arrow::io::InputStream> open_stream(const std::filesystem::path&
     if (file.extension() == ".gz") throw usage_error("is not a gzip file, despite its name", file.string());
     return bytes;
   }
-  const std::unique_ptr<arrow::util::Codec> codec = require(arrow::util::Codec::Create(arrow::Compression::GZIP), file);
-  return require(arrow::io::CompressedInputStream::Make(codec.get(), bytes), file);
+  return std::make_shared<GzipStream>(bytes);
 }
 
 Error refusal(const arrow::Status& status, const std::filesystem::path& file) {

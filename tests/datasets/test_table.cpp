@@ -149,7 +149,10 @@ TEST_CASE("values of which one has a leading zero are text, and categories alway
   CHECK(values.sorted(Equal::bytes).find("9.0") == -1);
 }
 
-TEST_CASE("values that version 1 has kept are found by their number, under the names that it gave them") {
+TEST_CASE("values that versions 1 and 2 have kept are found by their number, under the names that it gave them") {
+  CHECK(ValueNames({"1", "2"}, Equal::numbers_of_version_2).find("+-1") == -1);
+  CHECK(ValueNames({"-1", "2"}, Equal::numbers_of_version_2).find("+-1") == 0);
+  CHECK(ValueNames({"1", "2"}, Equal::numbers_of_version_2).find(" 1") == -1);
   const ValueNames kept({"7", "1e+05"}, Equal::numbers_of_version_1);
   CHECK(kept.names() == Names{"7", "1e+05"});
   for (const auto& [cell, number] : {std::pair("007", 0), {"7.0", 0}, {"100000", 1}, {"1e5", 1}, {"8", -1}}) {
@@ -191,7 +194,11 @@ TEST_CASE("values of a column are sorted as numbers if all of them are numbers, 
   CHECK(values.find("1.000") == 1);
   CHECK(values.find("9.5e0") == 3);
   CHECK(values.find("-0.0") == 0);
-  for (const char* other : {"2", "one", "", "1 ", "nan", "inf", "0x1"}) CHECK(values.find(other) == -1);
+  CHECK(values.find(" 1\t") == 1);
+  for (const char* other : {"2", "one", "", "+-1", "nan", "inf", "0x1", "1e400", "1e-400"}) {
+    CHECK(values.find(other) == -1);
+  }
+  CHECK(distinct({"2", "inf", " 10", "-inf", "10", "Infinity"}).names() == Names{"-inf", "2", "10", "inf"});
 }
 
 TEST_CASE("values that include a text are all text and sorted by their bytes") {

@@ -1,6 +1,7 @@
 #include <sys/stat.h>
 #include <bit>
 #include <charconv>
+#include <fstream>
 #include <random>
 
 #include "catch.h"
@@ -194,8 +195,13 @@ TEST_CASE("A gzip file is unpacked; a file that is cut off or not gzip is refuse
   for (int i = 0; i < 20000; ++i) content += std::to_string(i) + "," + std::to_string(i * i % 1000) + "\n";
   const auto packed = folder.write_gzip("t.csv.gz", content);
   CHECK(rows_of(packed, {}, kAB) == csv_rows(content));
-  std::filesystem::resize_file(packed, std::filesystem::file_size(packed) / 2);
-  CHECK(contains(error_of([&] { rows_of(packed, {}, kAB); }), "t.csv.gz"));
+  const auto size = std::filesystem::file_size(packed);
+  std::filesystem::resize_file(packed, size + 1000);
+  CHECK(rows_of(packed, {}, kAB) == csv_rows(content));
+  std::ofstream(packed, std::ios::app) << "xx";
+  CHECK(contains(error_of([&] { rows_of(packed, {}, kAB); }), "incorrect header check"));
+  std::filesystem::resize_file(packed, size / 2);
+  CHECK(contains(error_of([&] { rows_of(packed, {}, kAB); }), "the gzip file is cut off"));
   CHECK(contains(error_of([&] { rows_of(folder.write("plain.csv.gz", content), {}, kAB); }), "is not a gzip file"));
 }
 

@@ -142,7 +142,19 @@ LossSum Loss::measure(const NamedTensors& outputs, const datasets::Batch& batch)
   return {.sum = mean * (all * share), .weight = all * share, .samples = samples};
 }
 
-at::Tensor Loss::call(const LossFunction& function, const at::Tensor& output, const at::Tensor& target) const {
+namespace {
+
+// Returns numbers of shape [n] as [n, 1] beside one output of this shape.
+at::Tensor as_output(const at::Tensor& target, const at::Tensor& output) {
+  const bool is_one = target.is_floating_point() && target.dim() == 1 && output.dim() == 2 && output.size(1) == 1 &&
+                      output.size(0) == target.size(0);
+  return is_one ? target.unsqueeze(1) : target;
+}
+
+}  // namespace
+
+at::Tensor Loss::call(const LossFunction& function, const at::Tensor& output, const at::Tensor& given) const {
+  const at::Tensor target = as_output(given, output);
   if (p_.check && !output.is_cpu()) p_.check(output, target);
   try {
     return function(output, target.to(output.device(), /*non_blocking=*/true));
@@ -165,7 +177,10 @@ Loss loss_for(const config::Experiment& experiment, const torch::nn::Module& mod
 
 std::optional<Answers> answers_of(const Loss& loss, const NamedTensors& outputs, const NamedTensors& targets,
                                   bool asked) {
-  if (loss.graph() == nullptr) return Answers{.output = model::main_output(outputs), .target = only_target(targets)};
+  if (loss.graph() == nullptr) {
+    const at::Tensor& output = model::main_output(outputs);
+    return Answers{.output = output, .target = as_output(only_target(targets), output)};
+  }
   at::Tensor output = tensor_named(model::kLogits, outputs);
   const bool is_logits = output.defined();
   if (!is_logits && outputs.size() == 1 && !loss.graph()->is_of_model) output = outputs.front().second;
