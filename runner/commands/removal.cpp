@@ -23,6 +23,7 @@
 #include "record/run_directory.h"
 #include "record/run_names.h"
 #include "record/saves/checkpoint_index.h"
+#include "record/saves/graphs.h"
 #include "record/saves/retention.h"
 #include "record/summary.h"
 #include "report/read/summary_view.h"
@@ -225,6 +226,7 @@ void remove(const std::vector<Doomed>& doomed, const std::string& noun, const Re
       remove_run(one.folder);
     }
   }
+  record::remove_unused_graphs(options.results);
 }
 
 struct RmOptions : RemovalOptions {

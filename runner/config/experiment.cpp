@@ -161,6 +161,11 @@ void Checkpoint::fields(Fields& f) {
   f(goal_option("goal of the metric; default: its own direction"), goal);
   f({.name = "rehearse", .doc = "test a save before training: save, wait, load on every rank, delete after one step"},
     rehearse);
+  f({.name = "initial_weights",
+     .doc =
+         "keep the weights of an exported model's file too, once for all runs of a results folder, so that reproduce "
+         "needs no other file"},
+    initial_weights);
 }
 
 void Clip::fields(Fields& f) {

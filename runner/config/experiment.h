@@ -81,6 +81,7 @@ struct Checkpoint {
   std::int64_t keep_last = 2;
   std::int64_t keep_best = 1;
   bool rehearse = false;
+  bool initial_weights = true;
   std::string metric;  // empty: val_loss with validation, else train_loss
   std::string goal;    // "min" or "max"; empty: the metric's own direction
   void fields(Fields& f);

@@ -197,6 +197,11 @@ void RunDirectory::discard() const {
 
 bool RunDirectory::is_trial() const { return is_sweep_folder(path_.parent_path().parent_path()); }
 
+fs::path RunDirectory::results() const {
+  const fs::path run = is_trial() ? path_.parent_path().parent_path() : path_;
+  return run.parent_path().parent_path();
+}
+
 void RunDirectory::begin(const fs::path& file, const std::function<std::string()>& write) const {
   const bool is_new = !is_there(file);
   const fs::path latest = path_.parent_path() / "latest";

@@ -68,6 +68,8 @@ class RunDirectory {
   bool is_sweep() const;
   // Is it the folder of a sweep's trial?
   bool is_trial() const;
+  // The results folder that it lies in.
+  std::filesystem::path results() const;
   // Throws ddp::Error (usage) if the folder is a sweep's, for a command that takes a run.
   void require_run() const;
 

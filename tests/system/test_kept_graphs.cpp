@@ -139,9 +139,27 @@ TEST_CASE("a run that is killed and whose graphs have gone resumes with the same
   }
 }
 
-TEST_CASE("a run's copy of a model has no weights, which a checkpoint has") {
+TEST_CASE("runs share the first weights of their model and reproduce without its file") {
   const ExportedWorkspace w;
-  const RunFolder run = w.done({"run", "arrays.toml", "--set", kExported}).run;
+  const RunFolder run = w.done({"run", "arrays.toml", "--name", "a", "--set", kExported}).run;
+  w.done({"run", "arrays.toml", "--name", "b", "--set", kExported});
+  CHECK(fs::hard_link_count(run.path() / "model/model.pt2") == 3);
+  w.write("net.pt2", other_graph());
+  w.done({"reproduce", "a"});
+  fs::remove(w.folder() / "net.pt2");
+  w.done({"reproduce", "a"});
+  w.done({"rm", "a", "--yes"});
+  w.done({"reproduce", "b"});
+  CHECK(fs::exists(w.results() / ".graphs"));
+  w.done({"rm", "--where", "epochs > 0", "--yes"});
+  CHECK_FALSE(fs::exists(w.results() / ".graphs"));
+}
+
+constexpr const char* kWithoutWeights = "checkpoint.initial_weights=false";
+
+TEST_CASE("a run's copy of a model may have no weights, which a checkpoint has") {
+  const ExportedWorkspace w;
+  const RunFolder run = w.done({"run", "arrays.toml", "--set", kExported, "--set", kWithoutWeights}).run;
   const fs::path copy = run.path() / "model/model.pt2";
   const std::string first_weights = bytes_of_numbers(std::vector<float>{.1F, -.2F, .3F, .4F, -.5F, .6F});
   CHECK(contains(text_of(w.folder() / "net.pt2"), first_weights));
@@ -158,7 +176,7 @@ TEST_CASE("a run's copy of a model has no weights, which a checkpoint has") {
 TEST_CASE("a run without a checkpoint starts over with the user's file, and says so if it has gone") {
   const ExportedWorkspace w;
   const auto process = w.start({"run", "arrays.toml", "--set", kExported, "--set", "epochs=100000", "--set",
-                                "checkpoint.save_every_steps=100000000"});
+                                "checkpoint.save_every_steps=100000000", "--set", kWithoutWeights});
   w.running(*process, "arrays", 8);
   process->kill();
   fs::rename(w.folder() / "net.pt2", w.folder() / "moved.pt2");
@@ -215,16 +233,28 @@ TEST_CASE("ranks that start again after a failure use the run's copies") {
   check_same(run, whole);
 }
 
-TEST_CASE("ranks do not start again from nothing with a changed graph") {
-  const GraphWorkspace w;
-  const Words sets{"epochs=100000", "checkpoint.save_every=0", "checkpoint.save_every_steps=1000000"};
-  const Words words{"run", "arrays.toml", "--max-restarts", "3"};
-  const auto process = w.start(with_sets(with_sets(words, kForms.at(4).sets), sets));
-  w.running(*process, "arrays", 40);
-  REQUIRE(process->wait_for_ranks(2));
-  w.change_graphs();
-  kill(process->ranks().at(1), SIGKILL);
-  w.ends(1, *process, {"has changed since the run began, which has not saved yet"});
+TEST_CASE("ranks start again from nothing with the graphs that the run began with, or not at all") {
+  for (const bool keeps : {true, false}) {
+    INFO(keeps);
+    const GraphWorkspace w;
+    Words sets{"epochs=3000", "checkpoint.save_every_steps=1000000"};
+    const Words words{"run", "arrays.toml", "--max-restarts", "3"};
+    const Form& form = kForms.at(4);
+    const RunFolder whole =
+        w.done(with_sets(with_sets({"run", "arrays.toml", "--name", "whole"}, form.sets), sets)).run;
+    if (!keeps) sets.push_back(kWithoutWeights);
+    const auto process = w.start(with_sets(with_sets(words, form.sets), sets));
+    const RunFolder run = w.running(*process, "arrays", 40);
+    REQUIRE(process->wait_for_ranks(2));
+    w.change_graphs();
+    kill(process->ranks().at(1), SIGKILL);
+    if (keeps) {
+      w.ends(0, *process);
+      check_same(run, whole);
+    } else {
+      w.ends(1, *process, {"has changed since the run began, which has not saved yet"});
+    }
+  }
 }
 
 TEST_CASE("a trial that resumes uses its own copies") {

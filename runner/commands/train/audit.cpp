@@ -137,10 +137,15 @@ Audit begin_audit(const record::RunDirectory& run) {
   return audit;
 }
 
-void link_or_copy(const fs::path& from, const fs::path& to) {
-  std::error_code error;
-  fs::create_hard_link(from, to, error);
-  if (error) fs::copy_file(from, to);
+// Makes a folder with the files of another one: as hard links, else as copies.
+void link_files(const fs::path& from, const fs::path& to) {
+  fs::create_directory(to);
+  for (const auto& file : fs::directory_iterator(from)) {
+    const fs::path own = to / file.path().filename();
+    std::error_code error;
+    fs::create_hard_link(file.path(), own, error);
+    if (error) fs::copy_file(file.path(), own);
+  }
 }
 
 // Makes `copy` a run that stands at this checkpoint of `run`; an empty `checkpoint`: at its start.
@@ -150,13 +155,13 @@ void stand_at(const record::RunDirectory& run, const fs::path& checkpoint, const
   fs::create_directories(copy.log(0).parent_path());
   fs::copy_file(settings, copy.config(), fs::copy_options::overwrite_existing);
   std::error_code none;
-  for (const auto& [from, to] : {std::pair{run.sources(), copy.sources()}, std::pair{run.graphs(), copy.graphs()}}) {
-    if (fs::exists(from, none) && !fs::exists(to, none)) fs::copy(from, to, fs::copy_options::recursive);
+  if (fs::exists(run.sources(), none) && !fs::exists(copy.sources(), none)) {
+    fs::copy(run.sources(), copy.sources(), fs::copy_options::recursive);
   }
+  if (fs::exists(run.graphs(), none) && !fs::exists(copy.graphs(), none)) link_files(run.graphs(), copy.graphs());
   if (checkpoint.empty()) return;
   const fs::path own = copy.checkpoints() / checkpoint.filename();
-  fs::create_directory(own);
-  for (const auto& file : fs::directory_iterator(checkpoint)) link_or_copy(file.path(), own / file.path().filename());
+  link_files(checkpoint, own);
   record::link_atomically(copy.checkpoints() / "latest", own.filename());
 } catch (const fs::filesystem_error& error) {
   throw training_error("cannot be copied: " + error.code().message(), run.path().string());
@@ -295,9 +300,9 @@ fs::path start_of(const record::RunDirectory& run, const fs::path& results) {
 }
 
 // Throws ddp::Error (usage) if the run cannot be repeated from its start as that many ranks.
-void require_repeatable(const record::RunDirectory& run, const config::Experiment& experiment,
+void require_repeatable(const record::RunDirectory& run, config::Experiment experiment,
                         const std::vector<Change>& changes, int ranks, bool forked) {
-  if (!forked) record::require_same_graphs(run, experiment);
+  if (!forked) record::use_first_graphs_of(run, experiment);
   for (const Change& change : changes) {
     const std::string resumed = "when the run resumed after step " + std::to_string(change.step);
     if (changes_sources(change)) throw usage_error("changed " + resumed, "sources", "audit compares the later steps");

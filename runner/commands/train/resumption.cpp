@@ -220,8 +220,9 @@ ResumePoint choose(const Resumption& r, const launch::Launch& launch) {
   config::Loaded& loaded = point.prepared.loaded;
   loaded = r.forks ? trained_settings(r.directory, point.checkpoint, r.sets)
                    : launch::load_experiment(r.directory.config(), r.sets);
-  // A run without a checkpoint starts over, with the weights of the user's file.
   if (point.begun() && !r.forks) record::use_graphs_of(r.directory, loaded.experiment);
+  // A run without a checkpoint starts over with the weights that it began with, if it has kept them.
+  if (!point.begun()) record::use_first_graphs_of(r.directory, loaded.experiment);
   if (launch.leads()) launch::tell_changed_sources(loaded.experiment, r.directory);
   // Loaded with the new components if they suffice: --set may replace sources because the run's copy no longer
   // compiles.

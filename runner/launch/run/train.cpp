@@ -321,7 +321,7 @@ bool ForkedRun::prepare_restart(Outcome& outcome, const record::RunProgress& pro
   }
   require_same_data();
   if (point_.checkpoint.empty()) {
-    record::require_same_graphs(open_.directory, run_.plan.experiment);
+    record::use_first_graphs_of(open_.directory, run_.plan.experiment);
   } else {
     record::use_graphs_of(open_.directory, run_.plan.experiment);
   }

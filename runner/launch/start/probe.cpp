@@ -152,7 +152,10 @@ std::vector<record::KeptGraph> read_graphs(const RankLibrary& library, const Pla
   for (record::Graph& graph : record::graphs_of(plan.experiment)) {
     // No checkpoint has the buffers of a loss.
     const bool is_loss = graph.key.starts_with("loss.");
-    std::string copy = is_loss ? record::read_text(graph.file, UINT64_MAX) : graph_alone(library, graph.file);
+    const bool stays_whole = graph.key == "model.path" && plan.experiment.checkpoint.initial_weights && graph.is_whole;
+    std::string copy = is_loss       ? record::read_text(graph.file, UINT64_MAX)
+                       : stays_whole ? ""
+                                     : graph_alone(library, graph.file);
     const bool is_same = std::any_of(data.files().begin(), data.files().end(), [&](const record::DataFile& file) {
       return file.key == graph.key && file.hash == graph.hash;
     });

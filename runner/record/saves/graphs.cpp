@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 #include <map>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -15,7 +16,10 @@ namespace ddp::record {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* kGraphOrigins = "origins.json";  // {"model.path": {"path": "/home/me/net.pt2", "bytes", "hash"}}
+constexpr const char* kWeights = "model.path";  // the other files share the weights of this one
+constexpr const char* kShared = ".graphs";
+constexpr const char* kGraphOrigins = "origins.json";  // {"model.path": {"path": "/home/me/net.pt2", "bytes", "hash",
+                                                       // "weights": true if the copy has them}}
 
 // "model.path" becomes "model.pt2", "model.eval" becomes "eval.pt2".
 std::string name_of_copy(const std::string& key) {
@@ -35,7 +39,8 @@ std::map<std::string, Graph> kept_graphs(const fs::path& folder) try {
                  .path = origin.at("path"),
                  .file = paths::absolute(folder / name_of_copy(key)),
                  .bytes = origin.at("bytes"),
-                 .hash = origin.at("hash")};
+                 .hash = origin.at("hash"),
+                 .is_whole = key != kWeights || origin.value("weights", false)};
   }
   return kept;
 } catch (const config::Value::exception&) {
@@ -79,13 +84,53 @@ void use_graphs_of(const RunDirectory& run, config::Experiment& experiment,
   });
 }
 
-void require_same_graphs(const RunDirectory& run, const config::Experiment& experiment) {
+void use_first_graphs_of(const RunDirectory& run, config::Experiment& experiment) {
   std::map<std::string, Graph> kept = kept_graphs(run.graphs());
+  std::set<std::string> changed;
   for (const Graph& graph : graphs_of(experiment)) {
-    if (graph.hash == kept[graph.key].hash) continue;
-    throw training_error("has changed since the run began, which has not saved yet", graph.path,
-                         "restore it, or train a new run");
+    const Graph& own = kept[graph.key];
+    if (graph.hash == own.hash || graph.path != own.path) continue;
+    if (!own.is_whole) {
+      throw training_error("has changed since the run began, which has not saved yet", graph.path,
+                           "restore it, or train a new run");
+    }
+    changed.insert(graph.key);
   }
+  use_graphs_of(run, experiment, [&](const std::string& key) { return !changed.contains(key); });
+}
+
+namespace {
+
+// Writes the whole file of a graph: as a link to the copy that the runs of the results folder share, else as a copy,
+// which they share from then on. Throws ddp::Error (training) if the file has changed or cannot be copied.
+void keep_whole(const Graph& graph, const fs::path& copy, const fs::path& results) {
+  const fs::path shared = results / kShared / (graph.hash + "-" + std::to_string(graph.bytes) + ".pt2");
+  std::error_code error;
+  fs::remove(copy, error);
+  fs::create_hard_link(shared, copy, error);
+  if (!error) return;
+  const fs::path unfinished = copy.string() + ".unfinished";
+  fs::copy_file(graph.file, unfinished, fs::copy_options::overwrite_existing, error);
+  if (error) throw training_error("cannot be copied: " + error.message(), graph.file);
+  if (hash_hex_of(unfinished) != graph.hash) {
+    fs::remove(unfinished, error);
+    throw usage_error("has changed while the run began", graph.path, "start again");
+  }
+  fs::rename(unfinished, copy, error);
+  if (error) throw training_error("cannot be written: " + error.message(), copy.string());
+  fs::create_directory(shared.parent_path(), error);
+  fs::create_hard_link(copy, shared, error);  // without it the next run copies the file again
+}
+
+}  // namespace
+
+void remove_unused_graphs(const fs::path& results) {
+  std::error_code error;
+  for (fs::directory_iterator file(results / kShared, error), end; !error && file != end; file.increment(error)) {
+    std::error_code stays;
+    if (file->hard_link_count(stays) == 1 && !stays) fs::remove(file->path(), stays);
+  }
+  fs::remove(results / kShared, error);  // only if nothing is left in it
 }
 
 // A kill between the copies and their list leaves copies that nothing names.
@@ -96,13 +141,21 @@ void keep_graphs(const RunDirectory& run, const std::vector<KeptGraph>& graphs) 
   bool has_all = true;
   for (const auto& [graph, copy] : graphs) {
     origins[graph.key] = {{"path", graph.path}, {"bytes", graph.bytes}, {"hash", graph.hash}};
+    if (graph.key == kWeights) origins[graph.key]["weights"] = copy.empty();
     has_all = has_all && kept[graph.key].path == graph.path && kept[graph.key].hash == graph.hash;
   }
   if (has_all) return;
   paths::make_folders(folder);
   std::error_code none;
   fs::remove(folder / kGraphOrigins, none);
-  for (const auto& [graph, copy] : graphs) write_atomically(folder / name_of_copy(graph.key), copy);
+  for (const auto& [graph, copy] : graphs) {
+    if (copy.empty()) {
+      keep_whole(graph, folder / name_of_copy(graph.key), run.results());
+    } else {
+      write_atomically(folder / name_of_copy(graph.key), copy);
+    }
+  }
+  sync_files(folder);
   write_atomically(folder / kGraphOrigins, origins.dump(1, ' ', false, config::Value::error_handler_t::replace) + "\n");
 }
 
