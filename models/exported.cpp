@@ -6,10 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include <ATen/core/grad_mode.h>
 #include <torch/nn/module.h>
 
 #include "base/error.h"
 #include "config/text/source.h"
+#include "graph/archive.h"
 #include "graph/executor.h"
 #include "graph/program.h"
 #include "graph/resolve.h"
@@ -28,6 +30,7 @@ struct ExportedOptions {
   std::string path;
   std::string eval;
   std::string predict;
+  std::string init = "file";
   void fields(config::Fields& f) {
     f({.name = "path", .doc = "file that torch.export.save wrote for model.train()", .required = true, .path = true},
       path);
@@ -41,6 +44,11 @@ struct ExportedOptions {
               "computes its loss",
        .path = true},
       predict);
+    f({.name = "init",
+       .doc = "\"file\": the first weights are those of the file; \"seed\": the experiment's seed draws them, as the "
+              "model's class does in Python",
+       .choices = {"file", "seed"}},
+      init);
   }
 };
 
@@ -75,6 +83,7 @@ struct Exported : ExportedPart, model::TakesInputs, model::GivesOutputs, model::
         argument_names_(trained.argument_names()),
         argument_values_(trained.argument_values()),
         answers_next_(trained.answers_next),
+        compares_samples_(trained.compares_samples),
         output_names_(trained.output_names()),
         scalar_names_(trained.scalar_names()),
         trains_(bind(trained)),
@@ -85,6 +94,7 @@ struct Exported : ExportedPart, model::TakesInputs, model::GivesOutputs, model::
       prediction_shapes_.emplace(own, "the graph for predictions", "the dataset's inputs");
     }
     if (device().is_cpu()) graph::bound_memory();
+    if (options.init == "seed" && !placement.loads_weights) draw_weights(trained);
   }
 
   at::Tensor forward(const std::vector<at::Tensor>& inputs) { return model::main_output(outputs_of(inputs)); }
@@ -99,6 +109,7 @@ struct Exported : ExportedPart, model::TakesInputs, model::GivesOutputs, model::
   std::vector<std::string> argument_names() const override { return argument_names_; }
   std::vector<std::int64_t> argument_values() const override { return argument_values_; }
   bool answers_next() const override { return answers_next_; }
+  bool compares_samples() const override { return compares_samples_; }
 
   NamedTensors predicted(const std::vector<at::Tensor>& inputs) override {
     if (!predicts_) return outputs_of(shapes_.completed(inputs));
@@ -135,6 +146,29 @@ struct Exported : ExportedPart, model::TakesInputs, model::GivesOutputs, model::
       tensors_.emplace(bound.name, tensor);
     }
     return graph::Executor(graph::resolve(program, {.device = device()}, tensors_));
+  }
+
+  // On the CPU, where Python draws.
+  void draw_weights(const Program& trained) {
+    if (!trained.draws_weights) {
+      throw usage_error(file_ + " cannot draw the model's weights" +
+                            (trained.fixed_weights.empty() ? "" : ": " + config::printable(trained.fixed_weights)),
+                        "model.init",
+                        trained.fixed_weights.empty() ? "python/export_model.py writes a file that can"
+                                                      : "with \"file\" all seeds begin with the weights of the file");
+    }
+    const Program init = graph::read_initialisation(file_);
+    std::map<std::string, at::Tensor> constants;
+    for (const Program::Bound& bound : init.bound) constants.emplace(bound.name, bound.tensor);
+    const at::NoGradGuard no_grad;
+    for (const auto& [name, drawn] : graph::Executor(graph::resolve(init, {}, constants)).run({})) {
+      const auto own = tensors_.find(name);
+      if (own == tensors_.end() || model::type_and_shape(own->second) != model::type_and_shape(drawn)) {
+        throw usage_error(file_ + " draws another weight " + config::in_quotes(name) + " than it has", "model.init",
+                          graph::kExportAgain);
+      }
+      own->second.copy_(drawn);
+    }
   }
 
   // "layers.0.weight" is the tensor "weight" in the module "0" in the module "layers".
@@ -194,6 +228,7 @@ struct Exported : ExportedPart, model::TakesInputs, model::GivesOutputs, model::
   const std::vector<std::string> argument_names_;
   const std::vector<std::int64_t> argument_values_;
   const bool answers_next_;
+  const bool compares_samples_;
   const std::vector<std::string> output_names_, scalar_names_;
   graph::Executor trains_;
   graph::Executor evaluates_;

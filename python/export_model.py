@@ -27,8 +27,8 @@ A loss of its own is a class or a function too: --loss net.py:Loss. It takes the
     export_model.py vae.py:Vae vae.pt2 --input 784 --loss-from-model
     export_model.py towers.py:Towers towers.pt2 --input 32 --input 64 --loss towers.py:InfoNce
 
-The script needs torch 2.11, the packages that the model imports, and export_checks.py and operators.txt beside it. Then
-write in the experiment file:
+The script needs torch 2.11, the packages that the model imports, and export_checks.py, export_init.py and operators.txt
+beside it. Then write in the experiment file:
 
     model = { name = "exported", path = "net.pt2" }
 
@@ -56,12 +56,14 @@ import warnings
 
 try:
     import torch
+    from torch.export.pt2_archive._package import package_pt2
 except ImportError as missing:
     sys.exit(f"error: the script needs PyTorch for Python: pip install torch==2.11.0 ({missing})")
 
 sys.path.append(os.path.dirname(os.path.abspath(__file__)))  # missing under runpy and `python -P`
 from export_checks import (Refused, copy_of, evaluated, explained, first_difference, line_beside_torch, line_of, outputs_by_name,
                            require_same_step, try_twice)  # fmt: skip
+from export_init import NotRepeatable, initialisation
 
 TORCH = "2.11"  # its archives have the format that ddp-exp reads
 for module in ("torch.utils.flop_counter", "torch.fx.experimental.symbolic_shapes"):
@@ -186,7 +188,7 @@ def require_loss(outputs, giver):
     is_list = all(name.isdigit() for name in named)
     if len(named) > 1 and not is_list and "loss" not in named:
         raise Refused(f'{giver} returns a dict without "loss"; it has: {", ".join(named)}')
-    loss = named["loss"] if "loss" in named else next(iter(named.values()))
+    loss = loss_in(outputs)
     if loss.dim() > 0 or not loss.is_floating_point():
         raise Refused(f"{giver} returns a loss of shape {list(loss.shape)} and type {loss.dtype}; "
                       "a loss is one floating-point number: take its mean or sum")  # fmt: skip
@@ -539,15 +541,44 @@ def answers_next(model, outputs, targets):
     return not same and (shifted or known)
 
 
-def save(programs, facts):
-    """Writes programs to their paths, each with its facts: all files whole, or none."""
+def loss_in(outputs):
+    """Returns the loss among the outputs of a forward that computes it."""
+    outputs = outputs_by_name(outputs)
+    return outputs["loss"] if "loss" in outputs else next(iter(outputs.values()))
+
+
+def compares_samples(loss, samples, least):
+    """True if the loss of a batch is neither the mean nor the sum of its halves': it compares samples with each other.
+
+    loss: a function of samples. least: the smallest batch.
+    """
+    half = len(samples[0]) // 2
+    if half < least:
+        return False
+    with torch.no_grad():
+        whole, *parts = (loss_in(loss(*(one[part] for one in samples))) for part in (slice(2 * half), slice(half), slice(half, 2 * half)))
+    return whole.isfinite().item() and not any(torch.isclose(whole, sum(parts) / count, rtol=1e-3).item() for count in (1, 2))
+
+
+def find_initialisation(model, programs, options):
+    """Returns the program by which the model's class draws its weights, and ""; or None, and why there is none."""
+    try:
+        return initialisation(lambda: build(options.model, options), model, options.seed, programs, require_trainable), ""
+    except (Exception, SystemExit) as error:  # of the class, of torch.export
+        name = "" if isinstance(error, (NotRepeatable, Refused)) else f"{type(error).__name__}: "
+        return None, f"{name}{error}".partition("\n")[0]
+
+
+def save(programs, init, facts):
+    """Writes programs to their paths, each with its facts, the first one with the program `init`: all files whole, or none."""
     folder = next(iter(programs)).parent
     try:
         with tempfile.TemporaryDirectory(prefix=".export-", dir=folder) as scratch:
             written = {pathlib.Path(scratch) / path.name: path for path in programs}
             for whole, path in written.items():
                 extra = {"ddp-exp.json": json.dumps(facts[path])} if path in facts else None
-                torch.export.save(programs[path], whole, extra_files=extra)
+                parts = {"model": programs[path]} | ({"init": init} if init and path == next(iter(programs)) else {})
+                package_pt2(whole, exported_programs=parts, extra_files=extra)
             for whole, path in written.items():
                 whole.replace(path)
     except OSError as error:
@@ -689,13 +720,21 @@ def run(options):
     if graph is None or first_difference(expected, evaluated(graph, samples)):
         programs["eval"] = export_evaluation(model, expected, samples, shapes)
     files = {name: out if name == "train" else out.with_suffix(f".{name}.pt2") for name in programs}
-    facts = {out: {"arguments": facts_of_arguments(names, [one.values for one in arguments])}}
+    init, reason = find_initialisation(model, [one for name, one in programs.items() if name != "loss"], options)
+    facts = {out: {"arguments": facts_of_arguments(names, [one.values for one in arguments]), "fixed_weights": reason}}
     if options.loss_from_model:
         facts[out]["answers_next"] = answers_next(model, tried.outputs, targets)
+        facts[out]["compares_samples"] = graph is not None and compares_samples(model, samples, options.min_batch)
     if "loss" in files:
         values = [0] * (len(tried.outputs) + len(targets))
         facts[files["loss"]] = {"arguments": facts_of_arguments(names_of_loss(options.loss), values)}
-    save({files[name]: program for name, program in programs.items()}, facts)
+        loss = programs["loss"].module()
+
+        def loss_of(*batch):
+            return loss(*outputs_by_name(model(*batch[: len(inputs)])).values(), *batch[len(inputs) :])
+
+        facts[files["loss"]]["compares_samples"] = graph is not None and compares_samples(loss_of, inputs + targets, options.min_batch)
+    save({files[name]: program for name, program in programs.items()}, init, facts)
     settings = f'name = "exported", path = "{out}"'
     settings += "".join(f', {name} = "{files[name]}"' for name in ("eval", "predict") if name in files)
     count = sum(parameter.numel() for parameter in model.parameters())

@@ -39,8 +39,9 @@ Archive::Archive(const std::filesystem::path& file) try {
       throw std::runtime_error("it has two members with the same name");
     }
   }
-  if (!has("models/model.json")) {
-    throw std::runtime_error("it is not an archive of torch.export: it has no member \"models/model.json\"");
+  if (!has(member_of_graph(kModel))) {
+    throw std::runtime_error("it is not an archive of torch.export: it has no member " +
+                             config::in_quotes(member_of_graph(kModel)));
   }
 } catch (const Error& error) {
   throw usage_error(error.summary(), error.where(), error.remedy());
@@ -179,10 +180,12 @@ c10::ScalarType scalar_type(std::int64_t code) {
                            " in the format of torch.export): use float32, bfloat16 or int64 in the model");
 }
 
-Weights read_weights(const Archive& archive) {
+std::string member_of_graph(const std::string& program) { return "models/" + program + ".json"; }
+
+Weights read_weights(const Archive& archive, const std::string& program) {
   Weights weights;
-  WeightReader(archive, "data/weights/", weights).read("model_weights_config.json");
-  WeightReader(archive, "data/constants/", weights).read("model_constants_config.json");
+  WeightReader(archive, "data/weights/", weights).read(program + "_weights_config.json");
+  WeightReader(archive, "data/constants/", weights).read(program + "_constants_config.json");
   return weights;
 }
 

@@ -41,7 +41,12 @@ class Archive {
 // for a type that ddp-exp does not train with.
 c10::ScalarType scalar_type(std::int64_t code);
 
-// The tensors of an archive, on the CPU.
+// The programs of an archive: the model, and the one that draws its weights, which takes nothing and returns them by
+// their names. python/export_model.py adds it.
+inline constexpr const char* kModel = "model";
+inline constexpr const char* kInit = "init";
+
+// The tensors of a program, on the CPU.
 struct Weights {
   // Parameters, buffers and constants by their names in Python. Names of one tied weight share one tensor.
   std::map<std::string, at::Tensor> tensors = {};
@@ -50,15 +55,19 @@ struct Weights {
 };
 
 // A member that python/export_model.py adds: what it was told and has found out, a JSON object. "arguments": of
-// forward, a list of {"name", "values"}; "answers_next": see model::GivesOutputs.
+// forward, a list of {"name", "values"}; "answers_next": see model::GivesOutputs; "compares_samples": is the loss of a
+// batch neither a mean nor a sum over samples? "fixed_weights": why no program of the archive draws the weights.
 inline constexpr const char* kFacts = "extra/ddp-exp.json";
 
 // A member of an archive without weights, as write_graph() writes it: the sizes of the members that it lacks, by their
 // names.
 inline constexpr const char* kLacking = "extra/lacking.json";
 
-// Throws std::runtime_error if a tensor is pickled, exceeds its member, or has a type that ddp-exp does not train with.
-// Members that kLacking names are zeros.
-Weights read_weights(const Archive& archive);
+// The member of one of the programs of an archive.
+std::string member_of_graph(const std::string& program);
+
+// Returns the tensors of one of the programs of an archive. Throws std::runtime_error if a tensor is pickled, exceeds
+// its member, or has a type that ddp-exp does not train with. Members that kLacking names are zeros.
+Weights read_weights(const Archive& archive, const std::string& program);
 
 }  // namespace ddp::graph

@@ -25,8 +25,6 @@ constexpr std::int64_t kSchema = 8;  // the supported major version of the forma
 // The limit of nested modules in a weight's name: each one takes stack, and a copy of all names around it.
 constexpr std::ptrdiff_t kMostParts = 100;
 
-constexpr const char* kConstants = "data/constants/model_constants_config.json";
-
 // Returns "s77" for "Symbol('s77', positive=True, integer=True)"; "" for other expressions.
 std::string symbol_in(const std::string& expression) {
   constexpr std::string_view kBegin = "Symbol('";
@@ -39,8 +37,8 @@ std::string symbol_in(const std::string& expression) {
 
 class ProgramReader {
  public:
-  ProgramReader(const std::filesystem::path& file, bool may_lack_weights)
-      : archive_(file), model_(archive_.json("models/model.json")) {
+  ProgramReader(const std::filesystem::path& file, const std::string& name, bool may_lack_weights)
+      : archive_(file), name_(name), model_(archive_.json(member_of_graph(name))) {
     program_.file = file.string();
     if (may_lack_weights || !archive_.has(kLacking)) return;
     throw usage_error("is a run's copy of a model's graph, without its weights", program_.file,
@@ -54,11 +52,13 @@ class ProgramReader {
     }
     const json& module = member(model_, "graph_module");
     tensors_ = &member(member(module, "graph"), "tensor_values");
-    weights_ = read_weights(archive_).tensors;
-    if (archive_.has(kConstants)) constants_ = member(archive_.json(kConstants), "config");
+    weights_ = read_weights(archive_, name_).tensors;
+    const std::string constants = "data/constants/" + name_ + "_constants_config.json";
+    if (archive_.has(constants)) constants_ = member(archive_.json(constants), "config");
     for (const json& input : list(member(member(module, "signature"), "input_specs"))) add_input(input);
     name_inputs(module);
-    if (archive_.has(kFacts)) add_facts(archive_.json(kFacts));
+    if (name_ == kModel && archive_.has(kFacts)) add_facts(archive_.json(kFacts));
+    program_.draws_weights = archive_.has(member_of_graph(kInit));
     add_outputs(module);
     program_.graph = std::move(model_["graph_module"]["graph"]);
     return std::move(program_);
@@ -152,6 +152,8 @@ class ProgramReader {
   void add_facts(const json& facts) {
     if (!facts.is_object()) throw std::runtime_error(std::string(kFacts) + " is not an object");
     program_.answers_next = facts.value("answers_next", false);
+    program_.compares_samples = facts.value("compares_samples", false);
+    program_.fixed_weights = facts.value("fixed_weights", "");
     const json arguments = facts.value("arguments", json::array());
     if (!arguments.is_array() || arguments.size() > program_.inputs.size()) {
       throw std::runtime_error(std::string(kFacts) + " describes other arguments");
@@ -211,6 +213,7 @@ class ProgramReader {
   }
 
   const Archive archive_;
+  const std::string name_;
   json model_;
   const json* tensors_ = nullptr;
   std::map<std::string, at::Tensor> weights_;
@@ -221,7 +224,13 @@ class ProgramReader {
 }  // namespace
 
 Program read_program(const std::filesystem::path& file, bool may_lack_weights) try {
-  return ProgramReader(file, may_lack_weights).read();
+  return ProgramReader(file, kModel, may_lack_weights).read();
+} catch (...) {
+  format::throw_refusal(file.string(), kExportAgain);
+}
+
+Program read_initialisation(const std::filesystem::path& file) try {
+  return ProgramReader(file, kInit, /*may_lack_weights=*/false).read();
 } catch (...) {
   format::throw_refusal(file.string(), kExportAgain);
 }

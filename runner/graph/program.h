@@ -54,7 +54,10 @@ struct Program {
   std::vector<Bound> bound = {};
   std::vector<Input> inputs = {};
   std::vector<Output> outputs = {};
-  bool answers_next = false;  // model::GivesOutputs::answers_next()
+  bool answers_next = false;       // model::GivesOutputs::answers_next()
+  bool compares_samples = false;   // its loss compares the samples of a batch, as far as export_model.py has seen
+  bool draws_weights = false;      // the file has a program for read_initialisation()
+  std::string fixed_weights = {};  // why it has none, if export_model.py said so
 
   // The names of the outputs, and of the ones without dimensions.
   std::vector<std::string> output_names() const;
@@ -67,6 +70,9 @@ struct Program {
 // pickled, if the model takes an argument that is not a tensor, or if it returns no tensor. `may_lack_weights`: they
 // may be missing, as in a run's copy of its graph, and are zeros then.
 Program read_program(const std::filesystem::path& file, bool may_lack_weights = false);
+// Reads the program that draws the weights of the archive's model from the default generator, as its class does. It
+// returns them by their names.
+Program read_initialisation(const std::filesystem::path& file);
 
 // Checks the inputs of a batch against the shapes of the export.
 class ShapeCheck {

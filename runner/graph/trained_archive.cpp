@@ -17,8 +17,6 @@
 namespace ddp::graph {
 namespace {
 
-constexpr const char* kGraphMember = "models/model.json";
-
 // Replaces the weights of an archive. Throws ddp::Error (usage) if they do not fit: the file was written again.
 void replace_weights(const NamedTensors& trained, const Program& program, Weights& weights) {
   NamedTensors own;
@@ -36,7 +34,7 @@ void replace_weights(const NamedTensors& trained, const Program& program, Weight
 // Refuses a graph that still draws random numbers, with the line of the user's Python code.
 std::string evaluating_graph(const Archive& archive, const Program& program, const Weights& weights) {
   resolve(program, {.evaluates = true}, weights.tensors);
-  nlohmann::json model = archive.json(kGraphMember);
+  nlohmann::json model = archive.json(member_of_graph(kModel));
   model["graph_module"]["graph"] = graph_of_evaluation(program);
   return model.dump();
 }
@@ -78,10 +76,10 @@ void write_trained_archive(const std::filesystem::path& file, const NamedTensors
                            const TakeBytes& take) try {
   const Archive archive(file);
   const Program program = read_program(file, /*may_lack_weights=*/true);
-  Weights weights = read_weights(archive);
+  Weights weights = read_weights(archive, kModel);
   replace_weights(trained, program, weights);
   std::map<std::string, std::string> written;
-  if (evaluates) written.emplace(kGraphMember, evaluating_graph(archive, program, weights));
+  if (evaluates) written.emplace(member_of_graph(kModel), evaluating_graph(archive, program, weights));
   std::set<std::string> names;
   for (const auto& [name, member] : archive.members()) names.insert(name);
   for (const auto& [name, bytes] : weights.members) names.insert(name);

@@ -37,6 +37,8 @@ struct GivesOutputs {
   // Is the loss of "logits" and the targets that one place later have the answers? So causal language models of
   // transformers compute it.
   virtual bool answers_next() const { return false; }
+  // Does the loss that it computes compare the samples of a batch with each other?
+  virtual bool compares_samples() const { return false; }
   // With loss = "model": the type of the first target, for a model that gets so many inputs.
   virtual std::optional<c10::ScalarType> target_type(std::size_t inputs) const = 0;
 };

@@ -551,6 +551,7 @@ void measure_model(const Task& t, bool timed, Probe& probe) {
   if (const train::GraphLoss* graph = tried.loss().graph()) {
     probe.least_batch = std::max(probe.least_batch, graph->batch_sizes.least);
     probe.most_batch = std::min(probe.most_batch, graph->batch_sizes.most);
+    probe.compares_samples = graph->compares_samples;
   }
   const auto batch_of = [&](bool whole) {
     datasets::Batch batch = first_batch(sets.train, e, whole, {probe.least_batch, probe.most_batch});

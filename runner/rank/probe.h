@@ -26,6 +26,7 @@ struct Probe {
   std::int64_t least_batch = 1;                  // smallest batch that the model accepts
   std::int64_t most_batch = INT64_MAX;
   config::Value groups = config::Value::array();  // parameter groups: match, options, lr_scale, and sizes
+  bool compares_samples = false;                  // train::GraphLoss
   std::string not_divided = {};                   // why ranks do not divide the update; "": they do
   double step_seconds = 0;                        // estimated time of a step; 0: not requested
   // The replay of a step, if its time was requested: the reason why there is none, or the number of calls of kernels in
@@ -50,6 +51,7 @@ struct Probe {
     f({.name = "least_batch"}, least_batch);
     f({.name = "most_batch"}, most_batch);
     f({.name = "groups", .types = {config::Type::list}}, groups);
+    f({.name = "compares_samples"}, compares_samples);
     f({.name = "step_seconds"}, step_seconds);
     f({.name = "not_divided"}, not_divided);
     f({.name = "not_replayed"}, not_replayed);

@@ -117,10 +117,14 @@ INPUTS = {
 } | dict.fromkeys(ARCHITECTURES, ["3x32x32"])
 
 
+def name_of(path):
+    return os.path.splitext(os.path.basename(path))[0]
+
+
 def load(path):
     """The model that was exported as <name>.pt2, with its first weights; draws nothing from the global generator."""
     with torch.random.fork_rng(devices=[]):
-        model = make(os.path.splitext(os.path.basename(path))[0])
+        model = make(name_of(path))
     model.load_state_dict(safetensors.torch.load_file(weights_beside(path)))
     return model
 

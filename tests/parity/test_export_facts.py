@@ -15,6 +15,7 @@ from program import call, to_toml
 
 PYTHON = os.path.join(os.environ["DDP_SOURCE"], "python", "export_model.py")
 MODELS = '''
+import numpy
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -73,6 +74,27 @@ def contrast(output, kinds):
 
 def classify(output, kinds):
     return F.cross_entropy(output, kinds)
+
+
+class Numpy(Net):
+    def __init__(self):
+        super().__init__()
+        self.weight.data = torch.from_numpy(numpy.random.randn(8, 4).astype("f"))
+
+
+class Masked(Net):
+    def __init__(self):
+        super().__init__()
+        self.mask = (torch.rand(8) > 0.5).float()
+
+    def forward(self, x):
+        return super().forward(x) * self.mask
+
+
+def trained():
+    net = Net()
+    net.load_state_dict({"weight": torch.ones(8, 4), "bias": torch.zeros(8)})
+    return net
 '''
 EXPORTS = {
     "Language": ["--input", "12:int64:16", "--target", "12:int64:16", "--loss-from-model"],
@@ -80,6 +102,9 @@ EXPORTS = {
     "Heads": ["--input", "4", "--input", "4", "--target", "3", "--loss", "models.py:gauss"],
     "Scored": ["--input", "4", "--target", "3", "--loss-from-model"],
     "Contrast": ["--input", "4", "--target", "scalar:int64:8", "--loss", "models.py:contrast"],
+    "Numpy": ["--input", "4"],
+    "Masked": ["--input", "4"],
+    "trained": ["--input", "4"],
     "Classes": ["--input", "4", "--target", "scalar:int64:8", "--loss", "models.py:classify"],
 }
 
@@ -165,6 +190,17 @@ def main():
     failed += check("an embedding beside integers has no accuracy", "val_loss" in epoch and "val_accuracy" not in epoch)
     epoch, _ = run("Classes", kinds, loss="exported")
     failed += check("a cross entropy has one", "val_accuracy" in epoch)
+    for name, warns in (("Contrast", True), ("Classes", False)):
+        with open(f"{name}.toml") as experiment, open(f"{name}-sweep.toml", "w") as out:
+            out.write(experiment.read() + "\n[sweep]\nparameters = { batch_size = [8, 16] }\n")
+        plan = subprocess.run([os.environ["DDP_EXP"], "plan", f"{name}-sweep.toml"], capture_output=True, text=True)
+        said = " ".join((plan.stdout + plan.stderr).split())
+        failed += check(f"{name}: trials whose validation batches differ", plan.returncode == 0 and ("validate with batches of 8 to 16" in said) == warns)
+    causes = {"Numpy": '"weight" depends on more than the seed', "Masked": "no persistent buffer", "trained": "draws nothing"}
+    for name, cause in causes.items():
+        settings = f'model={{name="exported", path="{name}.pt2", init="seed"}}'
+        refused = subprocess.run([os.environ["DDP_EXP"], "plan", "Classes.toml", "--set", settings], capture_output=True, text=True)
+        failed += check(f"{name}: the seed cannot draw its weights", refused.returncode == 2 and cause in " ".join(refused.stderr.split()))
     return 1 if failed else 0
 
 

@@ -53,6 +53,7 @@ def cases(folder):
         second = path(f"{name}.eval.pt2")
         assert os.path.exists(second) == (name in WITH_SECOND), f"{name}: a second file, or none"
         model = {"name": "exported", "path": path(f"{name}.pt2")} | ({"eval": second} if name in WITH_SECOND else {})
+        model |= {"init": experiment.pop("init")} if "init" in experiment else {}
         dataset = {"name": "npy", "inputs": path(f"{inputs}.npy"), "targets": path(f"{targets}.npy")}
         options = {"dataset": dataset, "loss": "cross_entropy", "validation": {"split": 0.2}} | experiment
         return case(title, model=model, **options)
@@ -73,6 +74,12 @@ def cases(folder):
         exported("a GPT whose head is tied, one rank", "gpt", "tokens", "next", world=1, optimizer=adam),
         exported("a GPT whose head is tied, two ranks", "gpt", "tokens", "next", optimizer=adam),
         exported("a part without gradient, and a buffer", "Centered"),
+        *(
+            exported(f"{name}, weights drawn by the seed", name, inputs, targets, init="seed", seed=seed)
+            for name, inputs, targets in (("Cnn", "images", "classes"), ("Lstm", "series", "classes"), ("gpt", "tokens", "next"),
+                                          ("SwinT", "pictures", "classes"))
+            for seed in (0, 7)
+        ),
         *(
             exported(f"{name}, {ranks}", name, "pictures", world=world)
             for name in ARCHITECTURES

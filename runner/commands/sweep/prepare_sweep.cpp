@@ -120,10 +120,18 @@ void add_each_once(std::vector<std::string>& all, const std::vector<std::string>
 std::vector<std::string> of_seed(const config::Sweep& sweep, const config::Experiment& trial) {
   const bool varies = std::any_of(sweep.parameters.begin(), sweep.parameters.end(),
                                   [](const auto& parameter) { return parameter.key == "seed"; });
-  if (!varies || trial.model.name != "exported") return {};
+  if (!varies || trial.model.name != "exported" || trial.model.options.value("init", "") == "seed") return {};
   return {
       "seed does not draw the weights of an exported model, which are in its file: trials differ only by dropout, "
-      "random transforms and the like"};
+      "random transforms and the like; model.init = \"seed\" draws the weights, too"};
+}
+
+// Warns that trials are not measured alike: their losses compare samples, and their validation batches differ.
+std::vector<std::string> of_batches(const std::set<std::int64_t>& validation_batches) {
+  if (validation_batches.size() < 2) return {};
+  return {"the loss compares the samples of a batch with each other, and the trials validate with batches of " +
+          std::to_string(*validation_batches.begin()) + " to " + std::to_string(*validation_batches.rbegin()) +
+          " samples: their metrics differ by that, too; set validation.batch_size"};
 }
 
 int widest(const sweep::SweepPlan& p) {
@@ -151,11 +159,14 @@ void try_trials(sweep::SweepPlan& p, const std::vector<config::Loaded>& trials, 
                 bool timed) {
   Tries tries(*p.library, p.data, timed);
   Mistakes mistakes;
+  std::set<std::int64_t> validation_batches;  // of losses that compare samples
   for (std::size_t i = 0; i < trials.size(); ++i) {
     try {
       const rank::Probe& probe = tries.probe(trials[i], plans[i]);
       p.trials[i].length = launch::length_of_run(trials[i], plans[i], probe);
       p.trials[i].step_seconds = probe.step_seconds;
+      const config::Validation& validation = plans[i].experiment.validation;
+      if (probe.compares_samples && validation.exists()) validation_batches.insert(*validation.batch_size);
       add_each_once(p.warnings, probe.warnings);
       add_each_once(p.warnings, of_seed(p.loaded->sweep, plans[i].experiment));
       add_each_once(p.warnings, launch::without_effect(trials[i], plans[i], probe, p.trials[i].length));
@@ -165,6 +176,7 @@ void try_trials(sweep::SweepPlan& p, const std::vector<config::Loaded>& trials, 
     }
   }
   mistakes.require_none();
+  add_each_once(p.warnings, of_batches(validation_batches));
 }
 
 }  // namespace

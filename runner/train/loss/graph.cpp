@@ -105,6 +105,7 @@ class ExportedLoss {
     return scalars_beside_loss(program_.output_names(), program_.scalar_names());
   }
   std::vector<std::string> argument_names() const { return program_.argument_names(); }
+  bool compares_samples() const { return program_.compares_samples; }
   const graph::ShapeCheck& shapes() const { return shapes_; }
 
   // Is the loss the cross entropy of the first output and the first target? A target that was computed, such as the
@@ -161,6 +162,7 @@ const bool exported_registered = losses().add<ExportedLossOptions>(
                                           const NamedTensors& targets) { return (*loss)(outputs, targets); },
                              .gathers = o.gather,
                              .of_classes = loss->is_of_classes(),
+                             .compares_samples = loss->compares_samples(),
                              .argument_names = loss->argument_names(),
                              .scalar_names = loss->scalar_names(),
                              .batch_sizes = loss->shapes().batch_sizes(),

@@ -96,7 +96,10 @@ void Loss::bind(const torch::nn::Module& model, const config::Component& dataset
   if (several != nullptr) {
     inputs_ = model::order_of(inputs, several->argument_names());
     model_targets_ = model::order_of(targets, several->argument_names(), std::max<std::size_t>(1, inputs.size()));
-    answers_next_ = p_.graph && p_.graph->is_of_model && several->answers_next();
+    if (p_.graph && p_.graph->is_of_model) {
+      answers_next_ = several->answers_next();
+      p_.graph->compares_samples = several->compares_samples();
+    }
   }
   if (!p_.graph || p_.graph->is_of_model) return;
   const std::size_t outputs = several == nullptr ? 1 : several->output_names().size();

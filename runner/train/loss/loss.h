@@ -70,9 +70,10 @@ using CheckTargets = std::function<void(const at::Tensor& targets)>;
 // The parts of a loss that a graph from Python computes: the model's own, or an exported one. It is one number a batch.
 struct GraphLoss {
   std::function<BatchLoss(const NamedTensors& outputs, const NamedTensors& targets)> of;
-  bool is_of_model = false;  // the model takes the targets, and its outputs have the loss
-  bool gathers = false;      // training: the outputs and targets of all ranks are one batch
-  bool of_classes = false;   // exported: the cross entropy of the output and the target
+  bool is_of_model = false;       // the model takes the targets, and its outputs have the loss
+  bool gathers = false;           // training: the outputs and targets of all ranks are one batch
+  bool of_classes = false;        // exported: the cross entropy of the output and the target
+  bool compares_samples = false;  // of a batch with each other; of a model's own loss from Loss::bind() on
   // Of an exported loss: the names of its arguments and of its scalars, its batch sizes, and the type of a target after
   // so many outputs.
   std::vector<std::string> argument_names = {};
