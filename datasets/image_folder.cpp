@@ -35,8 +35,12 @@ struct ImageFolderOptions : ImageOptions {
 class FileSource final : public ImageSource {
  public:
   // The names are relative to the folder.
-  FileSource(fs::path folder, NameList names, at::Tensor targets, std::vector<std::string> classes)
-      : ImageSource(std::move(targets), std::move(classes)), folder_(std::move(folder)), names_(std::move(names)) {}
+  FileSource(fs::path folder, NameList names, at::Tensor targets, std::vector<std::string> classes,
+             std::vector<std::string> warnings = {})
+      : ImageSource(std::move(targets), std::move(classes)),
+        folder_(std::move(folder)),
+        names_(std::move(names)),
+        warnings_(std::move(warnings)) {}
 
   std::int64_t size() const override { return names_.size(); }
   Image open(std::int64_t sample, OpenFile& memory) const override {
@@ -44,12 +48,14 @@ class FileSource final : public ImageSource {
     return read_image(file, file, memory);
   }
   std::string name(std::int64_t sample) const override { return (folder_ / names_[sample]).string(); }
+  std::vector<std::string> warnings() const override { return warnings_; }
 
  private:
   NamedTensors held_images() const override { return {{"names", names_.bytes()}, {"ends", names_.ends()}}; }
 
   const fs::path folder_;
   const NameList names_;
+  const std::vector<std::string> warnings_;
 };
 
 using SharedSource = std::shared_ptr<const FileSource>;
@@ -89,7 +95,7 @@ SharedSource listed_classes(const ImageFolderOptions& o, std::vector<std::string
     classes = std::move(listing.classes);
   }
   return std::make_shared<FileSource>(folder, NameList(listing.files), at::tensor(listing.targets, at::kLong),
-                                      std::move(classes));
+                                      std::move(classes), std::move(listing.warnings));
 }
 
 // Returns the images of a prediction: files, and the images of folders.

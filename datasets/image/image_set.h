@@ -114,6 +114,7 @@ class ImageSet final : public MapDataset {
   at::Tensor classes() const override { return source_->targets(); }
   std::string class_name(std::int64_t number) const override;
   std::vector<std::string> left_out() const override;
+  std::vector<std::string> warnings() const override { return source_->warnings(); }
   std::string sample_path(std::int64_t sample) const override {
     return source_->in_memory() ? "" : source_->name(sample);
   }

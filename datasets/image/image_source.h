@@ -40,6 +40,8 @@ class ImageSource {
   virtual std::string name(std::int64_t sample) const = 0;
   // True if the pixels are in memory; false if they are in files.
   virtual bool in_memory() const { return false; }
+  // Warnings about the images, a line each.
+  virtual std::vector<std::string> warnings() const { return {}; }
   const at::Tensor& targets() const { return targets_; }
   const std::vector<std::string>& classes() const { return classes_; }
   // The tensors of Dataset::held(), with "targets" if the images have classes.

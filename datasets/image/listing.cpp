@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cerrno>
 #include <charconv>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -27,7 +28,10 @@ namespace {
 
 constexpr std::array<std::string_view, 9> kImageEndings{".jpg", ".jpeg", ".png",  ".ppm", ".bmp",
                                                         ".pgm", ".tif",  ".tiff", ".webp"};
-// The readable ones of these endings.
+// The ones of these endings that no decoder reads, and endings of images that ImageFolder leaves out.
+constexpr std::array<std::string_view, 5> kUnread{".ppm", ".bmp", ".pgm", ".tif", ".tiff"};
+constexpr std::array<std::string_view, 5> kLeftOut{".gif", ".jfif", ".avif", ".heic", ".jp2"};
+// The readable ones.
 constexpr const char* kEndingsInWords = ".jpg, .jpeg, .png or .webp";
 
 std::string in_lower_case(std::string text) {
@@ -35,11 +39,47 @@ std::string in_lower_case(std::string text) {
   return text;
 }
 
-bool is_image_name(const std::string& name) {
+// The one of these endings that a name has; "" for others.
+template <std::size_t n>
+std::string_view ending_of(const std::string& name, const std::array<std::string_view, n>& endings) {
   const std::string lower = in_lower_case(name);
-  return std::any_of(kImageEndings.begin(), kImageEndings.end(),
-                     [&](std::string_view ending) { return lower.ends_with(ending); });
+  const auto found =
+      std::find_if(endings.begin(), endings.end(), [&](std::string_view ending) { return lower.ends_with(ending); });
+  return found == endings.end() ? std::string_view() : *found;
 }
+
+bool is_image_name(const std::string& name) { return !ending_of(name, kImageEndings).empty(); }
+
+// Counts images that are not read, by their endings.
+class Unread {
+ public:
+  void count(const std::string& name) {
+    if (const auto ending = ending_of(name, kUnread); !ending.empty()) ++unread_[ending];
+    if (const auto ending = ending_of(name, kLeftOut); !ending.empty()) ++left_out_[ending];
+  }
+  std::vector<std::string> warnings() const {
+    std::vector<std::string> all;
+    if (!unread_.empty()) all.push_back(in_words(unread_) + ": such files do not decode; convert them to PNG");
+    if (!left_out_.empty()) {
+      all.push_back(in_words(left_out_) +
+                    ": such files are left out, as by torchvision's ImageFolder; convert them to PNG");
+    }
+    return all;
+  }
+
+ private:
+  using Counts = std::map<std::string_view, std::int64_t>;
+
+  static std::string in_words(const Counts& counts) {
+    std::string text = "dataset.path has ";
+    for (const auto& [ending, count] : counts) {
+      text += (ending == counts.begin()->first ? "" : ", ") + std::to_string(count) + " " + std::string(ending);
+    }
+    return text;
+  }
+
+  Counts unread_, left_out_;
+};
 
 struct CloseFolder {
   void operator()(DIR* folder) const { closedir(folder); }
@@ -105,7 +145,7 @@ void walk(const fs::path& root, const std::string& path, std::vector<Identity>& 
 }
 
 // The images below root/path, relative to the root.
-std::vector<std::string> images_below(const fs::path& root, const std::string& path) {
+std::vector<std::string> images_below(const fs::path& root, const std::string& path, Unread& unread) {
   std::vector<Identity> above;
   std::vector<WalkedFolder> folders;
   walk(root, path, above, folders);
@@ -113,6 +153,7 @@ std::vector<std::string> images_below(const fs::path& root, const std::string& p
   std::vector<std::string> images;
   for (const WalkedFolder& folder : folders) {
     for (const std::string& file : folder.files) {
+      unread.count(file);
       if (is_image_name(file)) images.push_back(folder.path.empty() ? file : folder.path + "/" + file);
     }
   }
@@ -232,8 +273,9 @@ FolderListing list_folder(const fs::path& folder) {
                           (has_images ? may_be_class : ""));
   }
   listing.classes = std::move(entries.folders);
+  Unread unread;
   for (std::size_t number = 0; number < listing.classes.size(); ++number) {
-    std::vector<std::string> images = images_below(folder, listing.classes[number]);
+    std::vector<std::string> images = images_below(folder, listing.classes[number], unread);
     if (images.empty()) {
       throw usage_error("is the folder of a class but contains no image", (folder / listing.classes[number]).string(),
                         std::string("add images whose names end in ") + kEndingsInWords + ", or remove the folder");
@@ -241,11 +283,13 @@ FolderListing list_folder(const fs::path& folder) {
     listing.targets.insert(listing.targets.end(), images.size(), static_cast<std::int64_t>(number));
     std::move(images.begin(), images.end(), std::back_inserter(listing.files));
   }
+  listing.warnings = unread.warnings();
   return listing;
 }
 
 std::vector<std::string> list_images(const fs::path& folder) {
-  std::vector<std::string> images = images_below(folder, "");
+  Unread unread;
+  std::vector<std::string> images = images_below(folder, "", unread);
   if (!images.empty()) return images;
   throw usage_error("holds no image", folder.string(), std::string("names of images end in ") + kEndingsInWords);
 }

@@ -14,6 +14,7 @@ struct FolderListing {
   std::vector<std::string> classes;  // sorted by name
   std::vector<std::string> files;    // relative to the folder
   std::vector<std::int64_t> targets;
+  std::vector<std::string> warnings;  // of images that are not read
 };
 
 // Lists images in the order of torchvision's ImageFolder (torchvision/datasets/folder.py): classes by name, the folders

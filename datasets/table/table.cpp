@@ -174,7 +174,7 @@ std::map<std::int64_t, std::string> Table::places_of(const std::set<std::int64_t
     for (auto row = begin; row != end; ++row) in_file.push_back(*row - file.first_row);
     const std::vector<std::int64_t> lines = lines_in(file.path, how, in_file);
     for (std::size_t k = 0; k < in_file.size(); ++k) {
-      const std::string place = k < lines.size() ? std::to_string(lines[k]) : "row " + std::to_string(in_file[k] + 1);
+      const std::string place = k < lines.size() ? std::to_string(lines[k]) : "row " + std::to_string(in_file[k]);
       places[in_file[k] + file.first_row] = file.path.string() + ":" + place;
     }
   }

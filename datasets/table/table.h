@@ -31,7 +31,7 @@ struct Table {
   std::optional<format::TableOptions> how = {};  // the options of the read; nothing: rows have no lines
 
   // Returns the places of rows for errors: "people.csv:18", the line of a text file, or "people.parquet:row 17",
-  // counted from 1. Reads the files again.
+  // counted from 0. Reads the files again.
   std::map<std::int64_t, std::string> places_of(const std::set<std::int64_t>& asked) const;
 };
 

@@ -199,7 +199,9 @@ bool Server::accepts(const httplib::Request& request, httplib::Response& respons
   const std::string host = request.get_header_value("Host");
   const std::string port = ":" + std::to_string(port_);
   if (request.get_header_value_count("Host") != 1 || (host != kAddress + port && host != "localhost" + port)) {
-    answer(response, 403, "this server answers to " + (kAddress + port) + " and localhost" + port);
+    answer(response, 403,
+           "this server answers to " + (kAddress + port) + " and localhost" + port +
+               "; forward the same port: ssh -L " + port.substr(1) + ":" + kAddress + port + " HOST");
   } else if (request.method != "GET" && request.method != "HEAD") {
     response.set_header("Allow", "GET, HEAD");
     answer(response, 405, "this server only reads");

@@ -68,7 +68,7 @@ void require_utf8(const arrow::StringArray& text, const format::WantedColumn& co
     if (text.IsNull(row) || is_utf8(text.GetView(row))) continue;
     throw usage_error("column " + config::in_quotes(column.name) + ": " + config::in_quotes(text.GetView(row)) +
                           " is not text in UTF-8",
-                      mistakes.place_of(first_row + row + 1), "leave the column out with dataset.drop");
+                      mistakes.place_of(first_row + row), "leave the column out with dataset.drop");
   }
 }
 
@@ -83,7 +83,7 @@ arrow::Result<Array> parse_text(const Array& array, const format::WantedColumn& 
       numbers.UnsafeAppend(*number);
       continue;
     }
-    if (!text.IsNull(row)) mistakes.add_text(first_row + row + 1, column, text.GetView(row));
+    if (!text.IsNull(row)) mistakes.add_text(first_row + row, column, text.GetView(row));
     numbers.UnsafeAppendNull();
   }
   return numbers.Finish();

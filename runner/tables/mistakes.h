@@ -18,11 +18,10 @@ namespace ddp::tables {
 class Mistakes {
  public:
   // `missing`: how a cell is marked as missing. `unit` precedes the number of each mistake: "" for the lines of a text
-  // file, "row " for a file without lines.
+  // file, which count from 1; "row " for a file without lines, whose rows count from 0.
   Mistakes(const std::filesystem::path& file, std::string missing, std::string unit = "")
       : file_(file), missing_(std::move(missing)), unit_(std::move(unit)) {}
 
-  // `line` counts from 1.
   void add(std::int64_t line, const std::string& what);
   void add(std::int64_t line, const format::WantedColumn& column, const std::string& what);
   // Adds a row with a wrong number of cells.

@@ -38,7 +38,7 @@ TEST_CASE("images are listed as torchvision's ImageFolder lists them, without hi
   const ArrayFolder folder;
   for (const char* name :
        {"b/z.PNG", "b/a.txt", "b/y.jpeg", "b-c/1.webp", "b/sub/2.JPG", "b/sub-b/3.tiff", "B/x.bmp", "loose.png",
-        "b/sub/deep/4.ppm", "b/._z.PNG", "b/.ipynb_checkpoints/z.png", ".ipynb_checkpoints/z.png"}) {
+        "b/sub/deep/4.ppm", "b/._z.PNG", "b/.ipynb_checkpoints/z.png", ".ipynb_checkpoints/z.png", "b-c/2.gif"}) {
     folder.write(name, "x");
   }
   fs::create_directory_symlink(folder.path("B"), folder.path("b/linked"));
@@ -47,6 +47,10 @@ TEST_CASE("images are listed as torchvision's ImageFolder lists them, without hi
   CHECK(listing.files == Names{"B/x.bmp", "b/y.jpeg", "b/z.PNG", "b/linked/x.bmp", "b/sub/2.JPG", "b/sub-b/3.tiff",
                                "b/sub/deep/4.ppm", "b-c/1.webp"});
   CHECK(listing.targets == std::vector<std::int64_t>{0, 1, 1, 1, 1, 1, 1, 2});
+  CHECK(listing.warnings ==
+        Names{"dataset.path has 2 .bmp, 1 .ppm, 1 .tiff: such files do not decode; convert them to PNG",
+              "dataset.path has 1 .gif: such files are left out, as by torchvision's ImageFolder; "
+              "convert them to PNG"});
   CHECK(list_images(folder.path("B")) == Names{"x.bmp"});
   CHECK(list_images(folder.path("b/.ipynb_checkpoints")) == Names{"z.png"});
 }

@@ -165,12 +165,12 @@ TEST_CASE("A text column that is read as numbers is parsed; its bad cells are na
   const auto content = table({{"a", column(arrow::utf8(), R"(["1.5", null, "-3"])")}});
   CHECK(columnar_rows(*content, {{"a"}}) == Rows{{"1.5"}, {"?"}, {"-3"}});
   CHECK(contains(columnar_error(*table({{"a", column(arrow::utf8(), R"(["1", "NA"])")}}), {{"a"}}),
-                 "row 2: column \"a\": \"NA\" is not a number"));
+                 "row 1: column \"a\": \"NA\" is not a number"));
   arrow::StringBuilder words;
   for (int i = 0; i < 200000; ++i) REQUIRE(words.Append(i % 50000 == 1 ? "red" : "1").ok());
   const std::string text = columnar_error(*table({{"a", *words.Finish()}}), {{"a"}});
-  CHECK(contains(text, "t.parquet:row 2: column \"a\": \"red\" is not a number"));
-  CHECK(contains(text, "t.parquet:row 150002: column"));
+  CHECK(contains(text, "t.parquet:row 1: column \"a\": \"red\" is not a number"));
+  CHECK(contains(text, "t.parquet:row 150001: column"));
 }
 
 TEST_CASE("Binary cells are text if they are UTF-8; others are named with column and row") {
@@ -179,7 +179,7 @@ TEST_CASE("Binary cells are text if they are UTF-8; others are named with column
   const auto content = table({{"b", *cells.Finish()}});
   CHECK(columnar_rows(*content->Slice(0, 2), {{"b", CellType::text}}) == Rows{{"x"}, {"ä"}});
   CHECK(contains(columnar_error(*content, {{"b", CellType::text}}),
-                 "t.parquet:row 3: column \"b\": \"??\" is not text in UTF-8"));
+                 "t.parquet:row 2: column \"b\": \"??\" is not text in UTF-8"));
 }
 
 TEST_CASE("A column of lists or structs is refused by its name, but only if it is requested") {

@@ -102,7 +102,7 @@ std::string values_of(const Value& column) {
   return column.at("value_count").dump() + ": " + report::joined(values) + (more ? ", …" : "");
 }
 
-// Targets follow the features; they are shown even if the list of features is cut.
+// The targets come first, then what lacks cells, so that a list that is cut has them.
 void print_columns(const Value& data) {
   if (!data.contains("columns")) return;
   report::Table table({{.header = "column"},
@@ -110,16 +110,23 @@ void print_columns(const Value& data) {
                        {.header = "type"},
                        {.header = "missing", .right = true},
                        {.header = "values"}});
-  std::size_t listed = 0;
-  for (const char* role : {"target", "feature"}) {
-    for (const Value& column : data.at("columns")) {
-      if (column.at("role") != role || listed >= kLinesListed) continue;
-      table.row({shown_text(column.at("name")), role, column.at("type").get<std::string>(),
-                 column.at("missing") == 0 ? "" : column.at("missing").dump(), values_of(column)});
-      ++listed;
-    }
+  std::vector<const Value*> columns;
+  for (const Value& column : data.at("columns")) {
+    if (column.at("role") != "weights") columns.push_back(&column);
   }
-  print_labelled("columns", table, data.at("columns").size() - listed);
+  std::stable_sort(columns.begin(), columns.end(), [](const Value* a, const Value* b) {
+    const auto order = [](const Value& column) {
+      return std::pair(column.at("role") != "target", column.at("missing") == 0);
+    };
+    return order(*a) < order(*b);
+  });
+  if (columns.size() > kLinesListed) columns.resize(kLinesListed);
+  for (const Value* column : columns) {
+    table.row({shown_text(column->at("name")), column->at("role").get<std::string>(),
+               column->at("type").get<std::string>(), column->at("missing") == 0 ? "" : column->at("missing").dump(),
+               values_of(*column)});
+  }
+  print_labelled("columns", table, data.at("columns").size() - columns.size());
 }
 
 void print_arrays(const Value& data) {

@@ -223,9 +223,27 @@ class Scratch {
   int count_ = 0;
 };
 
+// Returns the checkpoint of a fork's start: its own, or its origin's; empty: it is no fork. Throws ddp::Error (usage)
+// if it is gone.
+fs::path start_of(const record::RunDirectory& run, const fs::path& results) {
+  const auto origin = record::origin_of(run);
+  if (!origin) return "";
+  const auto of_step = [&](const record::RunDirectory& directory) {
+    const auto all = record::complete_checkpoints(directory.checkpoints());
+    const auto found = std::find_if(all.begin(), all.end(),
+                                    [&](const fs::path& saved) { return record::step_of(saved) == origin->step; });
+    return found == all.end() ? fs::path() : *found;
+  };
+  if (fs::path own = of_step(run); !own.empty()) return own;
+  fs::path of_origin = of_step(record::RunDirectory::find(results, origin->run));
+  if (!of_origin.empty()) return of_origin;
+  throw usage_error("is a fork, and its origin has lost the checkpoint of step " + std::to_string(origin->step),
+                    run.path().string(), "checkpoint.keep_last keeps more of them");
+}
+
 // Returns the neighbours to compare, oldest first: all, or so many of them, spread evenly. Leaves out those that cannot
 // have the same bits: the settings changed between them, or data or sources after them.
-std::vector<std::pair<fs::path, fs::path>> stretches_of(const record::RunDirectory& run, std::optional<int> most) {
+std::vector<std::pair<fs::path, fs::path>> stretches_of(const record::RunDirectory& run, const AuditOptions& o) {
   auto saved = record::complete_checkpoints(run.checkpoints());
   std::reverse(saved.begin(), saved.end());
   const auto changes = changes_of_run(run);
@@ -246,9 +264,11 @@ std::vector<std::pair<fs::path, fs::path>> stretches_of(const record::RunDirecto
               " stretches are left out: settings changed inside them, or data or sources after them");
   }
   if (all.empty()) {
+    start_of(run, o.results);  // reproduce needs it
     throw usage_error("has no two checkpoints between which it could be trained again", run.path().string(),
                       "train it from its start: " + own_command("reproduce " + path_word(run.path())));
   }
+  const std::optional<int>& most = o.stretches;
   if (!most || static_cast<std::size_t>(*most) >= all.size()) return all;
   std::vector<std::pair<fs::path, fs::path>> some;
   for (int i = 0; i < *most; ++i) some.push_back(all[all.size() * (i + 1) / *most - 1]);
@@ -262,7 +282,7 @@ int audit_run(const AuditOptions& o) {
   Audit audit = begin_audit(run);
   const launch::BlockedStopSignals signals;  // one between two stretches stops the next one
   Scratch scratch(run);
-  for (const auto& [from, to] : stretches_of(run, o.stretches)) {
+  for (const auto& [from, to] : stretches_of(run, o)) {
     record::require_whole(from);
     record::require_whole(to);
     const auto copy = scratch.next();
@@ -279,24 +299,6 @@ int audit_run(const AuditOptions& o) {
     fs::remove_all(copy.path());
   }
   return conclude(audit, run, o);
-}
-
-// Returns the checkpoint of a fork's start: its own, or its origin's; empty: it is no fork. Throws ddp::Error (usage)
-// if it is gone.
-fs::path start_of(const record::RunDirectory& run, const fs::path& results) {
-  const auto origin = record::origin_of(run);
-  if (!origin) return "";
-  const auto of_step = [&](const record::RunDirectory& directory) {
-    const auto all = record::complete_checkpoints(directory.checkpoints());
-    const auto found = std::find_if(all.begin(), all.end(),
-                                    [&](const fs::path& saved) { return record::step_of(saved) == origin->step; });
-    return found == all.end() ? fs::path() : *found;
-  };
-  if (fs::path own = of_step(run); !own.empty()) return own;
-  fs::path of_origin = of_step(record::RunDirectory::find(results, origin->run));
-  if (!of_origin.empty()) return of_origin;
-  throw usage_error("is a fork, and its origin has lost the checkpoint of step " + std::to_string(origin->step),
-                    run.path().string());
 }
 
 // Throws ddp::Error (usage) if the run cannot be repeated from its start as that many ranks.

@@ -156,12 +156,25 @@ function drawPlaneCurve(curve, h, v, tip, {x, y, many}) {
 }
 
 const MOST_CLASSES = 40;
+const FEW_CLASSES = 10; // of which each cell has its share, too
+
+// The pairs of classes that are taken for each other most often.
+function confusions({confusion}, name) {
+  const pairs = confusion.flatMap((counts, k) => {
+    const all = counts.reduce((sum, n) => sum + n, 0);
+    return counts.map((n, c) => ({n, all, truth: name(k), taken: name(c), wrong: c !== k}));
+  }).filter(({n, wrong}) => wrong && n > 0).sort((a, b) => b.n - a.n).slice(0, 10);
+  if (pairs.length === 0) return null;
+  return el("div", {}, el("h3", {class: "over"}, "Largest confusions"), scrolling(table(["class", "predicted as", "samples", "of the class"],
+    pairs.map(({n, all, truth, taken}) => [truth, taken, count(n), percent(n / all)]), {class: "numbers"})));
+}
 
 // Each cell has the count and its share of the row: of the samples that are truly of this class.
 function confusionTable(one, runs) {
   const {confusion, classes} = one.data;
   if (!confusion || confusion.length > MOST_CLASSES) return null;
   const name = (k) => classes?.[k] ?? String(k);
+  const many = confusion.length > FEW_CLASSES;
   const rows = confusion.map((counts, k) => {
     const all = counts.reduce((sum, n) => sum + n, 0);
     return el("tr", {}, el("th", {scope: "row"}, name(k)), counts.map((n, c) => {
@@ -169,14 +182,14 @@ function confusionTable(one, runs) {
       return el("td", {class: c === k ? "right" : "wrong", title: `${name(k)}, predicted as ${name(c)}`},
         svg("svg", {class: "shade", viewBox: "0 0 1 1", preserveAspectRatio: "none"},
           svg("rect", {width: 1, height: 1, opacity: (0.75 * share).toFixed(3)})),
-        el("span", {}, count(n)), el("small", {}, all > 0 ? percent(share) : ""));
+        el("span", {}, many && n === 0 ? "" : count(n)), many ? null : el("small", {}, all > 0 ? percent(share) : ""));
     }), el("td", {class: "sum"}, count(all)));
   });
-  return el("div", {}, titled("Confusion matrix", one, runs),
-    el("p", {class: "note over"}, "Rows: the true class; columns: the predicted one; shares of the row."),
-    scrolling(el("table", {class: "confusion"},
-      el("thead", {}, el("tr", {}, el("th", {}), confusion.map((_, k) => el("th", {scope: "col"}, name(k))), el("th", {}, "all"))),
-      el("tbody", {}, rows))));
+  return el("div", {class: many ? "wide" : ""}, titled("Confusion matrix", one, runs),
+    el("p", {class: "note over"}, `Rows: the true class; columns: the predicted one${many ? "" : "; shares of the row"}.`),
+    scrolling(el("table", {class: many ? "confusion many" : "confusion"},
+      el("thead", {}, el("tr", {}, el("th", {}), confusion.map((_, k) => el("th", {scope: "col"}, el("span", {}, name(k)))), el("th", {}, "all"))),
+      el("tbody", {}, rows))), many ? confusions(one.data, name) : null);
 }
 
 const percent = (share) => `${(100 * share).toFixed(share > 0 && share < 0.0995 ? 1 : 0)} %`;
@@ -187,7 +200,7 @@ function worstTable(one, runs) {
   if (!worst || worst.row.length === 0) return null;
   const columns = ["row", "file", "target", "prediction", "probability", "error"].filter((key) => worst[key]);
   const text = (key, value) => isNumber(value) ? (key === "row" ? count : number)(value) : shown(value);
-  const heads = columns.map((key) => (key === "probability" ? "probability of the target" : key));
+  const heads = columns.map((key) => ({row: "row, from 0", probability: "probability of the target"})[key] ?? key);
   return el("div", {}, titled("Largest errors", one, runs), scrolling(table(heads,
     worst.row.map((_, k) => columns.map((key) => text(key, worst[key][k]))), {class: "numbers"})));
 }
