@@ -69,7 +69,9 @@ Call metrics(const ddp::dist::Group& group) {
   return [=] {
     std::vector<ddp::train::Statistics> statistics(measures->metrics().size());
     for (std::int64_t row = 0; row < kSamples / kRanks; row += kBatch) {
-      measures->add(outputs.narrow(0, row, kBatch), classes.narrow(0, row, kBatch), statistics);
+      const ddp::train::Answers answers{.output = outputs.narrow(0, row, kBatch),
+                                        .target = classes.narrow(0, row, kBatch)};
+      measures->add(answers, {}, {}, statistics);
     }
     const ddp::train::Merge merge(group);
     merge.counts(statistics);

@@ -112,9 +112,16 @@ struct Exported : ExportedPart, model::TakesInputs, model::GivesOutputs, model::
   bool compares_samples() const override { return compares_samples_; }
 
   NamedTensors predicted(const std::vector<at::Tensor>& inputs) override {
-    if (!predicts_) return outputs_of(shapes_.completed(inputs));
-    prediction_shapes_->require(inputs);
-    return predicts_->run(inputs);
+    if (predicts_) {
+      prediction_shapes_->require(inputs);
+      return predicts_->run(inputs);
+    }
+    const std::vector<at::Tensor> completed = shapes_.completed(inputs);
+    NamedTensors outputs = outputs_of(completed);
+    std::erase_if(outputs, [](const auto& one) { return one.first == "loss"; });  // of samples
+    const auto main = model::main_answer(outputs);
+    if (completed.size() == inputs.size() || main == outputs.end()) return outputs;
+    return {*main};  // others may depend on the targets
   }
 
   std::optional<c10::ScalarType> target_type(std::size_t inputs) const override { return shapes_.type_at(inputs); }

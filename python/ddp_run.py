@@ -88,7 +88,7 @@ class Run:
             parts = [paths[at : at + size] for at in range(0, max(len(paths), 1), size)]
         flushes, threads = self.config.get("flush_denormal", False), torch.get_num_threads()
         torch.set_num_threads(self.config["threads"])
-        answers = []
+        answers, others = [], {}
         try:
             if flushes:
                 torch.set_flush_denormal(True)
@@ -97,13 +97,18 @@ class Run:
                 if rows == 0:  # a row of zeros shows the columns
                     inputs = [torch.zeros(1, *one.shape[1:], dtype=one.dtype) for one in inputs]
                 for batch in zip(*(one.split(size) for one in inputs)):
-                    output, is_logits = self._answer([one.clone() for one in batch])
+                    output, is_logits, more = self._answer([one.clone() for one in batch])
                     answers.append(output[:rows])
+                    for name in more:
+                        others.setdefault(name, []).append(more[name].reshape(len(output), -1)[:rows])
+            if others:  # a row of zeros, and two
+                one, two = (self._answer([torch.zeros(count, *one.shape[1:], dtype=one.dtype) for one in inputs])[2] for count in (1, 2))
+                others = {name: torch.cat(parts) for name, parts in others.items() if 2 * one[name].numel() == two[name].numel()}
         finally:
             torch.set_num_threads(threads)
             if flushes:
                 torch.set_flush_denormal(False)
-        return self._columns(torch.cat(answers), self._kind(is_logits, len(inputs)), columns)
+        return self._columns(torch.cat(answers), self._kind(is_logits, len(inputs)), columns, others)
 
     def _inputs(self, data):
         """The model's inputs."""
@@ -120,22 +125,22 @@ class Run:
         return encode_arrays(self, data)
 
     def _answer(self, batch):
-        """(the model's answer to a batch, whether it is the output named logits)"""
+        """(the model's answer to a batch, whether it is the output named logits, further outputs by name)"""
         device = next(self.model.parameters(), torch.empty(0)).device
         batch = [one.to(device) for one in batch]
         if self.config.get("channels_last"):
             batch = [one.to(memory_format=torch.channels_last) if one.dim() == 4 else one for one in batch]
-        if self.graph is not None:
-            batch += missing_targets(self.graph, batch)
+        missing = missing_targets(self.graph, batch) if self.graph is not None else []
         dtype = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(self.config.get("precision"))
         with torch.autocast(device.type, dtype=dtype, enabled=dtype is not None):
-            outputs = self.model(*batch)
-        if isinstance(outputs, dict) and "logits" in outputs:
-            return outputs["logits"].cpu().float(), True
-        outputs = [outputs] if isinstance(outputs, torch.Tensor) else outputs
-        for output in outputs.values() if isinstance(outputs, dict) else outputs:
-            if output.dim() > 0:
-                return output.cpu().float(), False
+            outputs = self.model(*batch, *missing)
+        if not isinstance(outputs, dict):
+            outputs = {str(place): one for place, one in enumerate([outputs] if isinstance(outputs, torch.Tensor) else outputs)}
+        main = "logits" if "logits" in outputs else next((name for name, one in outputs.items() if one.dim() > 0), None)
+        if main is not None:
+            output = outputs[main].cpu().float()
+            more = {name: one.cpu().float() for name, one in outputs.items() if name != main and one.shape[:1] == output.shape[:1]}
+            return output, main == "logits", {name: one for name, one in more.items() if one.dim() <= 2 and not missing}
         raise Error(f"{self.folder}: the model gives no output without targets; model.predict names a graph that does")
 
     def _kind(self, is_logits, inputs):
@@ -151,7 +156,7 @@ class Run:
         targets = user_inputs(graph)[place:]
         return "classes" if targets and targets[0].dtype == torch.int64 else "numbers"
 
-    def _columns(self, outputs, kind, columns):
+    def _columns(self, outputs, kind, columns, others):
         if self.config["loss"]["name"] == "nll":
             outputs = outputs.exp()
         elif kind != "numbers":
@@ -175,6 +180,9 @@ class Run:
                 columns[f"prediction_{name}"] = (numbers > 0.5).astype(np.int64) if kind == "binary" else numbers
         if kind != "numbers":
             columns |= {f"probability_{name}": values[:, i] for i, name in enumerate(names)}
+        for name, one in others.items():
+            places = [""] if one.shape[1] == 1 else [f"_{i}" for i in range(one.shape[1])]
+            columns |= {f"output_{name}{place}": one[:, i].numpy() for i, place in enumerate(places)}
         return framed(columns)
 
 

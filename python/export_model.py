@@ -182,16 +182,18 @@ def wrap_forward(model, names):
     model.__class__ = type(original.__name__, (original,), {"forward": forward})
 
 
-def require_loss(outputs, giver):
-    """Raises Refused if these are not the outputs of a forward that computes the loss; `giver`: whose forward it is."""
+def require_loss(outputs, giver, samples):
+    """Raises Refused if these are not the outputs of a forward that computes the loss of so many samples; `giver`: whose."""
     named = outputs_by_name(outputs)
     is_list = all(name.isdigit() for name in named)
     if len(named) > 1 and not is_list and "loss" not in named:
         raise Refused(f'{giver} returns a dict without "loss"; it has: {", ".join(named)}')
     loss = loss_in(outputs)
-    if loss.dim() > 0 or not loss.is_floating_point():
+    if loss.shape not in ((), (samples,)) or not loss.is_floating_point():
         raise Refused(f"{giver} returns a loss of shape {list(loss.shape)} and type {loss.dtype}; "
-                      "a loss is one floating-point number: take its mean or sum")  # fmt: skip
+                      "a loss is one floating-point number, or one for each sample: take the mean or sum")  # fmt: skip
+    if loss.dim() > 0 and "loss" not in named and len(named) > 1:
+        raise Refused(f'{giver} returns the losses of samples among others: return a dict with "loss"')
 
 
 def require_trained_parameters(model):
@@ -531,7 +533,7 @@ def answers_next(model, outputs, targets):
 
     def is_of(logits, targets):
         cross_entropy = torch.nn.functional.cross_entropy(logits.flatten(0, 1).float(), targets.flatten().long())
-        return torch.isclose(loss.float(), cross_entropy, rtol=1e-4).item()
+        return torch.isclose(loss.float().mean(), cross_entropy, rtol=1e-4).item()
 
     with torch.no_grad():
         shifted, same = is_of(logits[:, :-1], targets[0][:, 1:]), is_of(logits, targets[0])
@@ -556,7 +558,7 @@ def compares_samples(loss, samples, least):
     if half < least:
         return False
     with torch.no_grad():
-        whole, *parts = (loss_in(loss(*(one[part] for one in samples))) for part in (slice(2 * half), slice(half), slice(half, 2 * half)))
+        whole, *parts = (loss_in(loss(*(one[part] for one in samples))).mean() for part in (slice(2 * half), slice(half), slice(half, 2 * half)))
     return whole.isfinite().item() and not any(torch.isclose(whole, sum(parts) / count, rtol=1e-3).item() for count in (1, 2))
 
 
@@ -626,7 +628,7 @@ def export_loss(name, outputs, targets, options):
     arguments = (*(one.clone().requires_grad_(one.is_floating_point()) for one in outputs.values()), *targets)
     wrong = "the loss fails on the outputs of the model; --target gives the shapes (without the batch), types and numbers of values of its targets"
     tried = try_twice(loss.train(), arguments, wrong, takes_loss=True)
-    require_loss(tried.outputs, f"forward of {name}")
+    require_loss(tried.outputs, f"forward of {name}", options.batch)
     program = export(loss, arguments, shapes_of_loss(arguments, options))
     require_same_step(tried, program.module(), arguments, takes_loss=True)
     if switched(program) is None:
@@ -706,7 +708,7 @@ def run(options):
     wrap_forward(model, keywords)
     tried = try_model(model.train(), arguments, options, samples)
     if options.loss_from_model:
-        require_loss(tried.outputs, "forward")
+        require_loss(tried.outputs, "forward", options.batch)
     shapes = dynamic_shapes(arguments, options)
     programs = {"train": export(model.train(), samples, shapes)}
     require_same_step(tried, programs["train"].module(), samples, options.loss_from_model)

@@ -1,6 +1,7 @@
 #include "config/metric.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <stdexcept>
 
@@ -42,7 +43,20 @@ std::optional<NumberedName> numbered_name(const std::string& name) {
   return NumberedName{.family = name.substr(0, last_letter + 1) + "N", .number = std::stoll(digits)};
 }
 
-const Spec* find_metric(const std::string& name, const Components& components) {
+OutputMetric output_metric(const std::string& name) {
+  const std::size_t colon = name.find(':');
+  if (colon == std::string::npos) return {.metric = name, .output = {}};
+  return {.metric = name.substr(0, colon), .output = name.substr(colon + 1)};
+}
+
+bool is_key_of_metrics(const std::string& name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.' || c == '/';
+  });
+}
+
+const Spec* find_metric(const std::string& full_name, const Components& components) {
+  const std::string name = output_metric(full_name).metric;
   const Spec* spec = components.find("metric", name);
   if (spec) return is_family(*spec) ? nullptr : spec;
   const auto numbered = numbered_name(name);

@@ -36,8 +36,18 @@ struct NumberedName {
 // Returns nothing if the name does not end in a whole number from 1 to 999,999,999 without leading zeros.
 std::optional<NumberedName> numbered_name(const std::string& name);
 
-// Returns the component of kind "metric" with this name, or the family that the name belongs to; null if neither
-// exists.
+// "accuracy:kind": a metric of the output "kind" and the target of this name.
+struct OutputMetric {
+  std::string metric;
+  std::string output;  // "": the main output and the only target
+};
+OutputMetric output_metric(const std::string& name);
+
+// Can a value be recorded under this name? It becomes a key of JSON lines, a tag of TensorBoard and a column of tables.
+bool is_key_of_metrics(const std::string& name);
+
+// Returns the component of kind "metric" with this name, or the family that the name belongs to, of any output; null if
+// neither exists.
 const Spec* find_metric(const std::string& name, const Components& components);
 
 // Is the metric a family, with names that end in a number?

@@ -131,16 +131,26 @@ ArgumentOrder order_of(const std::vector<std::string>& given, const std::vector<
   return std::is_sorted(order.begin(), order.end()) ? ArgumentOrder() : order;
 }
 
+NamedTensors::const_iterator main_answer(const NamedTensors& outputs) {
+  const auto named = std::find_if(outputs.begin(), outputs.end(), [](const auto& one) { return one.first == kLogits; });
+  if (named != outputs.end()) return named;
+  return std::find_if(outputs.begin(), outputs.end(), [](const auto& one) { return one.second.dim() > 0; });
+}
+
 Prediction predict(torch::nn::AnyModule& model, const std::vector<at::Tensor>& inputs) {
   auto* several = dynamic_cast<GivesOutputs*>(model.ptr().get());
   const NamedTensors outputs = several == nullptr
                                    ? call(model, inputs)
                                    : explaining_indices(model, inputs, [&] { return several->predicted(inputs); });
-  if (const at::Tensor logits = tensor_named(kLogits, outputs); logits.defined()) {
-    return {.output = logits, .is_logits = true};
-  }
-  for (const auto& [name, output] : outputs) {
-    if (output.dim() > 0) return {.output = output};
+  const auto main = main_answer(outputs);
+  if (main != outputs.end()) {
+    Prediction found{.output = main->second, .is_logits = main->first == kLogits};
+    for (auto one = outputs.begin(); one != outputs.end(); ++one) {
+      const bool has_rows =
+          one->second.dim() > 0 && one->second.dim() <= 2 && one->second.size(0) == found.output.size(0);
+      if (one != main && has_rows) found.others.push_back(*one);
+    }
+    return found;
   }
   throw usage_error("the model gives no output without its targets", "model.predict",
                     "name in [model] predict a graph of the same weights that takes the inputs alone: --predict of "

@@ -28,7 +28,8 @@ struct GivesOutputs {
   // The names of outputs_of(), and of the ones that have no dimensions.
   virtual std::vector<std::string> output_names() const = 0;
   virtual std::vector<std::string> scalar_names() const = 0;
-  // The outputs for a prediction, which has no targets. Names as for outputs_of().
+  // The outputs for a prediction, which has no targets: only those that do not depend on them. Names as for
+  // outputs_of().
   virtual NamedTensors predicted(const std::vector<at::Tensor>& inputs) = 0;
   // The names of forward's arguments, "" if unknown: the inputs, and with loss = "model" the targets after them.
   virtual std::vector<std::string> argument_names() const { return {}; }
@@ -93,10 +94,14 @@ std::size_t main_place(const std::vector<std::string>& names, const std::string&
 // Returns this output.
 const at::Tensor& main_output(const NamedTensors& outputs);
 
+// Returns the place of "logits", or else of the first output with dimensions; the end if there is none.
+NamedTensors::const_iterator main_answer(const NamedTensors& outputs);
+
 // An answer of a model in a prediction.
 struct Prediction {
   at::Tensor output;
-  bool is_logits = false;  // it is the output "logits"
+  bool is_logits = false;    // it is the output "logits"
+  NamedTensors others = {};  // further outputs with numbers for each sample: [n] or [n, k]
 };
 // Returns "logits", or else the first output with dimensions. Throws ddp::Error (usage) if there is none.
 Prediction predict(torch::nn::AnyModule& model, const std::vector<at::Tensor>& inputs);

@@ -1,6 +1,8 @@
 #include "rank/predict.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
@@ -39,8 +41,10 @@ class Answering {
         model_(build_parallel(t, nullptr, &saved_, request.raw)),
         forward_(
             [this](const std::vector<at::Tensor>& inputs) {
-              const model::Prediction predicted = model::predict(model_->module(), inputs);
-              return NamedTensors{{predicted.is_logits ? model::kLogits : "output", predicted.output}};
+              model::Prediction predicted = model::predict(model_->module(), inputs);
+              NamedTensors outputs{{predicted.is_logits ? model::kLogits : "output", predicted.output}};
+              for (auto& other : predicted.others) outputs.push_back(std::move(other));
+              return outputs;
             },
             train::may_record(*t.experiment, device_), model_->buffers(),
             [&t](const std::string& reason) {
@@ -70,17 +74,24 @@ class Answering {
   // Returns the output for one row of zeros, which shows the output's shape even if the input has no rows. Throws
   // ddp::Error (usage) if the model does not accept rows of this shape.
   at::Tensor look() {
-    std::vector<at::Tensor> inputs;
+    const auto zeros = [&](std::int64_t rows) {
+      std::vector<at::Tensor> inputs;
+      for (const auto& input : rows_.inputs) {
+        inputs.push_back(at::zeros(with_rows(rows, input.shape), static_cast<at::ScalarType>(input.type)).to(device_));
+      }
+      return inputs;
+    };
     std::string shapes;
     for (const auto& input : rows_.inputs) {
-      const auto type = static_cast<at::ScalarType>(input.type);
-      inputs.push_back(at::zeros(with_rows(1, input.shape), type).to(device_));
-      shapes += (shapes.empty() ? "" : " and ") + c10::str(at::IntArrayRef(input.shape)) + " of " + c10::toString(type);
+      shapes += (shapes.empty() ? "" : " and ") + c10::str(at::IntArrayRef(input.shape)) + " of " +
+                c10::toString(static_cast<at::ScalarType>(input.type));
     }
     try {
-      at::Tensor looked = answer(inputs);
-      if (looked.dim() > 0) row_shape_ = looked.sizes().slice(1).vec();
-      return looked;
+      const NamedTensors looked = answer(zeros(1));
+      if (looked.size() > 1) name_others(looked, answer(zeros(2)));
+      const at::Tensor& main = looked.front().second;
+      if (main.dim() > 0) row_shape_ = main.sizes().slice(1).vec();
+      return main;
     } catch (const Error& error) {
       throw usage_error("has rows of shape " + shapes + ": " + error.summary(), rows_.file, error.remedy());
     } catch (const c10::Error& error) {
@@ -104,8 +115,11 @@ class Answering {
   // The labels of the block's rows, row by row, each followed by a zero byte.
   const std::string& labels() const { return labels_; }
 
-  // Returns the outputs for the rows of the block.
-  at::Tensor outputs() {
+  // The columns of further outputs. Only after look().
+  const std::vector<std::string>& columns_of_others() const { return columns_of_others_; }
+
+  // Returns the outputs for the rows of the block: the main one, and float32 [n, columns of others]: undefined without.
+  std::pair<at::Tensor, at::Tensor> outputs() {
     std::vector<at::Tensor> inputs;
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
       const auto type = static_cast<at::ScalarType>(rows_.inputs[i].type);
@@ -115,35 +129,58 @@ class Answering {
       inputs.push_back(at::from_blob(blocks_[i].data(), with_rows(rows, rows_.inputs[i].shape), type));
     }
     const std::int64_t rows = inputs.front().size(0);
-    std::vector<at::Tensor> parts;
+    std::vector<at::Tensor> parts, others;
     for (std::int64_t first = 0; first < rows; first += r_.batch_size) {
-      parts.push_back(forward(inputs, first, std::min(r_.batch_size, rows - first)));
+      const std::int64_t count = std::min(r_.batch_size, rows - first);
+      const NamedTensors outputs = forward(inputs, first, count);
+      parts.push_back(outputs.front().second);
+      std::vector<at::Tensor> columns;
+      for (const auto& [name, output] : outputs) {
+        if (others_.contains(name)) columns.push_back(output.reshape({count, -1}).to(at::kCPU, at::kFloat));
+      }
+      if (!columns.empty()) others.push_back(at::cat(columns, 1));
     }
-    return parts.size() == 1 ? parts.front() : at::cat(parts);
+    return {parts.size() == 1 ? parts.front() : at::cat(parts), others.empty() ? at::Tensor() : at::cat(others)};
   }
 
  private:
-  // Computes outputs as in evaluation, but converts 16-bit types to float32, the type of the output files.
-  at::Tensor answer(const std::vector<at::Tensor>& inputs) {
-    const model::Autocast casts(numerics_.precision, device_);
-    const auto [name, output] = forward_(numerics_.prepared(model::in_order(order_, inputs))).front();
-    is_logits_ = name == model::kLogits;
-    return output.is_floating_point() && output.element_size() < 4 ? output.to(at::kFloat) : output;
+  // Takes the outputs behind the main one of one row and of two: those whose columns do not depend on the rows.
+  void name_others(const NamedTensors& of_one, const NamedTensors& of_two) {
+    for (std::size_t i = 1; i < of_one.size(); ++i) {
+      const auto& [name, output] = of_one[i];
+      const std::int64_t columns = output.numel();
+      if (of_two.at(i).second.numel() != 2 * columns) continue;
+      others_.insert(name);
+      for (std::int64_t k = 0; k < columns; ++k) {
+        columns_of_others_.push_back("output_" + name + (columns == 1 ? "" : "_" + std::to_string(k)));
+      }
+    }
   }
 
-  at::Tensor forward(const std::vector<at::Tensor>& all, std::int64_t first, std::int64_t count) {
+  // Computes outputs as in evaluation, but converts 16-bit types to float32, the type of the output files.
+  NamedTensors answer(const std::vector<at::Tensor>& inputs) {
+    const model::Autocast casts(numerics_.precision, device_);
+    NamedTensors outputs = forward_(numerics_.prepared(model::in_order(order_, inputs)));
+    auto& [name, output] = outputs.front();
+    is_logits_ = name == model::kLogits;
+    if (output.is_floating_point() && output.element_size() < 4) output = output.to(at::kFloat);
+    return outputs;
+  }
+
+  NamedTensors forward(const std::vector<at::Tensor>& all, std::int64_t first, std::int64_t count) {
     std::vector<at::Tensor> batch;
     // The clone is aligned like a training batch.
     for (const at::Tensor& input : all) batch.push_back(input.narrow(0, first, count).clone().to(device_));
     try {
-      at::Tensor output = answer(batch);
+      NamedTensors outputs = answer(batch);
+      const at::Tensor& output = outputs.front().second;
       if (output.sizes() != with_rows(count, row_shape_)) {
         throw usage_error(
             "gives outputs of shape " + c10::str(output.sizes()) + " for " + std::to_string(count) +
                 " rows, but of shape " + c10::str(at::IntArrayRef(with_rows(1, row_shape_))) + " for one row",
             "the model", "the first dimension of outputs must be the rows, and no other may depend on them");
       }
-      return output;
+      return outputs;
     } catch (const c10::IndexError& error) {
       const std::int64_t row = first_row_ + first;
       throw usage_error("the model does not accept these rows: " + error.msg(),
@@ -162,6 +199,8 @@ class Answering {
   DealtRows rows_;
   model::ArgumentOrder order_;  // of the model's inputs
   bool is_logits_ = false;
+  std::set<std::string> others_;  // further outputs that are written
+  std::vector<std::string> columns_of_others_;
   std::vector<std::int64_t> row_shape_;  // of an output
   std::vector<std::string> blocks_;      // one for each input
   std::string labels_;
@@ -176,6 +215,7 @@ void predict(const PredictRequest& request, const Task& t, const TakeReply&) {
   const at::Tensor looked = answering.look();
   PredictionSchema schema = schema_of(t, answering.label_names());
   if (!schema.of_table && answering.answers_classes()) schema.kind = datasets::TargetKind::classes;
+  schema.others = answering.columns_of_others();
   const Predictions predictions(std::move(schema), form_named(request.form), looked);
   const auto to = static_cast<int>(request.to);
   // The header waits for the first rows: input that is refused leaves no output.
@@ -186,12 +226,12 @@ void predict(const PredictRequest& request, const Task& t, const TakeReply&) {
   }
   for (std::string answers; more; more = answering.next()) {
     answers.clear();
-    const at::Tensor outputs = answering.outputs();
+    const auto [outputs, others] = answering.outputs();
     if (!model::all_finite(outputs)) {
       const at::Tensor sound = outputs.flatten(1).isfinite().all(1);
       t.progress->rank(t.rank).not_finite_rows += outputs.size(0) - sound.sum().item<std::int64_t>();
     }
-    predictions.append(answers, outputs, answering.labels());
+    predictions.append(answers, outputs, others, answering.labels());
     write_block(to, answers.data(), answers.size());
     t.progress->rank(t.rank).note_activity();
   }

@@ -46,7 +46,8 @@ PredictionSchema schema_of(const Task& t, const std::vector<std::string>& labels
             .labels = labels,
             .targets = std::move(e.targets),
             .classes = e.classes.names(),
-            .scales = datasets::target_scales(t.preprocessing)};
+            .scales = datasets::target_scales(t.preprocessing),
+            .others = {}};
   }
   const config::Value& options = t.experiment->dataset.options;
   return {.kind = datasets::target_kind(loss),
@@ -56,7 +57,8 @@ PredictionSchema schema_of(const Task& t, const std::vector<std::string>& labels
           .targets = {target_name(options.value("targets", config::Value()))},
           .classes = t.preprocessing.is_object() ? t.preprocessing.value("classes", std::vector<std::string>())
                                                  : std::vector<std::string>(),
-          .scales = {}};
+          .scales = {},
+          .others = {}};
 }
 
 namespace {
@@ -126,7 +128,10 @@ Predictions::Predictions(PredictionSchema schema, Form form, const at::Tensor& l
   require_fit(looked);
   row_shape_ = looked.sizes().slice(1).vec();
   if (row_shape_.size() == 1) width_ = row_shape_.front();
-  if (form_ != Form::npy) name_columns();
+  if (form_ != Form::npy) {
+    name_columns();
+    for (const std::string& name : schema_.others) columns_.push_back({.name = name});
+  }
   for (auto label = columns_.begin(); label != columns_.begin() + std::ssize(schema_.labels); ++label) {
     const bool taken = std::any_of(label + 1, columns_.end(), [&](const auto& one) { return one.name == label->name; });
     if (taken) throw usage_error("column \"" + label->name + "\" has the name of a result", "--keep");
@@ -211,15 +216,16 @@ at::Tensor Predictions::probabilities(const at::Tensor& output) const {
   return schema_.kind == TargetKind::binary ? at::sigmoid(output) : output;
 }
 
-void Predictions::append(std::string& block, const at::Tensor& output, const std::string& labels) const {
+void Predictions::append(std::string& block, const at::Tensor& output, const at::Tensor& others,
+                         const std::string& labels) const {
   const at::Tensor values = probabilities(output.detach().to(at::kCPU, at::kFloat)).contiguous();
   if (form_ == Form::npy) {
     undo_scales(values);
     block.append(static_cast<const char*>(values.const_data_ptr()), values.nbytes());
   } else if (form_ == Form::csv) {
-    append_lines(block, values, labels);
+    append_lines(block, values, others, labels);
   } else {
-    append_cells(block, values, labels);
+    append_cells(block, values, others, labels);
   }
 }
 
@@ -234,10 +240,12 @@ void Predictions::undo_scales(const at::Tensor& values) const {
   }
 }
 
-void Predictions::append_lines(std::string& block, const at::Tensor& values, const std::string& labels) const {
+void Predictions::append_lines(std::string& block, const at::Tensor& values, const at::Tensor& others,
+                               const std::string& labels) const {
   const bool classes = schema_.kind == TargetKind::classes;
   const at::Tensor best = classes ? values.argmax(1) : at::Tensor();
   const float* row = values.const_data_ptr<float>();
+  const float* other = schema_.others.empty() ? nullptr : others.const_data_ptr<float>();
   const char* label = labels.c_str();
   for (std::int64_t r = 0; r < values.size(0); ++r, row += width_) {
     for (std::size_t i = 0; i < schema_.labels.size(); ++i) {
@@ -253,6 +261,10 @@ void Predictions::append_lines(std::string& block, const at::Tensor& values, con
     for (std::int64_t i = 0; schema_.kind != TargetKind::numbers && i < width_; ++i) {
       block += ',';
       append_number(block, row[i], /*is_float=*/true);
+    }
+    for (std::size_t i = 0; i < schema_.others.size(); ++i) {
+      block += ',';
+      append_number(block, *other++, /*is_float=*/true);
     }
     block += '\n';
   }
@@ -288,7 +300,8 @@ void Predictions::append_numbers(std::string& line, const float* row) const {
   }
 }
 
-void Predictions::append_cells(std::string& block, const at::Tensor& values, const std::string& labels) const {
+void Predictions::append_cells(std::string& block, const at::Tensor& values, const at::Tensor& others,
+                               const std::string& labels) const {
   const std::int64_t rows = values.size(0);
   const float* all = values.const_data_ptr<float>();
   const auto value = [&](std::int64_t row, std::int64_t i) { return all[row * width_ + i]; };
@@ -318,6 +331,11 @@ void Predictions::append_cells(std::string& block, const at::Tensor& values, con
     } else {
       append_column<float>(block, rows, [&](std::int64_t row) { return value(row, i); });
     }
+  }
+  const auto count = std::ssize(schema_.others);
+  const float* other = count == 0 ? nullptr : others.const_data_ptr<float>();
+  for (std::int64_t i = 0; i < count; ++i) {
+    append_column<float>(block, rows, [&](std::int64_t row) { return other[row * count + i]; });
   }
 }
 

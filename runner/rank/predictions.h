@@ -20,6 +20,7 @@ struct PredictionSchema {
   std::vector<std::string> targets;     // column names; one name for arrays
   std::vector<std::string> classes;     // names of classes; a class without a name is shown by its number
   std::vector<datasets::Scale> scales;  // of numeric targets; empty: no target was scaled
+  std::vector<std::string> others;      // columns of further outputs, behind the results; not in NumPy files
 };
 
 // Derives the schema from the preprocessing for tables; for other data from the loss, the option "targets", and the
@@ -40,9 +41,11 @@ class Predictions {
   Predictions(PredictionSchema schema, Form form, const at::Tensor& looked);
 
   std::string head() const;
-  // Appends the rows of a block; `output`: [n, …]. For Parquet, appends n (8 bytes), then the n cells of each column;
-  // each column begins at a multiple of 8 bytes. `labels`: the rows' labels, row by row, each followed by a zero byte.
-  void append(std::string& block, const at::Tensor& output, const std::string& labels = "") const;
+  // Appends the rows of a block; `output`: [n, …]; `others`: float32 [n, columns of further outputs]. For Parquet,
+  // appends n (8 bytes), then the n cells of each column; each column begins at a multiple of 8 bytes. `labels`: the
+  // rows' labels, row by row, each followed by a zero byte.
+  void append(std::string& block, const at::Tensor& output, const at::Tensor& others = {},
+              const std::string& labels = "") const;
 
  private:
   void require_fit(const at::Tensor& looked) const;
@@ -50,8 +53,10 @@ class Predictions {
   std::vector<std::string> target_names() const;
   at::Tensor probabilities(const at::Tensor& output) const;
   void undo_scales(const at::Tensor& values) const;
-  void append_lines(std::string& block, const at::Tensor& values, const std::string& labels) const;
-  void append_cells(std::string& block, const at::Tensor& values, const std::string& labels) const;
+  void append_lines(std::string& block, const at::Tensor& values, const at::Tensor& others,
+                    const std::string& labels) const;
+  void append_cells(std::string& block, const at::Tensor& values, const at::Tensor& others,
+                    const std::string& labels) const;
   void append_labels(std::string& block, std::int64_t rows, const std::string& labels) const;
   void append_numbers(std::string& line, const float* row) const;
 

@@ -164,16 +164,9 @@ class TriedModel {
 
   // Returns the loss of the batch with these outputs. Throws if the loss does not take both.
   train::BatchLoss loss_of(const NamedTensors& outputs, const datasets::Batch& batch) const {
-    if (batch.weights.defined() && !loss_.takes_weights()) {
-      throw usage_error("the loss \"" + e_.loss.name + "\" is one number a batch and takes no weights of samples",
-                        "dataset.weights",
-                        loss_.graph() == nullptr ? "leave it out" : "give the weights as a target to the loss");
-    }
     try {
       return under_casts(numerics_, [&]() -> train::BatchLoss {
-        if (!batch.weights.defined()) return loss_(outputs, batch.targets);
-        const at::Tensor& output = model::main_output(outputs);
-        return {.value = loss_.sum(output, train::only_target(batch.targets), batch.weights)};
+        return batch.weights.defined() ? loss_.sum(outputs, batch) : loss_(outputs, batch.targets);
       });
     } catch (const c10::Error& error) {
       throw usage_error("the loss \"" + e_.loss.name + "\" does not accept outputs of shape " + shapes_of(outputs) +
@@ -193,11 +186,7 @@ class TriedModel {
     }
     const std::vector<std::string> metrics = e_.metric_names();
     for (const std::string& name : names) {
-      // It becomes a key of JSON lines, a tag of TensorBoard and a column of tables.
-      const bool is_plain = std::all_of(name.begin(), name.end(), [](unsigned char c) {
-        return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.' || c == '/';
-      });
-      if (!is_plain || name.empty()) {
+      if (!config::is_key_of_metrics(name)) {
         throw usage_error("the scalar " + config::in_quotes(name) + " of the loss cannot be recorded under this name",
                           "loss", "use letters, digits, _, -, . and / in forward's dict");
       }
@@ -219,10 +208,13 @@ class TriedModel {
   void require_metrics(const NamedTensors& outputs, const datasets::Batch& batch) const {
     const std::optional<train::Answers> answers =
         train::answers_of(loss_, outputs, batch.targets, !e_.metrics.is_null());
-    if (answers) return train::Measures(e_).require(answers->output, answers->target);
-    if (e_.metrics.is_null() || e_.metrics.empty()) return;
-    throw usage_error("with this loss, metrics need the output \"logits\" and one target", "metrics",
-                      "return logits in forward's dict, or give metrics = []");
+    const train::Measures measures(e_);
+    if (!answers && measures.given() && measures.needs_main_output()) {
+      throw usage_error("with this loss, metrics need the output \"logits\" and one target", "metrics",
+                        "return logits in forward's dict, name an output and its target, such as \"accuracy:kind\", or "
+                        "give metrics = []");
+    }
+    measures.require(answers, outputs, batch.targets);
   }
 
   // Throws if a setting follows a scalar that does not come with the loss: its name is known only now.

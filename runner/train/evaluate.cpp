@@ -102,7 +102,7 @@ std::vector<double> measure(const EvaluationParts& e, RecordedForward& forward, 
            static_cast<double>(answers ? count_nan(answers->output) : 0)};
     row.insert(row.end(), loss.scalars.begin(), loss.scalars.end());
     row.resize(kBeforeScalars + e.scalars.size());
-    if (answers) e.measures.add(answers->output, answers->target, statistics);
+    e.measures.add(answers, outputs, batch.targets, statistics);
     if (e.curves) {
       curves.push_back(answers ? e.curves->of_batch(answers->output, answers->target, begin) : std::vector<double>());
     }

@@ -221,9 +221,7 @@ void StepBatches::count_targets() {
     own_counts_.push_back(0);
     for (std::int64_t i = 0; i < micro_batches_; ++i) {
       loaded_.push_back(p_.batches.next());
-      const at::Tensor& target = only_target(loaded_.back().targets);
-      const at::Tensor& weights = loaded_.back().weights;
-      own_counts_.back() += weights.defined() ? p_.loss.count(target, weights) : p_.loss.count(target);
+      own_counts_.back() += p_.loss.count(loaded_.back());
     }
   }
   std::vector<double> of_ranks;
@@ -244,8 +242,7 @@ datasets::Batch StepBatches::next() {
 at::Tensor StepBatches::loss(NamedTensors outputs, const datasets::Batch& batch) {
   BatchLoss loss;
   if (divides_) {
-    const at::Tensor &output = model::main_output(outputs), &target = only_target(batch.targets);
-    loss.value = batch.weights.defined() ? p_.loss.sum(output, target, batch.weights) : p_.loss.sum(output, target);
+    loss = p_.loss.sum(outputs, batch);
   } else if (p_.loss.graph() != nullptr && p_.loss.graph()->gathers && p_.group) {
     NamedTensors targets = batch.targets;
     for (NamedTensors* list : {&outputs, &targets}) {
@@ -256,8 +253,9 @@ at::Tensor StepBatches::loss(NamedTensors outputs, const datasets::Batch& batch)
     loss = p_.loss(outputs, batch.targets);
   }
   const at::Tensor value = loss.value;
-  losses_.push_back(
-      {.loss = {.value = value.detach(), .scalars = std::move(loss.scalars)}, .samples = batch.samples()});
+  losses_.push_back({.loss = {.value = value.detach(), .scalars = std::move(loss.scalars)},
+                     .samples = batch.samples(),
+                     .weight = divides_ && !loss.scalars.empty() ? p_.loss.count(batch) : 0});
   if (divides_) return all_count_ == 0 ? value * 0 : value * ranks_ / all_count_;
   // Multiplication by 1/k would give other bits.
   return micro_batches_ > 1 ? value / micro_batches_ : value;
@@ -269,7 +267,7 @@ void StepBatches::add(at::TensorList losses, std::int64_t samples) {
   const auto kept = [more](const at::Tensor& value) { return more ? value.clone() : value; };
   BatchLoss loss{.value = kept(losses.front())};
   for (std::size_t i = 1; i < losses.size(); ++i) loss.scalars.emplace_back("", kept(losses[i]));
-  losses_.push_back({.loss = std::move(loss), .samples = samples});
+  losses_.push_back({.loss = std::move(loss), .samples = samples, .weight = 0});
 }
 
 std::vector<at::Tensor> StepBatches::last_losses() const {
@@ -283,10 +281,10 @@ LossSum StepBatches::read_losses() {
   std::vector<LossSum> of_logical_ranks(static_cast<std::size_t>(p_.logical_ranks));
   const std::vector<OfMicroBatch> losses = std::exchange(losses_, {});
   for (std::size_t i = 0; i < losses.size(); ++i) {
-    const auto& [loss, samples] = losses[i];
+    const auto& [loss, samples, weight] = losses[i];
     LossSum& sum = of_logical_ranks[i / static_cast<std::size_t>(micro_batches_)];
     if (divides_) {
-      sum.add({.sum = loss.value.item<double>(), .weight = 0, .samples = samples});
+      sum.add(loss, weight, samples);
     } else {
       sum.add(loss, samples);
     }

@@ -60,6 +60,7 @@ class StepBatches {
   struct OfMicroBatch {
     BatchLoss loss;  // of the mean or the sum
     std::int64_t samples;
+    double weight;  // of the sum, if scalars come with it
   };
   std::vector<OfMicroBatch> losses_;
 };

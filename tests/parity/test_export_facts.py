@@ -76,6 +76,29 @@ def classify(output, kinds):
     return F.cross_entropy(output, kinds)
 
 
+def of_samples(output, kinds):
+    return {"loss": F.cross_entropy(output, kinds, reduction="none"), "largest": output.max()}
+
+
+class Judged(Net):
+    def forward(self, x, kinds):
+        logits = super().forward(x)
+        return {"loss": F.cross_entropy(logits, kinds, reduction="none"), "logits": logits}
+
+
+class Two(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.kinds, self.amounts = nn.Linear(4, 8), nn.Linear(4, 1)
+
+    def forward(self, x):
+        return {"kinds": self.kinds(x), "amounts": self.amounts(x).squeeze(1)}
+
+
+def of_both(first, second, y, z):
+    return F.cross_entropy(first, y) + F.mse_loss(second, z)
+
+
 class Numpy(Net):
     def __init__(self):
         super().__init__()
@@ -102,6 +125,9 @@ EXPORTS = {
     "Heads": ["--input", "4", "--input", "4", "--target", "3", "--loss", "models.py:gauss"],
     "Scored": ["--input", "4", "--target", "3", "--loss-from-model"],
     "Contrast": ["--input", "4", "--target", "scalar:int64:8", "--loss", "models.py:contrast"],
+    "Samples": ["--input", "4", "--target", "scalar:int64:8", "--loss", "models.py:of_samples"],
+    "Judged": ["--input", "4", "--target", "scalar:int64:8", "--loss-from-model"],
+    "Two": ["--input", "4", "--target", "scalar:int64:8", "--target", "scalar", "--loss", "models.py:of_both"],
     "Numpy": ["--input", "4"],
     "Masked": ["--input", "4"],
     "trained": ["--input", "4"],
@@ -116,7 +142,7 @@ def write_data():
     wrong[70, 3] = 16
     np.savez("text.npz", ids=ids, labels=ids, wrong=wrong)
     arrays = {name: draw.standard_normal((60, 4), np.float32) for name in ("left", "right")}
-    np.savez("rows.npz", **arrays, y=draw.standard_normal((60, 3), np.float32), kinds=draw.integers(0, 8, 60))
+    np.savez("rows.npz", **arrays, weights=draw.uniform(0, 2, 60).astype(np.float32), amounts=draw.standard_normal(60, np.float32), y=draw.standard_normal((60, 3), np.float32), kinds=draw.integers(0, 8, 60))
     for name, array in arrays.items():
         np.save(f"{name}.npy", array)
     np.save("y.npy", np.load("rows.npz")["y"])
@@ -145,7 +171,7 @@ def main():
         out.write(MODELS)
     write_data()
     for name, options in EXPORTS.items():
-        of = {"Contrast": "Net", "Classes": "Net"}.get(name, name)
+        of = {"Contrast": "Net", "Classes": "Net", "Samples": "Net"}.get(name, name)
         subprocess.run([sys.executable, PYTHON, f"models.py:{of}", f"{name}.pt2", *options], check=True)
     failed = 0
 
@@ -196,6 +222,34 @@ def main():
         plan = subprocess.run([os.environ["DDP_EXP"], "plan", f"{name}-sweep.toml"], capture_output=True, text=True)
         said = " ".join((plan.stdout + plan.stderr).split())
         failed += check(f"{name}: trials whose validation batches differ", plan.returncode == 0 and ("validate with batches of 8 to 16" in said) == warns)
+    both = {"name": "npz", "path": "rows.npz", "inputs": "left", "targets": ["kinds", "amounts"]}
+    held_out = {"validation": {"dataset": {"path": "rows.npz"}}, "checkpoint": {"metric": "val_accuracy:kinds"}}
+    epoch, folder = run("Two", both, loss="exported", metrics=["accuracy:kinds", "mae:amounts"], **held_out)
+    call("predict", folder, "rows.npz", "-o", "two.csv", "--from", "latest")
+    with open("two.csv") as answers:
+        head, rows = answers.readline().strip().split(","), np.loadtxt(answers, delimiter=",")
+    data = np.load("rows.npz")
+    found = (rows[:, :8].argmax(1) == data["kinds"]).mean(), abs(rows[:, 8] - data["amounts"]).mean()
+    failed += check("predict gives all outputs", head == [f"prediction_kinds_{i}" for i in range(8)] + ["output_amounts"])
+    failed += check("metrics of two outputs", np.allclose(found, (epoch["val_accuracy:kinds"], epoch["val_mae:amounts"]), atol=1e-6))
+    listed = call("list", "--where", "val_accuracy:kinds >= 0", "--sort", "val_accuracy:kinds", "--columns", "val_mae:amounts")
+    failed += check("list selects by them", "Two" in listed and "val_mae:amounts" in listed)
+    for metric, text in (("accuracy:kind", "no output of this name"), ("accuracy:", "metrics[0]"), ("acuracy:kinds", "accuracy")):
+        refused = subprocess.run([os.environ["DDP_EXP"], "plan", "Two.toml", "--set", f'metrics=["{metric}"]', "--unset", "checkpoint.metric"], capture_output=True, text=True)
+        failed += check(f"{metric} is refused", refused.returncode == 2 and text in refused.stderr)
+    weighted = kinds | {"weights": "weights"}
+    held_out = {"validation": {"dataset": {"path": "rows.npz"}}, "epochs": 3, "device_pool": ["cpu", "cpu"]}
+    found = []
+    for name, loss in (("Samples-named", "cross_entropy"), ("Samples", "exported"), ("Judged", "model")):
+        epoch, folder = run(name, weighted, loss=loss, metrics=[], **held_out)
+        with open(f"{folder}/checkpoints/latest/model.safetensors", "rb") as weights:
+            found.append((weights.read(), epoch["train_loss"], epoch["val_loss"]))
+        failed += check(f"{name}: scalars beside the losses of samples", ("val_largest" in epoch) == (name == "Samples"))
+    failed += check("losses of samples are weighted as a named loss weights them", found[0] == found[1] == found[2])
+    _, folder = run("Samples", kinds, loss="exported", metrics=[], **held_out)
+    _, named = run("Samples-named", kinds, loss="cross_entropy", metrics=[], **held_out)
+    found = [open(f"{one}/checkpoints/latest/model.safetensors", "rb").read() for one in (folder, named)]
+    failed += check("without weights their mean is the loss", found[0] == found[1])
     causes = {"Numpy": '"weight" depends on more than the seed', "Masked": "no persistent buffer", "trained": "draws nothing"}
     for name, cause in causes.items():
         settings = f'model={{name="exported", path="{name}.pt2", init="seed"}}'

@@ -112,7 +112,7 @@ TEST_CASE("a loss that is one number a batch takes no weights of samples") {
   const LossWorkspace w;
   w.write("w.npy", npy_of("<f4", "(100,)", std::vector<float>(100, 1)));
   w.refused(with_sets({"run", "arrays.toml", "--set", "dataset.weights=\"w.npy\""}, kSets),
-            {"dataset.weights", "the loss \"model\" is one number a batch", "give the weights as a target"});
+            {"dataset.weights", "the loss is one number a batch", "give the weights as a target"});
 }
 
 TEST_CASE("a named loss needs targets, and validate says so") {

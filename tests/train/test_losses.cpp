@@ -13,9 +13,12 @@
 namespace ddp::train {
 namespace {
 
+datasets::Batch batch_of(const at::Tensor& target, std::int64_t samples) {
+  return datasets::Batch({{"input", at::zeros({samples})}}, {{"target", target}});
+}
+
 LossSum measured(const Loss& loss, const at::Tensor& output, const at::Tensor& target, std::int64_t samples) {
-  const datasets::Batch batch({{"input", at::zeros({samples})}}, {{"target", target}});
-  return loss.measure({{"output", output}}, batch);
+  return loss.measure({{"output", output}}, batch_of(target, samples));
 }
 
 using Json = nlohmann::json;
@@ -150,10 +153,10 @@ TEST_CASE("a loss that ignores a class counts the other targets by their weights
   CHECK_FALSE(losses().build("cross_entropy", Json::object()).divides_by_count());
   const Loss plain = losses().build("cross_entropy", {{"ignore_index", -1}});
   CHECK(plain.divides_by_count());
-  CHECK(plain.count(target) == 3);
+  CHECK(plain.count(batch_of(target, 5)) == 3);
   const Loss weighted = losses().build("cross_entropy", {{"ignore_index", -1}, {"weight", {1.0, 1.0, 0.5, 3.0}}});
-  CHECK(weighted.count(target) == 4);
-  CHECK(contains(error_of([&] { weighted.count(at::tensor({4}, at::kLong)); }), "a target is class 4"));
+  CHECK(weighted.count(batch_of(target, 5)) == 4);
+  CHECK(contains(error_of([&] { weighted.count(batch_of(at::tensor({4}, at::kLong), 1)); }), "a target is class 4"));
   CHECK(measured(plain, ramp({5, 4}), target, 5).weight == 3);
   CHECK(std::abs(measured(plain, ramp({5, 4}), target, 5).mean() - plain(ramp({5, 4}), target).item<double>()) < 1e-6);
   CHECK(measured(plain, ramp({2, 4}), at::tensor({-1, -1}, at::kLong), 2).sum == 0);

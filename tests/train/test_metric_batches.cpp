@@ -48,10 +48,10 @@ void as_two_ranks(const std::function<void(int rank, const Merge& merge)>& body)
 TEST_CASE("the default accuracy is left out if a target is not a class of the model") {
   const Measures measures(experiment_of(nullptr, "cross_entropy"));
   const at::Tensor output = doubles_of({0, 1, 1, 0}, {2, 2});
-  CHECK_NOTHROW(measures.require(output, indices_of({255, 1})));
+  CHECK_NOTHROW(measures.require(Answers{output, indices_of({255, 1})}, {}, {}));
   std::vector<Statistics> all(1);
-  measures.add(output, indices_of({0, 1}), all);
-  measures.add(output, indices_of({255, 1}), all);
+  measures.add(Answers{output, indices_of({0, 1})}, {}, {}, all);
+  measures.add(Answers{output, indices_of({255, 1})}, {}, {}, all);
   Merge(nullptr).left_out(all);
   CHECK(all[0].empty());
 }
@@ -59,7 +59,7 @@ TEST_CASE("the default accuracy is left out if a target is not a class of the mo
 TEST_CASE("a listed metric is refused if a target is not a class of the model") {
   const Measures measures(experiment_of({"accuracy"}, "cross_entropy"));
   const at::Tensor output = doubles_of({0, 1, 1, 0}, {2, 2});
-  const std::string error = error_of([&] { measures.require(output, indices_of({255, 1})); });
+  const std::string error = error_of([&] { measures.require(Answers{output, indices_of({255, 1})}, {}, {}); });
   CHECK(contains(error, "a target is class 255, and the model knows 2 classes"));
 }
 
@@ -113,7 +113,7 @@ TEST_CASE("a batch of many targets, measured piece by piece, gives one part, and
     const Metric& one = *measures.metrics()[0].metric;
     std::vector<Statistics> all(1);
     for (int batch = 0; batch < 2; ++batch) {
-      measures.add(output, target, all);
+      measures.add(Answers{output, target}, {}, {}, all);
       CHECK(all[0].parts().size() == static_cast<std::size_t>(batch) + 1);
     }
     Merge::join_parts(one, all[0]);
@@ -128,8 +128,8 @@ TEST_CASE("mae and rmse are measured for each of several targets, too") {
        {std::pair("mae", std::vector<double>{2, 1.5}), std::pair("rmse", std::vector<double>{std::sqrt(5), 1.5})}) {
     const Measures measures(experiment_of({metric}, "mse"), {{"targets", {"price", "weight"}}});
     std::vector<Statistics> all(1);
-    measures.add(doubles_of({1, 1.5}, {1, 2}), doubles_of({0, 0}, {1, 2}), all);
-    measures.add(doubles_of({3, -1.5}, {1, 2}), doubles_of({0, 0}, {1, 2}), all);
+    measures.add(Answers{doubles_of({1, 1.5}, {1, 2}), doubles_of({0, 0}, {1, 2})}, {}, {}, all);
+    measures.add(Answers{doubles_of({3, -1.5}, {1, 2}), doubles_of({0, 0}, {1, 2})}, {}, {}, all);
     Merge::join_parts(*measures.metrics()[0].metric, all[0]);
     CHECK(measures.metrics()[0].metric->values_of_targets(all[0]) == expected);
   }
@@ -139,8 +139,8 @@ TEST_CASE("batches with unequal numbers of targets are measured over all targets
   const auto measured = [](const char* metric) {
     const Measures measures(experiment_of({metric}, "mse"));
     std::vector<Statistics> all(1);
-    measures.add(doubles_of({1, 1}, {1, 2}), doubles_of({0, 0}, {1, 2}), all);
-    measures.add(doubles_of({4}, {1, 1}), doubles_of({0}, {1, 1}), all);
+    measures.add(Answers{doubles_of({1, 1}, {1, 2}), doubles_of({0, 0}, {1, 2})}, {}, {}, all);
+    measures.add(Answers{doubles_of({4}, {1, 1}), doubles_of({0}, {1, 1})}, {}, {}, all);
     Merge::join_parts(*measures.metrics()[0].metric, all[0]);
     return measures.metrics()[0].metric->value(all[0]);
   };

@@ -64,7 +64,7 @@ config::Experiment experiment_with(const std::string& metric, const std::string&
 // The statistics of a metric over some batches, as one rank gathers them.
 std::vector<Statistics> statistics_of(const Measures& measures, const std::vector<TestBatch>& batches) {
   std::vector<Statistics> all(measures.metrics().size());
-  for (const TestBatch& batch : batches) measures.add(batch.output, batch.target, all);
+  for (const TestBatch& batch : batches) measures.add(Answers{batch.output, batch.target}, {}, {}, all);
   for (std::size_t i = 0; i < all.size(); ++i) Merge::join_parts(*measures.metrics()[i].metric, all[i]);
   const Merge merge(nullptr);
   merge.left_out(all);
@@ -157,11 +157,13 @@ TEST_CASE("without the key metrics the accuracy is measured if targets are class
 
 TEST_CASE("a metric that does not fit loss and targets is refused with the metrics that do") {
   const Measures r2(experiment_with("r2"));
-  const std::string error = error_of([&] { r2.require(numbers({1, 2, 3, 4}, {1, 4}), classes({1}, {1})); });
+  const std::string error = error_of([&] {
+    r2.require(Answers{numbers({1, 2, 3, 4}, {1, 4}), classes({1}, {1})}, {}, {});
+  });
   CHECK(contains(error, "metrics for these targets: accuracy, auroc"));
   const Measures top(experiment_with("top2"));
-  CHECK_THROWS_AS(top.require(numbers({1, 2}, {1, 2}), classes({1}, {1})), Error);
-  CHECK_NOTHROW(top.require(numbers({1, 2, 3}, {1, 3}), classes({1}, {1})));
+  CHECK_THROWS_AS(top.require(Answers{numbers({1, 2}, {1, 2}), classes({1}, {1})}, {}, {}), Error);
+  CHECK_NOTHROW(top.require(Answers{numbers({1, 2, 3}, {1, 3}), classes({1}, {1})}, {}, {}));
 }
 
 TEST_CASE("pair counts equal a comparison of each positive with each negative, with half for ties") {

@@ -99,6 +99,16 @@ bool contains(const Range& range, double number) {
   return true;
 }
 
+// Is the text the name of a known metric of an output, such as "accuracy:kind" or "val_accuracy:kind"?
+bool is_of_output(const Option& option, const std::string& text, const Components& components) {
+  const bool recorded = option.names_kind == "metric";
+  if ((!recorded && option.names_kind != "measure") || (recorded && !text.starts_with(kValidationPrefix))) return false;
+  const std::string name = text.substr(recorded ? kValidationPrefix.size() : 0);
+  const std::string output = output_metric(name).output;
+  const Spec* metric = find_metric(name, components);
+  return !output.empty() && is_key_of_metrics(output) && metric != nullptr && !(recorded && has_matrix(*metric));
+}
+
 // Is the text a name that option.numbered stands for, such as "top5"?
 bool is_numbered(const Option& option, const std::string& text) {
   const auto numbered = numbered_name(text);
@@ -349,7 +359,7 @@ std::optional<Value> Checker::scalar(const Node& node, const Option& option, con
   if (node.kind == Type::text) {
     const auto text = node.scalar.get<std::string>();
     const bool known = std::find(option.choices.begin(), option.choices.end(), text) != option.choices.end() ||
-                       is_numbered(option, text) ||
+                       is_numbered(option, text) || is_of_output(option, text, components_) ||
                        (!option.open_prefix.empty() && text.starts_with(option.open_prefix));
     if (!option.choices.empty() && !known) return wrong(node, option, path);
     if (!option.form.empty() && !text_form(option.form).fits(text)) return wrong(node, option, path);

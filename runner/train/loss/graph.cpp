@@ -36,10 +36,14 @@ BatchLoss loss_in(const NamedTensors& outputs) {
   for (const auto& [name, tensor] : outputs) names.push_back(name);
   const std::size_t place = place_of_loss(names);
   BatchLoss loss{.value = outputs[place].second};
-  if (loss.value.dim() != 0 || !loss.value.is_floating_point()) {
+  if (loss.value.dim() > 1 || !loss.value.is_floating_point()) {
     throw usage_error("forward returns a loss of shape " + c10::str(loss.value.sizes()) + " and type " +
                           c10::toString(loss.value.scalar_type()),
-                      "loss", "a loss is one floating-point number: take its mean or sum");
+                      "loss", "a loss is one floating-point number, or one for each sample: take the mean or sum");
+  }
+  if (loss.value.dim() == 1) {
+    loss.each = loss.value;
+    loss.value = loss.each.mean();
   }
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const auto& [name, output] = outputs[i];

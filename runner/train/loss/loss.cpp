@@ -16,11 +16,20 @@
 
 namespace ddp::train {
 
-void LossSum::add(const BatchLoss& loss, std::int64_t count) {
-  add(loss.value.item<double>(), count);
+void LossSum::add(const BatchLoss& mean, std::int64_t count) {
+  add(mean.value.item<double>(), count);
+  add_scalars(mean, static_cast<double>(count));
+}
+
+void LossSum::add(const BatchLoss& loss, double counted, std::int64_t count) {
+  add({.sum = loss.value.item<double>(), .weight = counted, .samples = count});
+  add_scalars(loss, counted);
+}
+
+void LossSum::add_scalars(const BatchLoss& loss, double counted) {
   scalars.resize(std::max(scalars.size(), loss.scalars.size()));
   for (std::size_t i = 0; i < loss.scalars.size(); ++i) {
-    scalars[i] += loss.scalars[i].second.item<double>() * static_cast<double>(count);
+    scalars[i] += loss.scalars[i].second.item<double>() * counted;
   }
 }
 
@@ -37,10 +46,6 @@ LossSum total_of(std::vector<LossSum> sums, bool as_tree) {
   return all;
 }
 
-double Loss::count(const at::Tensor& target) const {
-  return p_.weights ? p_.weights(target).sum().item<double>() : static_cast<double>(target.numel());
-}
-
 namespace {
 
 // Sums over all but the first dimension: [n].
@@ -48,12 +53,36 @@ at::Tensor of_samples(const at::Tensor& targets, std::int64_t samples) { return 
 
 }  // namespace
 
-at::Tensor Loss::sum(const at::Tensor& output, const at::Tensor& target, const at::Tensor& weights) const {
-  const at::Tensor each = of_samples(call(p_.each, output, target), weights.size(0));
-  return (each * weights.to(each.device(), /*non_blocking=*/true)).sum();
+BatchLoss Loss::sum(const NamedTensors& outputs, const datasets::Batch& batch) const {
+  const at::Tensor& weights = batch.weights;
+  const auto weighted = [&](const at::Tensor& each) {
+    return (each * weights.to(each.device(), /*non_blocking=*/true)).sum();
+  };
+  if (p_.graph) {
+    BatchLoss loss = (*this)(outputs, batch.targets);
+    if (!loss.each.defined() || p_.graph->gathers) {
+      throw usage_error("the loss is one number a batch and takes no weights of samples", "dataset.weights",
+                        "return the losses of the samples, [n], or give the weights as a target to the loss");
+    }
+    loss.value = weighted(loss.each);
+    return loss;
+  }
+  const at::Tensor &output = model::main_output(outputs), &target = only_target(batch.targets);
+  if (!weights.defined()) return {.value = call(p_.sum, output, target)};
+  if (!p_.each) {
+    throw usage_error("the loss is one number a batch and takes no weights of samples", "dataset.weights",
+                      "leave it out");
+  }
+  return {.value = weighted(of_samples(call(p_.each, output, target), weights.size(0)))};
 }
 
-double Loss::count(const at::Tensor& target, const at::Tensor& weights) const {
+double Loss::count(const datasets::Batch& batch) const {
+  const at::Tensor& weights = batch.weights;
+  if (p_.graph) return weights.to(at::kDouble).sum().item<double>();
+  const at::Tensor& target = only_target(batch.targets);
+  if (!weights.defined()) {
+    return p_.weights ? p_.weights(target).sum().item<double>() : static_cast<double>(target.numel());
+  }
   const at::Tensor of_targets = p_.weights ? p_.weights(target) : at::ones_like(target, at::kDouble);
   return (of_samples(of_targets, weights.size(0)) * weights.to(of_targets.device(), at::kDouble)).sum().item<double>();
 }
@@ -116,23 +145,18 @@ std::vector<std::string> Loss::scalar_names(const torch::nn::Module& model) cons
 
 LossSum Loss::measure(const NamedTensors& outputs, const datasets::Batch& batch) const {
   const std::int64_t samples = batch.samples();
+  if (batch.weights.defined() || divides_by_count()) {
+    LossSum weighted;
+    weighted.add(sum(outputs, batch), count(batch), samples);
+    return weighted;
+  }
   if (p_.graph) {
-    const BatchLoss loss = (*this)(outputs, batch.targets);
     LossSum sum;
-    sum.add(loss, samples);
+    sum.add((*this)(outputs, batch.targets), samples);
     return sum;
   }
   const at::Tensor& output = model::main_output(outputs);
   const at::Tensor& target = only_target(batch.targets);
-  if (batch.weights.defined()) {
-    return {.sum = sum(output, target, batch.weights).item<double>(),
-            .weight = count(target, batch.weights),
-            .samples = samples};
-  }
-  if (divides_by_count()) {
-    const double value = sum(output, target).item<double>();
-    return {.sum = value, .weight = count(target), .samples = samples};
-  }
   const double mean = (*this)(output, target).item<double>();
   const auto all = static_cast<double>(samples);
   // Exactly 1 if every target weighs 1: the weight of such a batch is then exactly its number of samples.
@@ -145,16 +169,11 @@ LossSum Loss::measure(const NamedTensors& outputs, const datasets::Batch& batch)
   return {.sum = mean * (all * share), .weight = all * share, .samples = samples};
 }
 
-namespace {
-
-// Returns numbers of shape [n] as [n, 1] beside one output of this shape.
 at::Tensor as_output(const at::Tensor& target, const at::Tensor& output) {
   const bool is_one = target.is_floating_point() && target.dim() == 1 && output.dim() == 2 && output.size(1) == 1 &&
                       output.size(0) == target.size(0);
   return is_one ? target.unsqueeze(1) : target;
 }
-
-}  // namespace
 
 at::Tensor Loss::call(const LossFunction& function, const at::Tensor& output, const at::Tensor& given) const {
   const at::Tensor target = as_output(given, output);

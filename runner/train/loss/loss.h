@@ -31,6 +31,7 @@ namespace ddp::train {
 struct BatchLoss {
   at::Tensor value;
   NamedTensors scalars = {};
+  at::Tensor each = {};  // of each sample, [n], if a graph gives them: the value is their mean
 };
 
 // A loss summed over all that counts, such as samples, or targets that are not ignored.
@@ -52,10 +53,15 @@ struct LossSum {
     for (std::size_t i = 0; i < other.scalars.size(); ++i) scalars[i] += other.scalars[i];
   }
   // Adds the loss of a batch of `count` samples, and its scalars. Reading them waits for a GPU.
-  void add(const BatchLoss& loss, std::int64_t count);
+  void add(const BatchLoss& mean, std::int64_t count);
+  // The same for the sum over a batch, with the weight of what it sums.
+  void add(const BatchLoss& loss, double counted, std::int64_t count);
   bool finite() const { return std::isfinite(sum); }
   // NaN if nothing counts.
   double mean() const { return weight > 0 ? sum / weight : std::numeric_limits<double>::quiet_NaN(); }
+
+ private:
+  void add_scalars(const BatchLoss& loss, double counted);
 };
 
 // Adds up sums one after another; or as a balanced binary tree, if their number is a power of two: neighbours first.
@@ -137,16 +143,10 @@ class Loss {
 
   // Tells whether a step divides the sum over its targets by their weight.
   bool divides_by_count() const { return static_cast<bool>(p_.sum); }
-  // Returns the sum over the batch. Only if divides_by_count().
-  at::Tensor sum(const at::Tensor& output, const at::Tensor& target) const { return call(p_.sum, output, target); }
-  // Returns the weight of the targets, which may be on the CPU or on a GPU.
-  double count(const at::Tensor& target) const;
-
-  // Tells whether the loss takes weights of samples.
-  bool takes_weights() const { return static_cast<bool>(p_.each); }
-  // The same sum and weight, with the weight of each sample, [n].
-  at::Tensor sum(const at::Tensor& output, const at::Tensor& target, const at::Tensor& weights) const;
-  double count(const at::Tensor& target, const at::Tensor& weights) const;
+  // Returns the sum over a batch with weights of samples, or of a loss that divides by its targets; and the number, or
+  // weight, of what it sums. Throws ddp::Error (usage) if the batch has weights that the loss does not take.
+  BatchLoss sum(const NamedTensors& outputs, const datasets::Batch& batch) const;
+  double count(const datasets::Batch& batch) const;
 
   // Returns the check of all targets, for a model that gives such an output for such a target.
   CheckTargets check_targets(const at::Tensor& output, const at::Tensor& target) const;
@@ -184,6 +184,9 @@ std::size_t place_of_loss(const std::vector<std::string>& names, const std::stri
 
 // Returns the scalars that come with the loss: those of a dict with these outputs, but for the loss.
 std::vector<std::string> scalars_beside_loss(const std::vector<std::string>& outputs, std::vector<std::string> scalars);
+
+// Returns numbers of shape [n] as [n, 1] beside one output of this shape.
+at::Tensor as_output(const at::Tensor& target, const at::Tensor& output);
 
 // The answers of a batch and their target, for metrics.
 struct Answers {

@@ -1,6 +1,7 @@
 #include "train/metrics/measures.h"
 
 #include <algorithm>
+#include <set>
 
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros_like.h>
@@ -27,19 +28,30 @@ void require_as_many_targets(const std::string& metric, std::size_t first, std::
 namespace {
 
 Measures::Named build_metric(const std::string& name, const std::string& key = "") {
-  std::string component = name;
+  auto [component, output] = config::output_metric(name);
   config::Value options = config::Value::object();
-  const auto numbered = config::numbered_name(name);
-  if (!metrics().contains(name) && numbered && metrics().contains(numbered->family)) {
+  const auto numbered = config::numbered_name(component);
+  if (!metrics().contains(component) && numbered && metrics().contains(numbered->family)) {
     component = numbered->family;
     options[metrics().traits(component).value("number", "n")] = numbered->number;
   }
   const config::Value& traits = metrics().traits(component);
   return {.name = name,
           .key = key,
+          .output = output,
           .metric = metrics().build(component, options),
           .of = traits.value("of", std::vector<std::string>()),
           .matrix = traits.value("matrix", false)};
+}
+
+// Returns the tensor of the metric's output or target.
+at::Tensor named_in(const NamedTensors& tensors, const Measures::Named& metric, const std::string& lacking) {
+  at::Tensor found = tensor_named(metric.output, tensors);
+  if (found.defined()) return found;
+  std::string names;
+  for (const auto& [name, tensor] : tensors) names += (names.empty() ? "" : ", ") + name;
+  throw usage_error("the metric \"" + metric.name + "\" cannot be measured: " + lacking, metric.key,
+                    "there " + std::string(tensors.size() == 1 ? "is " : "are ") + names);
 }
 
 bool measures(const Measures::Named& one, OutputMeaning meaning) {
@@ -102,9 +114,14 @@ Measures::Measures(const config::Experiment& experiment, const config::Value& pr
   }
 }
 
-void Measures::require(const at::Tensor& output, const at::Tensor& target) const {
+void Measures::require(const std::optional<Answers>& main, const NamedTensors& outputs,
+                       const NamedTensors& targets) const {
   std::vector<Statistics> none(metrics_.size());
-  add(output, target, none);
+  add(main, outputs, targets, none);
+}
+
+bool Measures::needs_main_output() const {
+  return std::any_of(metrics_.begin(), metrics_.end(), [](const Named& one) { return one.output.empty(); });
 }
 
 std::string Measures::class_name(std::int64_t number) const {
@@ -117,22 +134,36 @@ void Measures::for_each_part(const at::Tensor& output, const at::Tensor& target,
   train::for_each_part(output, target, outputs_, ignored_, units_, take);
 }
 
-void Measures::add(const at::Tensor& output, const at::Tensor& target, std::vector<Statistics>& statistics) const {
-  if (metrics_.empty()) return;
-  for (Statistics& one : statistics) one.begin_batch();
-  for_each_part(output, target, [&](const Scores& scores) {
-    for (std::size_t i = 0; i < metrics_.size(); ++i) {
-      const std::string why = refusal_of(metrics_[i], scores);
-      if (why.empty()) {
-        metrics_[i].metric->add(scores, statistics[i]);
-      } else if (given_) {
-        throw usage_error("the metric \"" + metrics_[i].name + "\" cannot be measured: " + why, metrics_[i].key,
-                          "metrics for these targets: " + that_fit(scores));
-      } else {
-        statistics[i].leave_out();
-      }
+void Measures::add_part(const Scores& scores, const std::string& output, std::vector<Statistics>& statistics) const {
+  for (std::size_t i = 0; i < metrics_.size(); ++i) {
+    if (metrics_[i].output != output) continue;
+    const std::string why = refusal_of(metrics_[i], scores);
+    if (why.empty()) {
+      metrics_[i].metric->add(scores, statistics[i]);
+    } else if (given_) {
+      throw usage_error("the metric \"" + metrics_[i].name + "\" cannot be measured: " + why, metrics_[i].key,
+                        "metrics for these targets: " + that_fit(scores));
+    } else {
+      statistics[i].leave_out();
     }
-  });
+  }
+}
+
+void Measures::add(const std::optional<Answers>& main, const NamedTensors& outputs, const NamedTensors& targets,
+                   std::vector<Statistics>& statistics) const {
+  for (Statistics& one : statistics) one.begin_batch();
+  if (main && needs_main_output()) {
+    for_each_part(main->output, main->target, [&](const Scores& scores) { add_part(scores, "", statistics); });
+  }
+  std::set<std::string> others;
+  for (const Named& one : metrics_) {
+    if (one.output.empty() || !others.insert(one.output).second) continue;
+    const at::Tensor output = named_in(outputs, one, "the model gives no output of this name");
+    const at::Tensor target = named_in(targets, one, "the dataset gives no target of this name");
+    const at::Tensor rows = as_output(target, output);
+    train::for_each_part(output, rows, OutputKind::unknown, ignored_, {},
+                         [&](const Scores& scores) { add_part(scores, one.output, statistics); });
+  }
 }
 
 }  // namespace ddp::train
