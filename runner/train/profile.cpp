@@ -1,5 +1,6 @@
 #include "train/profile.h"
 
+#include <fcntl.h>
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -11,6 +12,7 @@
 #include <torch/csrc/autograd/profiler_kineto.h>
 
 #include "base/error.h"
+#include "base/file_descriptor.h"
 #include "record/file/atomic_file.h"
 
 namespace ddp::train {
@@ -162,7 +164,9 @@ void Profile::finish(std::int64_t step, std::int64_t steps) {
   std::error_code unseen;
   std::filesystem::create_directory(r_.folder, unseen);
   const std::filesystem::path trace = r_.folder / ("rank-" + std::to_string(r_.rank) + ".json");
-  if (!unseen) result->save(trace.string());
+  // Kineto does not write to a path with a backslash.
+  const FileDescriptor folder(open(r_.folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder) result->save("/proc/self/fd/" + std::to_string(folder.get()) + "/" + trace.filename().string());
   if (!std::filesystem::exists(trace, unseen)) {
     std::filesystem::remove(trace.string() + ".tmp", unseen);  // Kineto's, which a full disk cuts short
     r_.console.line("warning: the trace was not written: " + trace.string());

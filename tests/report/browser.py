@@ -130,7 +130,7 @@ class Page:
         end = time.monotonic() + seconds
         while not condition():
             assert time.monotonic() < end, "it did not come true"
-            self.call("Runtime.evaluate", expression="0")
+            self.browser.call("Target.getTargets")  # a page that navigates would refuse a call
 
     def evaluate(self, expression):
         done = self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)

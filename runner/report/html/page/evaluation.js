@@ -26,7 +26,7 @@ function evaluationSections(runs) {
     const ofClass = [rocPlot, precisionPlot, calibrationPlot].flatMap((plot) => byClass(of, plot));
     const curves = [...ofClass, predictedPlot(of), residualsPlot(of)].filter(Boolean);
     return section(`${title} set`, curves.length > 0 ? el("div", {class: "planes"}, curves) : null,
-      of.map((one) => el("div", {class: "pair"}, confusionTable(one, runs), worstTable(one, runs))));
+      of.map((one) => el("div", {class: "pair"}, confusionTable(one, runs), confusions(one, runs), worstTable(one, runs))));
   });
 }
 
@@ -159,13 +159,16 @@ const MOST_CLASSES = 40;
 const FEW_CLASSES = 10; // of which each cell has its share, too
 
 // The pairs of classes that are taken for each other most often.
-function confusions({confusion}, name) {
+function confusions(one, runs) {
+  const {confusion, classes} = one.data;
+  if (!confusion || confusion.length <= FEW_CLASSES) return null;
+  const name = (k) => classes?.[k] ?? String(k);
   const pairs = confusion.flatMap((counts, k) => {
     const all = counts.reduce((sum, n) => sum + n, 0);
     return counts.map((n, c) => ({n, all, truth: name(k), taken: name(c), wrong: c !== k}));
   }).filter(({n, wrong}) => wrong && n > 0).sort((a, b) => b.n - a.n).slice(0, 10);
   if (pairs.length === 0) return null;
-  return el("div", {}, el("h3", {class: "over"}, "Largest confusions"), scrolling(table(["class", "predicted as", "samples", "of the class"],
+  return el("div", {}, titled("Largest confusions", one, runs), scrolling(table(["class", "predicted as", "samples", "of the class"],
     pairs.map(({n, all, truth, taken}) => [truth, taken, count(n), percent(n / all)]), {class: "numbers"})));
 }
 
@@ -188,8 +191,8 @@ function confusionTable(one, runs) {
   return el("div", {class: many ? "wide" : ""}, titled("Confusion matrix", one, runs),
     el("p", {class: "note over"}, `Rows: the true class; columns: the predicted one${many ? "" : "; shares of the row"}.`),
     scrolling(el("table", {class: many ? "confusion many" : "confusion"},
-      el("thead", {}, el("tr", {}, el("th", {}), confusion.map((_, k) => el("th", {scope: "col"}, el("span", {}, name(k)))), el("th", {}, "all"))),
-      el("tbody", {}, rows))), many ? confusions(one.data, name) : null);
+      el("thead", {}, el("tr", {}, el("th", {}), confusion.map((_, k) => el("th", {scope: "col", title: name(k)}, el("span", {}, name(k)))), el("th", {}, "all"))),
+      el("tbody", {}, rows))));
 }
 
 const percent = (share) => `${(100 * share).toFixed(share > 0 && share < 0.0995 ? 1 : 0)} %`;

@@ -74,9 +74,10 @@ function runTable(runs) {
       value: (run) => run.label,
       text: true
     },
-    {name: "status", cell: (run) => statusPill(run.status), value: (run) => run.status, text: true},
+    // First what is compared: a telephone shows two or three columns.
     ...metrics.map(
       (metric) => ({name: metric, cell: (run) => number(figures(run)[metric]), value: (run) => figures(run)[metric]})),
+    {name: "status", cell: (run) => statusPill(run.status), value: (run) => run.status, text: true},
     {name: "best epoch", cell: (run) => count(run.best?.epoch), value: (run) => run.best?.epoch},
     {name: "epochs", cell: (run) => count(run.epochs), value: (run) => run.epochs},
     {name: "steps", cell: (run) => count(run.steps), value: (run) => run.steps},
