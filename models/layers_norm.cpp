@@ -1,3 +1,7 @@
+#include <ATen/ops/group_norm.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/zeros.h>
+#include <torch/nn/cloneable.h>
 #include <torch/nn/modules/batchnorm.h>
 #include <torch/nn/modules/normalization.h>
 
@@ -64,12 +68,23 @@ AnyModule batch_norm(const BatchNormOptions& o) {
 }
 
 // In channels_last LibTorch's gradient of the weight crashes if the input needs none, as the data of the first layer.
-struct SafeGroupNormImpl : torch::nn::GroupNormImpl {
-  using GroupNormImpl::GroupNormImpl;
+// It derives from Cloneable itself: a clone of a class that derives from GroupNormImpl would be a GroupNormImpl.
+struct SafeGroupNormImpl : torch::nn::Cloneable<SafeGroupNormImpl> {
+  explicit SafeGroupNormImpl(const GroupNormOptions& o) : o_(o) { reset(); }
+  void reset() override {
+    if (!o_.affine) return;
+    weight = register_parameter("weight", at::ones({o_.num_channels}));
+    bias = register_parameter("bias", at::zeros({o_.num_channels}));
+  }
   at::Tensor forward(const at::Tensor& x) {
     const bool is_safe = x.requires_grad() || x.suggest_memory_format() == at::MemoryFormat::Contiguous;
-    return GroupNormImpl::forward(is_safe ? x : x.clone(at::MemoryFormat::Contiguous));
+    return at::group_norm(is_safe ? x : x.clone(at::MemoryFormat::Contiguous), o_.num_groups, weight, bias, o_.eps);
   }
+
+  at::Tensor weight, bias;
+
+ private:
+  GroupNormOptions o_;  // not const: Cloneable assigns
 };
 TORCH_MODULE(SafeGroupNorm);
 
@@ -91,11 +106,7 @@ const bool layer_norm_registered = layers().add<LayerNormOptions>(
 
 const bool group_norm_registered = layers().add<GroupNormOptions>(
     "GroupNorm", "normalisation over groups of channels",
-    [](const GroupNormOptions& o) {
-      return AnyModule(
-          SafeGroupNorm(torch::nn::GroupNormOptions(o.num_groups, o.num_channels).eps(o.eps).affine(o.affine)));
-    },
-    {{"same_calls", true}});
+    [](const GroupNormOptions& o) { return AnyModule(SafeGroupNorm(o)); }, {{"same_calls", true}});
 
 }  // namespace
 }  // namespace ddp::models

@@ -18,6 +18,9 @@ from gpt import Gpt
 from loss_models import EXPORTS, LOSSES, Heads, Judge, Towers, Tuple, Vae  # noqa: F401
 
 
+CAUSAL = {"GPT2LMHeadModel", "LlamaForCausalLM"}  # their own loss shifts the labels
+
+
 class Cnn(nn.Module):
     def __init__(self, classes=10, dropout=0.2):
         super().__init__()

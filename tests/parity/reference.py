@@ -20,6 +20,7 @@ from torch.utils.data import DataLoader, Subset
 from torch.utils.data.distributed import DistributedSampler
 
 import device
+import exported_models
 import safetensors.torch
 import tables
 import text
@@ -280,8 +281,12 @@ class Trainer:
         return None, None
 
     def right_of_logits(self, outputs, targets):
-        has_answers = isinstance(outputs, dict) and "logits" in outputs and len(targets) == 1
-        return self.right(outputs["logits"], targets[0]) if has_answers else (None, None)
+        if not isinstance(outputs, dict) or "logits" not in outputs or len(targets) != 1:
+            return None, None
+        logits, target = outputs["logits"], targets[0]
+        if self.loss.of_model and type(self.module).__name__ in exported_models.CAUSAL:
+            logits, target = logits[:, :-1], target[:, 1:]
+        return self.right(logits, target)
 
     @torch.no_grad()
     def measure(self, held_out):
