@@ -231,9 +231,10 @@ void start(Parts& p) {
   if (saved) p.state = saved->state;
   p.state.freeze = e.freeze;
   p.state.rows = p.data.sets.rows.contains("count") ? p.data.sets.rows : config::Value();  // drawn samples have none
-  const record::RunDirectory directory(t.run_directory);
+  record::RunDirectory directory(t.run_directory);
+  directory.keep_open();
   if (t.rank == 0) start_records(p, directory);
-  p.checkpointer.emplace(train::CheckpointerParts{.folder = directory.checkpoints(),
+  p.checkpointer.emplace(train::CheckpointerParts{.run = directory,
                                                   .options = e.checkpoint,
                                                   .metric = e.best_metric(),
                                                   .rank = t.rank,

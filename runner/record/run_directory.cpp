@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <algorithm>
 #include <cerrno>
 #include <ctime>
@@ -193,6 +194,19 @@ void RunDirectory::discard() const {
   for (const fs::path& folder : {sources(), graphs(), checkpoints()}) fs::remove_all(folder, ignored);
   for (const fs::path& folder : {trials(), log(0).parent_path(), path_}) fs::remove(folder, ignored);
   remove_what_was_made();
+}
+
+void RunDirectory::keep_open() {
+  open_ = std::make_shared<const FileDescriptor>(open(path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
+fs::path RunDirectory::path() const {
+  struct stat named {}, kept {};
+  if (!open_ || fstat(open_->get(), &kept) != 0) return path_;
+  if (stat(path_.c_str(), &named) == 0 && named.st_dev == kept.st_dev && named.st_ino == kept.st_ino) return path_;
+  std::error_code gone;
+  const fs::path moved = fs::read_symlink("/proc/self/fd/" + std::to_string(open_->get()), gone);
+  return !gone && fs::is_directory(moved, gone) ? own_folder(moved) : path_;
 }
 
 bool RunDirectory::is_trial() const { return is_sweep_folder(path_.parent_path().parent_path()); }

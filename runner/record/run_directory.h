@@ -3,6 +3,7 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -61,7 +62,9 @@ class RunDirectory {
   // Does a process hold a lock?
   bool is_locked() const;
 
-  const std::filesystem::path& path() const { return path_; }
+  // Keeps the folder open: path() is then where it lies, also after it was renamed. Copies of this object share it.
+  void keep_open();
+  std::filesystem::path path() const;
   // Has the run begun, that is, does config.toml exist?
   bool begun() const;
   // Is it the folder of a sweep?
@@ -73,25 +76,25 @@ class RunDirectory {
   // Throws ddp::Error (usage) if the folder is a sweep's, for a command that takes a run.
   void require_run() const;
 
-  std::filesystem::path config() const { return path_ / "config.toml"; }
-  std::filesystem::path sweep() const { return path_ / "sweep.toml"; }
-  std::filesystem::path trials() const { return path_ / "trials"; }
-  std::filesystem::path journal() const { return path_ / "journal.jsonl"; }
-  std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
-  std::filesystem::path summary() const { return path_ / "summary.json"; }
-  std::filesystem::path tags() const { return path_ / "tags.json"; }
+  std::filesystem::path config() const { return path() / "config.toml"; }
+  std::filesystem::path sweep() const { return path() / "sweep.toml"; }
+  std::filesystem::path trials() const { return path() / "trials"; }
+  std::filesystem::path journal() const { return path() / "journal.jsonl"; }
+  std::filesystem::path metrics() const { return path() / "metrics.jsonl"; }
+  std::filesystem::path summary() const { return path() / "summary.json"; }
+  std::filesystem::path tags() const { return path() / "tags.json"; }
   // The curves and errors of the best checkpoint; a run that goes on trains without it (record/saves/retention.h).
-  std::filesystem::path evaluation() const { return path_ / "evaluation.json"; }
+  std::filesystem::path evaluation() const { return path() / "evaluation.json"; }
   // The last measured matrices, if the run measures any (record/summary.h).
-  std::filesystem::path matrices() const { return path_ / "matrices.json"; }
+  std::filesystem::path matrices() const { return path() / "matrices.json"; }
   // The samples that were left out because they did not decode, one per line.
-  std::filesystem::path bad_files() const { return path_ / "bad_files.txt"; }
-  std::filesystem::path sources() const { return path_ / kSourcesFolder; }
-  std::filesystem::path graphs() const { return path_ / "model"; }
-  std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
-  std::filesystem::path tensorboard() const { return path_ / "tensorboard"; }
-  std::filesystem::path profile() const { return path_ / "profile"; }
-  std::filesystem::path log(int rank) const { return path_ / "logs" / ("rank-" + std::to_string(rank) + ".log"); }
+  std::filesystem::path bad_files() const { return path() / "bad_files.txt"; }
+  std::filesystem::path sources() const { return path() / kSourcesFolder; }
+  std::filesystem::path graphs() const { return path() / "model"; }
+  std::filesystem::path checkpoints() const { return path() / "checkpoints"; }
+  std::filesystem::path tensorboard() const { return path() / "tensorboard"; }
+  std::filesystem::path profile() const { return path() / "profile"; }
+  std::filesystem::path log(int rank) const { return path() / "logs" / ("rank-" + std::to_string(rank) + ".log"); }
 
  private:
   static RunDirectory create_folder(const std::filesystem::path& results, const std::string& name, std::string run_id);
@@ -102,6 +105,7 @@ class RunDirectory {
   void remove_what_was_made() const;
 
   std::filesystem::path path_;
+  std::shared_ptr<const FileDescriptor> open_;
   std::vector<std::filesystem::path> made_;  // made by create(), the outermost first
 };
 

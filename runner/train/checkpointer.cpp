@@ -32,8 +32,8 @@ constexpr double kNothingSaved = std::numeric_limits<double>::quiet_NaN();
 Checkpointer::Checkpointer(CheckpointerParts parts)
     : p_(std::move(parts)), best_saved_(kNothingSaved), best_before_(kNothingSaved) {
   if (p_.rank != 0) return;
-  record::remove_unfinished(p_.folder);
-  if (const auto best = record::best_saved(p_.folder, p_.metric)) best_saved_ = best_before_ = best->value;
+  record::remove_unfinished(p_.run.checkpoints());
+  if (const auto best = record::best_saved(p_.run.checkpoints(), p_.metric)) best_saved_ = best_before_ = best->value;
   // A mask of -inf is a usual buffer.
   for (const NamedTensors* of_model : {&p_.model.parameters_by_all_names(), &p_.model.buffers()}) {
     begin_with(checkpoint::kModel, *of_model);
@@ -136,8 +136,8 @@ bool Checkpointer::improves(double metric) {
 checkpoint::Checkpoint Checkpointer::checkpoint_to_use(bool has_validation) const {
   std::string folder;
   if (p_.rank == 0 || p_.control == nullptr) {
-    const auto newest_first = record::complete_checkpoints(p_.folder);
-    if (newest_first.empty()) throw training_error("has no complete checkpoint that can be read", p_.folder.string());
+    const auto newest_first = record::complete_checkpoints(p_.run.checkpoints());
+    if (newest_first.empty()) throw training_error("has no complete checkpoint that can be read", p_.run.checkpoints().string());
     const auto best_first =
         has_validation ? record::by_metric(newest_first, p_.metric) : std::vector<record::Ranked>();
     folder = best_first.empty() ? newest_first.front().string() : best_first.front().folder.string();
@@ -171,7 +171,7 @@ void Checkpointer::write(record::SaveRecord record) {
     record.stall += std::max(0.0, p_.recorder->seconds() - awaited_since_);
     // All events before a checkpoint are in metrics.jsonl before the checkpoint exists.
     p_.recorder->flush();
-    record.folder = checkpoint::save(p_.folder, snapshot_, [this] { p_.recorder->saving(); });
+    record.folder = checkpoint::save(p_.run.checkpoints(), snapshot_, [this] { p_.recorder->saving(); });
     p_.recorder->checkpoint(record);
     failure_.clear();
     remove_old(record.step);
@@ -188,10 +188,10 @@ void Checkpointer::not_saved(std::int64_t step, const std::exception& error) {
 void Checkpointer::remove_old(std::int64_t saved) {
   try {
     if (restored_step_ && saved != *restored_step_) {
-      record::give_up_after(p_.folder, *restored_step_, saved);
+      record::give_up_after(p_.run.checkpoints(), *restored_step_, saved);
       restored_step_.reset();
     }
-    record::retain(p_.folder, p_.options.keep_last, p_.options.keep_best);
+    record::retain(p_.run.checkpoints(), p_.options.keep_last, p_.options.keep_best);
   } catch (const std::exception& error) {
     log::warn(std::string("old checkpoints were not removed: ") + error.what());
   }
@@ -207,7 +207,7 @@ void Checkpointer::finish() {
     throw training_error("the last checkpoint, of step " + std::to_string(saved_step_) + ", was not saved: " + failure_,
                          "",
                          "fix the cause, then resume from the checkpoint before it: " +
-                             own_command("resume " + path_word(p_.folder.parent_path())));
+                             own_command("resume " + path_word(p_.run.path())));
   }
   // If ranks were killed right after a save and restarted, old checkpoints may remain.
   if (p_.rank == 0 && restored_step_) remove_old(saved_step_);
@@ -227,7 +227,7 @@ void Checkpointer::restore(const checkpoint::Checkpoint& loaded) {
 void Checkpointer::rehearse(checkpoint::State state) {
   const std::int64_t step = state.step;
   complete(state);
-  const fs::path root = rehearsal_folder(p_.folder);
+  const fs::path root = rehearsal_folder(p_.run.checkpoints());
   if (p_.rank == 0) {
     begin_snapshot(std::move(state));
     snapshot_.finish();
@@ -246,7 +246,7 @@ void Checkpointer::rehearse(checkpoint::State state) {
 void Checkpointer::first_step_done() {
   if (p_.rank != 0) return;
   // The step's all-reduce came after every rank's load, so no rank still reads the folder.
-  if (p_.options.rehearse) paths::remove_all(rehearsal_folder(p_.folder));
+  if (p_.options.rehearse) paths::remove_all(rehearsal_folder(p_.run.checkpoints()));
 }
 
 void Checkpointer::get_ready() {

@@ -17,13 +17,14 @@
 #include "dist/parallel/parallel.h"
 #include "model/generators.h"
 #include "record/metrics/run_recorder.h"
+#include "record/run_directory.h"
 #include "train/states/saved_state.h"
 
 namespace ddp::train {
 
 // The state that a Checkpointer saves, and its destination.
 struct CheckpointerParts {
-  std::filesystem::path folder;  // checkpoints/ of the run
+  record::RunDirectory run;
   config::Checkpoint options;
   config::Metric metric;  // ranks the checkpoints: Experiment::best_metric()
   int rank = 0;

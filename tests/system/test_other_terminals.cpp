@@ -43,15 +43,26 @@ TEST_CASE("stop lets a run save and end as ^C does, waits for that, and the run 
   run.check_resumes_to_the_same_bits();
 }
 
-TEST_CASE("stop of a run whose folder was renamed ends, and names the process that can be stopped") {
+TEST_CASE("a run whose folder was renamed saves into it, and hears stop") {
   LongRun run({});
   const fs::path folder = run.folder().path();
-  const fs::path renamed = folder.parent_path() / "renamed";
-  fs::rename(folder, renamed);
-  const Outcome stop = run.workspace().run({"stop", renamed.string()});
+  const RunFolder renamed(folder.parent_path() / "renamed");
+  fs::rename(folder, renamed.path());
+  run.workspace().done({"stop", renamed.path().string()}, {"has ended: interrupted after step"});
+  run.ends(128 + SIGINT, {"stopped; saved after step", "renamed"});
+  CHECK_FALSE(fs::exists(folder));
+  CHECK(renamed.summary().at("status") == "interrupted");
+  fs::rename(renamed.path(), folder);
+  run.check_resumes_to_the_same_bits();
+}
+
+TEST_CASE("stop of a run that does not answer ends, and names the process that can be stopped") {
+  LongRun run({});
+  run.process().signal(SIGSTOP);
+  const Outcome stop = run.workspace().run({"stop", "small"});
   CHECK(stop.code == 1);
   CHECK(contains(stop.err, "kill -TERM " + std::to_string(run.process().pid())));
-  CHECK_FALSE(fs::exists(renamed / "stop"));
+  CHECK_FALSE(fs::exists(run.folder().path() / "stop"));
 }
 
 TEST_CASE("stop --now ends a run without a save, also after a stop that waits for the save") {

@@ -91,7 +91,7 @@ TEST_CASE("a model of two inputs trains on arrays of two files to the bits of a 
   record::RunRecorder recorder(scratch.folder() / "metrics.jsonl", shared, console, 1, 0, nullptr);
   model::Generators generators({"cpu"}, /*logical=*/1);
   Checkpointer checkpointer(
-      {.folder = scratch.folder() / "checkpoints",
+      {.run = record::RunDirectory(scratch.folder()),
        .options = e.checkpoint,
        .metric = e.best_metric(),
        .rank = 0,

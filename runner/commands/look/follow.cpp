@@ -331,8 +331,8 @@ void stop(const StopOptions& o) {
   });
   record::forget_stop_request(run);
   if (!has_ended) {
-    throw training_error("does not answer; it hears nothing if its folder was renamed since it began",
-                         run.path().string(), "let its process save and end: kill -TERM " + std::to_string(writer));
+    throw training_error("does not answer", run.path().string(),
+                         "let its process save and end: kill -TERM " + std::to_string(writer));
   }
   followed.tell_end();
 }

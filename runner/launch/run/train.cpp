@@ -111,6 +111,7 @@ ForkedRun::ForkedRun(Run& run, Nodes& nodes)
   meeting_ = make_meeting_point(run.plan, nodes.own_ip());
   device_locks_ = run.device_locks ? std::move(*run.device_locks) : lock_devices(run.plan);
   open_ = run.open();
+  open_.directory.keep_open();
   record::forget_stop_request(open_.directory);
   requests_.emplace(open_.directory);
   weights_ = open_.start.init_from;
