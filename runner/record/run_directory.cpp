@@ -201,7 +201,8 @@ void RunDirectory::keep_open() {
 }
 
 fs::path RunDirectory::path() const {
-  struct stat named {}, kept {};
+  struct stat named {
+  }, kept{};
   if (!open_ || fstat(open_->get(), &kept) != 0) return path_;
   if (stat(path_.c_str(), &named) == 0 && named.st_dev == kept.st_dev && named.st_ino == kept.st_ino) return path_;
   std::error_code gone;

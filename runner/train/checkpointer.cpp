@@ -137,9 +137,9 @@ checkpoint::Checkpoint Checkpointer::checkpoint_to_use(bool has_validation) cons
   std::string folder;
   if (p_.rank == 0 || p_.control == nullptr) {
     const auto newest_first = record::complete_checkpoints(p_.run.checkpoints());
-    if (newest_first.empty()) throw training_error("has no complete checkpoint that can be read", p_.run.checkpoints().string());
-    const auto best_first =
-        has_validation ? record::by_metric(newest_first, p_.metric) : std::vector<record::Ranked>();
+    if (newest_first.empty())
+      throw training_error("has no complete checkpoint that can be read", p_.run.checkpoints().string());
+    const auto best_first = has_validation ? record::by_metric(newest_first, p_.metric) : std::vector<record::Ranked>();
     folder = best_first.empty() ? newest_first.front().string() : best_first.front().folder.string();
   }
   return checkpoint::load_everywhere(dist::broadcast_text(p_.control, folder), p_.rank, p_.control);

@@ -73,7 +73,8 @@ using LossFunction = std::function<at::Tensor(const at::Tensor& output, const at
 // Throws ddp::Error (usage) if a loss does not take one of these targets, whatever their number.
 using CheckTargets = std::function<void(const at::Tensor& targets)>;
 
-// The parts of a loss that a graph from Python computes: the model's own, or an exported one. It is one number a batch.
+// The parts of a loss that a graph from Python computes: the model's own, or an exported one. It is one number a batch,
+// or one a sample.
 struct GraphLoss {
   std::function<BatchLoss(const NamedTensors& outputs, const NamedTensors& targets)> of;
   bool is_of_model = false;       // the model takes the targets, and its outputs have the loss
