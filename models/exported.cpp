@@ -118,10 +118,11 @@ struct Exported : ExportedPart, model::TakesInputs, model::GivesOutputs, model::
     }
     const std::vector<at::Tensor> completed = shapes_.completed(inputs);
     NamedTensors outputs = outputs_of(completed);
-    std::erase_if(outputs, [](const auto& one) { return one.first == "loss"; });  // of samples
+    if (completed.size() == inputs.size()) return outputs;
+    // The losses of samples, and perhaps others, are of targets that are zeros here.
+    std::erase_if(outputs, [](const auto& one) { return one.first == "loss"; });
     const auto main = model::main_answer(outputs);
-    if (completed.size() == inputs.size() || main == outputs.end()) return outputs;
-    return {*main};  // others may depend on the targets
+    return main == outputs.end() ? NamedTensors() : NamedTensors{*main};
   }
 
   std::optional<c10::ScalarType> target_type(std::size_t inputs) const override { return shapes_.type_at(inputs); }

@@ -136,6 +136,8 @@ class Run:
             outputs = self.model(*batch, *missing)
         if not isinstance(outputs, dict):
             outputs = {str(place): one for place, one in enumerate([outputs] if isinstance(outputs, torch.Tensor) else outputs)}
+        if missing:  # the losses of samples are of targets that are zeros here
+            outputs = {name: one for name, one in outputs.items() if name != "loss"}
         main = "logits" if "logits" in outputs else next((name for name, one in outputs.items() if one.dim() > 0), None)
         if main is not None:
             output = outputs[main].cpu().float()

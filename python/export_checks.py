@@ -18,7 +18,7 @@ import unittest.mock
 
 import torch
 
-SCRIPTS = {"export_model.py", "export_checks.py"}
+SCRIPTS = {"export_model.py", "export_checks.py", "export_init.py"}
 PYTHON = os.path.dirname(os.__file__) + os.sep
 LISTS = (list, tuple, collections.deque)
 Step = collections.namedtuple("Step", "outputs results functions")
@@ -69,6 +69,11 @@ def outputs_by_name(outputs):
     if not named:
         raise Refused(f"forward returns a {type(outputs).__name__} without tensors; it must return a tensor, a list or a dict of tensors")
     return named
+
+
+def loss_in(outputs):
+    """Returns the loss among the outputs, by name, of a forward that computes it."""
+    return outputs["loss"] if "loss" in outputs else next(iter(outputs.values()))
 
 
 def tensors_of(model):
@@ -123,7 +128,7 @@ def step(model, samples, takes_loss):
     inputs = {str(place): one.detach().clone().requires_grad_(one.requires_grad) for place, one in enumerate(samples)}
     with undone(model):
         outputs = outputs_by_name(model(*(one.clone() for one in inputs.values())))
-        starts = [outputs["loss"] if "loss" in outputs else next(iter(outputs.values()))] if takes_loss else outputs.values()
+        starts = [loss_in(outputs)] if takes_loss else outputs.values()
         starts = [one for one in starts if one.requires_grad and one.is_floating_point()]
         torch.manual_seed(1)  # however many numbers forward drew
         total = sum((one * torch.randn_like(one)).sum() for one in starts)

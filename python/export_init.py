@@ -17,17 +17,15 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map_only
 
+from export_checks import Refused, first_difference, tensors_of
+
 ATEN = torch.ops.aten
 MOST_CONSTANTS = 1 << 20  # bytes; more are trained weights
 
 
-class NotRepeatable(Exception):
-    """A class does what a program would not repeat for another seed."""
-
-
 def require(fine, reason):
     if not fine:
-        raise NotRepeatable(reason)
+        raise Refused(reason)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,7 +65,7 @@ def storages_of(tensors):
 
 
 class Recorder(TorchDispatchMode):
-    """Notes calls of ATen. Raises NotRepeatable before one that touches the tensors of `foreign`."""
+    """Notes calls of ATen. Raises Refused before one that touches the tensors of `foreign`."""
 
     def __init__(self, foreign):
         super().__init__()
@@ -175,18 +173,9 @@ def quiet():
         yield
 
 
-def bits(tensor):
-    return tensor.detach().contiguous().reshape(-1).view(torch.uint8)
-
-
 def require_same(found, tensors):
-    for name, one in found.items():
-        same = one.shape == tensors[name].shape and one.dtype == tensors[name].dtype and torch.equal(bits(one), bits(tensors[name]))
-        require(same, f'"{name}" depends on more than the seed of torch')
-
-
-def tensors_of(model):
-    return dict(model.named_parameters()) | dict(model.named_buffers())
+    name = first_difference(found, tensors)
+    require(not name, f'"{name}" depends on more than the seed of torch')
 
 
 def places_to_fill(made, recorder, programs):
@@ -207,7 +196,7 @@ def initialisation(make, model, seed, programs, check):
     """Returns a program that fills a model's parameters and buffers as its class does, and gives them by their names.
 
     make: builds a model; after torch.manual_seed(seed) it gave `model`, whose programs are given. check: raises if
-    ddp-exp cannot run a program. Raises NotRepeatable if there is no such program, or if the seed changes no tensor.
+    ddp-exp cannot run a program. Raises Refused if there is no such program, or if the seed changes no tensor.
     """
     recorded, other = [one for one in range(3) if one != seed][:2]
     with quiet(), torch.no_grad():
@@ -223,7 +212,7 @@ def initialisation(make, model, seed, programs, check):
         require_same(fill(), tensors_of(model))
         torch.manual_seed(other)
         found, state = fill(), torch.get_rng_state()
-        require(any(not torch.equal(bits(one), bits(tensors_of(model)[name])) for name, one in found.items()), "the class draws nothing")
+        require(first_difference(found, tensors_of(model)), "the class draws nothing")
         torch.manual_seed(other)
         with torch.enable_grad():
             require_same(found, tensors_of(make()))

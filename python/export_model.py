@@ -61,9 +61,9 @@ except ImportError as missing:
     sys.exit(f"error: the script needs PyTorch for Python: pip install torch==2.11.0 ({missing})")
 
 sys.path.append(os.path.dirname(os.path.abspath(__file__)))  # missing under runpy and `python -P`
-from export_checks import (Refused, copy_of, evaluated, explained, first_difference, line_beside_torch, line_of, outputs_by_name,
+from export_checks import (Refused, copy_of, evaluated, explained, first_difference, line_beside_torch, line_of, loss_in, outputs_by_name,
                            require_same_step, try_twice)  # fmt: skip
-from export_init import NotRepeatable, initialisation
+from export_init import initialisation
 
 TORCH = "2.11"  # its archives have the format that ddp-exp reads
 for module in ("torch.utils.flop_counter", "torch.fx.experimental.symbolic_shapes"):
@@ -188,7 +188,7 @@ def require_loss(outputs, giver, samples):
     is_list = all(name.isdigit() for name in named)
     if len(named) > 1 and not is_list and "loss" not in named:
         raise Refused(f'{giver} returns a dict without "loss"; it has: {", ".join(named)}')
-    loss = loss_in(outputs)
+    loss = loss_in(named)
     if loss.shape not in ((), (samples,)) or not loss.is_floating_point():
         raise Refused(f"{giver} returns a loss of shape {list(loss.shape)} and type {loss.dtype}; "
                       "a loss is one floating-point number, or one for each sample: take the mean or sum")  # fmt: skip
@@ -543,12 +543,6 @@ def answers_next(model, outputs, targets):
     return not same and (shifted or known)
 
 
-def loss_in(outputs):
-    """Returns the loss among the outputs of a forward that computes it."""
-    outputs = outputs_by_name(outputs)
-    return outputs["loss"] if "loss" in outputs else next(iter(outputs.values()))
-
-
 def compares_samples(loss, samples, least):
     """True if the loss of a batch is neither the mean nor the sum of its halves': it compares samples with each other.
 
@@ -557,8 +551,12 @@ def compares_samples(loss, samples, least):
     half = len(samples[0]) // 2
     if half < least:
         return False
-    with torch.no_grad():
-        whole, *parts = (loss_in(loss(*(one[part] for one in samples))).mean() for part in (slice(2 * half), slice(half), slice(half, 2 * half)))
+    batches = [tuple(one[part] for one in samples) for part in (slice(2 * half), slice(half), slice(half, 2 * half))]
+    try:
+        with torch.no_grad():
+            whole, *parts = (loss_in(outputs_by_name(loss(*batch))).mean() for batch in batches)
+    except Exception:  # half a batch is no batch for it
+        return True
     return whole.isfinite().item() and not any(torch.isclose(whole, sum(parts) / count, rtol=1e-3).item() for count in (1, 2))
 
 
@@ -567,7 +565,7 @@ def find_initialisation(model, programs, options):
     try:
         return initialisation(lambda: build(options.model, options), model, options.seed, programs, require_trainable), ""
     except (Exception, SystemExit) as error:  # of the class, of torch.export
-        name = "" if isinstance(error, (NotRepeatable, Refused)) else f"{type(error).__name__}: "
+        name = "" if isinstance(error, Refused) else f"{type(error).__name__}: "
         return None, f"{name}{error}".partition("\n")[0]
 
 

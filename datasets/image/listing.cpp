@@ -26,11 +26,18 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::array<std::string_view, 9> kImageEndings{".jpg", ".jpeg", ".png",  ".ppm", ".bmp",
-                                                        ".pgm", ".tif",  ".tiff", ".webp"};
-// The ones of these endings that no decoder reads, and endings of images that ImageFolder leaves out.
-constexpr std::array<std::string_view, 5> kUnread{".ppm", ".bmp", ".pgm", ".tif", ".tiff"};
-constexpr std::array<std::string_view, 5> kLeftOut{".gif", ".jfif", ".avif", ".heic", ".jp2"};
+// What is done with the files of an ending. ImageFolder takes the first two; no decoder reads `unread`.
+enum class Fate { read, unread, left_out };
+struct Ending {
+  std::string_view text;
+  Fate fate;
+};
+constexpr std::array kEndings{
+    Ending{".jpg", Fate::read},      Ending{".jpeg", Fate::read},     Ending{".png", Fate::read},
+    Ending{".webp", Fate::read},     Ending{".ppm", Fate::unread},    Ending{".bmp", Fate::unread},
+    Ending{".pgm", Fate::unread},    Ending{".tif", Fate::unread},    Ending{".tiff", Fate::unread},
+    Ending{".gif", Fate::left_out},  Ending{".jfif", Fate::left_out}, Ending{".avif", Fate::left_out},
+    Ending{".heic", Fate::left_out}, Ending{".jp2", Fate::left_out}};
 // The readable ones.
 constexpr const char* kEndingsInWords = ".jpg, .jpeg, .png or .webp";
 
@@ -39,47 +46,31 @@ std::string in_lower_case(std::string text) {
   return text;
 }
 
-// The one of these endings that a name has; "" for others.
-template <std::size_t n>
-std::string_view ending_of(const std::string& name, const std::array<std::string_view, n>& endings) {
+// Returns the ending of an image's name; null for other files.
+const Ending* ending_of(const std::string& name) {
   const std::string lower = in_lower_case(name);
-  const auto found =
-      std::find_if(endings.begin(), endings.end(), [&](std::string_view ending) { return lower.ends_with(ending); });
-  return found == endings.end() ? std::string_view() : *found;
+  const auto* const found =
+      std::find_if(kEndings.begin(), kEndings.end(), [&](const Ending& one) { return lower.ends_with(one.text); });
+  return found == kEndings.end() ? nullptr : found;
 }
 
-bool is_image_name(const std::string& name) { return !ending_of(name, kImageEndings).empty(); }
+bool is_taken(const Ending* ending) { return ending != nullptr && ending->fate != Fate::left_out; }
 
-// Counts images that are not read, by their endings.
-class Unread {
- public:
-  void count(const std::string& name) {
-    if (const auto ending = ending_of(name, kUnread); !ending.empty()) ++unread_[ending];
-    if (const auto ending = ending_of(name, kLeftOut); !ending.empty()) ++left_out_[ending];
-  }
-  std::vector<std::string> warnings() const {
-    std::vector<std::string> all;
-    if (!unread_.empty()) all.push_back(in_words(unread_) + ": such files do not decode; convert them to PNG");
-    if (!left_out_.empty()) {
-      all.push_back(in_words(left_out_) +
-                    ": such files are left out, as by torchvision's ImageFolder; convert them to PNG");
-    }
-    return all;
-  }
+// Counts of images that are not read, by their endings.
+using Unread = std::map<Fate, std::map<std::string_view, std::int64_t>>;
 
- private:
-  using Counts = std::map<std::string_view, std::int64_t>;
-
-  static std::string in_words(const Counts& counts) {
+std::vector<std::string> warnings_of(const Unread& unread) {
+  std::vector<std::string> all;
+  for (const auto& [fate, counts] : unread) {
     std::string text = "dataset.path has ";
     for (const auto& [ending, count] : counts) {
       text += (ending == counts.begin()->first ? "" : ", ") + std::to_string(count) + " " + std::string(ending);
     }
-    return text;
+    const std::string why = fate == Fate::unread ? "do not decode" : "are left out, as by torchvision's ImageFolder";
+    all.push_back(text + ": such files " + why + "; convert them to PNG");
   }
-
-  Counts unread_, left_out_;
-};
+  return all;
+}
 
 struct CloseFolder {
   void operator()(DIR* folder) const { closedir(folder); }
@@ -144,8 +135,8 @@ void walk(const fs::path& root, const std::string& path, std::vector<Identity>& 
   above.pop_back();
 }
 
-// The images below root/path, relative to the root.
-std::vector<std::string> images_below(const fs::path& root, const std::string& path, Unread& unread) {
+// The images below root/path, relative to the root. Adds those that are not read to `unread`, if it is given.
+std::vector<std::string> images_below(const fs::path& root, const std::string& path, Unread* unread = nullptr) {
   std::vector<Identity> above;
   std::vector<WalkedFolder> folders;
   walk(root, path, above, folders);
@@ -153,8 +144,9 @@ std::vector<std::string> images_below(const fs::path& root, const std::string& p
   std::vector<std::string> images;
   for (const WalkedFolder& folder : folders) {
     for (const std::string& file : folder.files) {
-      unread.count(file);
-      if (is_image_name(file)) images.push_back(folder.path.empty() ? file : folder.path + "/" + file);
+      const Ending* const ending = ending_of(file);
+      if (unread != nullptr && ending != nullptr && ending->fate != Fate::read) ++(*unread)[ending->fate][ending->text];
+      if (is_taken(ending)) images.push_back(folder.path.empty() ? file : folder.path + "/" + file);
     }
   }
   return images;
@@ -266,7 +258,8 @@ FolderListing list_folder(const fs::path& folder) {
   FolderListing listing;
   Entries entries = entries_of(folder);
   if (entries.folders.empty()) {
-    const bool has_images = std::any_of(entries.files.begin(), entries.files.end(), is_image_name);
+    const bool has_images = std::any_of(entries.files.begin(), entries.files.end(),
+                                        [](const std::string& name) { return is_taken(ending_of(name)); });
     const std::string may_be_class = "; if this is the folder of one class, give the folder above it";
     throw usage_error(has_images ? "contains images, but no folder of a class" : "contains no folder", folder.string(),
                       "dataset.path is a folder with one folder per class: path/cat/1.jpg, path/dog/1.jpg" +
@@ -275,7 +268,7 @@ FolderListing list_folder(const fs::path& folder) {
   listing.classes = std::move(entries.folders);
   Unread unread;
   for (std::size_t number = 0; number < listing.classes.size(); ++number) {
-    std::vector<std::string> images = images_below(folder, listing.classes[number], unread);
+    std::vector<std::string> images = images_below(folder, listing.classes[number], &unread);
     if (images.empty()) {
       throw usage_error("is the folder of a class but contains no image", (folder / listing.classes[number]).string(),
                         std::string("add images whose names end in ") + kEndingsInWords + ", or remove the folder");
@@ -283,13 +276,12 @@ FolderListing list_folder(const fs::path& folder) {
     listing.targets.insert(listing.targets.end(), images.size(), static_cast<std::int64_t>(number));
     std::move(images.begin(), images.end(), std::back_inserter(listing.files));
   }
-  listing.warnings = unread.warnings();
+  listing.warnings = warnings_of(unread);
   return listing;
 }
 
 std::vector<std::string> list_images(const fs::path& folder) {
-  Unread unread;
-  std::vector<std::string> images = images_below(folder, "", unread);
+  std::vector<std::string> images = images_below(folder, "");
   if (!images.empty()) return images;
   throw usage_error("holds no image", folder.string(), std::string("names of images end in ") + kEndingsInWords);
 }

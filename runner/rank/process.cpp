@@ -301,10 +301,9 @@ std::string in_words(const std::set<std::string>& left_out) {
   return text + (left_out.size() > told ? ", …" : "");
 }
 
-void tell_left_out(const Task& t, const data::Sets& sets, const dist::Group& group) {
+void tell_left_out(const Task& t, const std::filesystem::path& file, const data::Sets& sets, const dist::Group& group) {
   std::set<std::string> names = left_out_of_all(t, sets, group);
   if (t.rank != 0 || !leaves_out(*t.experiment)) return;
-  const std::filesystem::path file = record::RunDirectory(t.run_directory).bad_files();
   std::error_code none;
   if (std::filesystem::exists(file, none)) add_lines(record::read_text(file), names);
   if (names.empty()) return;

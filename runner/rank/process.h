@@ -78,8 +78,9 @@ std::set<std::string> left_out_of_all(const Task& task, const data::Sets& sets, 
 std::string in_words(const std::set<std::string>& left_out);
 
 // Reports the samples that ranks could not decode, at the end of training: prints a warning with their number and the
-// first names, and adds all names to the run's bad_files.txt, which keeps its names from before a resume. Collective if
-// a dataset may leave samples out. Throws ddp::Error (training) if the file cannot be written.
-void tell_left_out(const Task& task, const data::Sets& sets, const dist::Group& group);
+// first names, and adds all names to `file`, the run's bad_files.txt, which keeps its names from before a resume.
+// Collective if a dataset may leave samples out. Throws ddp::Error (training) if the file cannot be written.
+void tell_left_out(const Task& task, const std::filesystem::path& file, const data::Sets& sets,
+                   const dist::Group& group);
 
 }  // namespace ddp::rank

@@ -155,6 +155,7 @@ void show_model(record::RunProgress& run, const NamedTensors& parameters) {
 struct Parts {
   const Task& task;
   const TrainRequest& request;
+  record::RunDirectory directory;  // from start() on: without a parent, the run begins there
   const Data data;
   const dist::Groups groups;
   std::unique_ptr<model::Generators> generators;  // of the logical ranks
@@ -169,19 +170,19 @@ struct Parts {
 };
 
 // Starts the event records of the run, on rank 0.
-void start_records(Parts& p, const record::RunDirectory& directory) {
+void start_records(Parts& p) {
   const Task& t = p.task;
   const auto& e = *t.experiment;
   const record::Console console(t.console);
   if (e.log.tensorboard) {
-    p.events.emplace(tensorboard::EventLogOptions{.folder = directory.tensorboard(),
+    p.events.emplace(tensorboard::EventLogOptions{.folder = p.directory.tensorboard(),
                                                   .parameters = tensorboard::hyper_parameters(e),
                                                   .step = p.state.step,
                                                   .epoch = p.state.epoch,
                                                   .seconds = p.state.seconds,
                                                   .console = console});
   }
-  p.recorder.emplace(directory.metrics(), *t.progress, console, e.log.every, p.state.seconds,
+  p.recorder.emplace(p.directory.metrics(), *t.progress, console, e.log.every, p.state.seconds,
                      p.events ? &*p.events : nullptr);
   p.recorder->follow(train::followed_metrics(e));
 }
@@ -231,10 +232,10 @@ void start(Parts& p) {
   if (saved) p.state = saved->state;
   p.state.freeze = e.freeze;
   p.state.rows = p.data.sets.rows.contains("count") ? p.data.sets.rows : config::Value();  // drawn samples have none
-  record::RunDirectory directory(t.run_directory);
-  directory.keep_open();
-  if (t.rank == 0) start_records(p, directory);
-  p.checkpointer.emplace(train::CheckpointerParts{.run = directory,
+  p.directory = record::RunDirectory(t.run_directory);
+  p.directory.keep_open();
+  if (t.rank == 0) start_records(p);
+  p.checkpointer.emplace(train::CheckpointerParts{.run = p.directory,
                                                   .options = e.checkpoint,
                                                   .metric = e.best_metric(),
                                                   .rank = t.rank,
@@ -266,7 +267,7 @@ train::ProfiledRank profiled_rank(const Parts& p) {
                        : precision == "fp16" ? at::kHalf
                                              : at::kFloat,
           .group = p.groups.main,
-          .folder = record::RunDirectory(t.run_directory).profile(),
+          .folder = p.directory.profile(),
           .console = record::Console(t.console)};
 }
 
@@ -345,6 +346,7 @@ void run(const TrainRequest& asked, const Task& given, const TakeReply&) {
   auto generators = std::make_unique<model::Generators>(t.devices, t.experiment->logical(t.world_size) / t.world_size);
   Parts p{.task = t,
           .request = request,
+          .directory = record::RunDirectory(""),
           .data = build_data(t, *generators),
           .groups = join_groups(t),
           .generators = std::move(generators),
@@ -362,7 +364,7 @@ void run(const TrainRequest& asked, const Task& given, const TakeReply&) {
     if (t.begin) t.begin(t, request);
     start(p);
     train(p);
-    tell_left_out(p.task, p.data.sets, p.groups.main);
+    tell_left_out(p.task, p.directory.bad_files(), p.data.sets, p.groups.main);
   });
   dist::leave(p.groups.main);
   dist::leave(p.groups.control);

@@ -210,23 +210,23 @@ fs::path RunDirectory::path() const {
   return !gone && fs::is_directory(moved, gone) ? own_folder(moved) : path_;
 }
 
-bool RunDirectory::is_trial() const { return is_sweep_folder(path_.parent_path().parent_path()); }
+bool RunDirectory::is_trial() const { return is_sweep_folder(path().parent_path().parent_path()); }
 
 fs::path RunDirectory::results() const {
-  const fs::path run = is_trial() ? path_.parent_path().parent_path() : path_;
+  const fs::path run = is_trial() ? path().parent_path().parent_path() : path();
   return run.parent_path().parent_path();
 }
 
 void RunDirectory::begin(const fs::path& file, const std::function<std::string()>& write) const {
   const bool is_new = !is_there(file);
-  const fs::path latest = path_.parent_path() / "latest";
+  const fs::path latest = path().parent_path() / "latest";
   try {
     write_atomically(file, write());
     std::error_code none;
     // A folder `latest` may itself be a run, which was copied alone.
-    if (!is_trial() && path_ != latest && (is_new || !fs::is_symlink(latest, none))) {
-      const auto newest = is_new ? std::nullopt : newest_inside(path_.parent_path());
-      link_atomically(latest, (newest ? newest->folder : path_).filename().string(),
+    if (!is_trial() && path() != latest && (is_new || !fs::is_symlink(latest, none))) {
+      const auto newest = is_new ? std::nullopt : newest_inside(path().parent_path());
+      link_atomically(latest, (newest ? newest->folder : path()).filename().string(),
                       is_copied_link(latest) ? kCopyOfLatest : "latest-copy");
     }
   } catch (const Error& error) {
@@ -248,18 +248,18 @@ RunDirectory RunDirectory::find(const fs::path& results, const std::string& run)
   throw unknown_run(results, run);
 }
 
-bool RunDirectory::begun() const { return is_run(path_); }
+bool RunDirectory::begun() const { return is_run(path()); }
 
-bool RunDirectory::is_sweep() const { return is_sweep_folder(path_); }
+bool RunDirectory::is_sweep() const { return is_sweep_folder(path()); }
 
 void RunDirectory::require_run() const {
   if (!is_sweep()) return;
-  throw usage_error("this is a sweep, not a run", path_.string(),
-                    "name one of its trials: " + path_word(path_ / trial_folder(0)));
+  throw usage_error("this is a sweep, not a run", path().string(),
+                    "name one of its trials: " + path_word(path() / trial_folder(0)));
 }
 
 bool RunDirectory::is_locked() const {
-  const FileDescriptor folder(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const FileDescriptor folder(open(path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   // A writer that tries to lock at this moment retries for longer than this lock is held.
   return folder && flock(folder.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
@@ -277,8 +277,8 @@ FileDescriptor RunDirectory::lock_shared(std::chrono::milliseconds patience, con
 }
 
 FileDescriptor RunDirectory::lock(int how, std::chrono::milliseconds patience) const {
-  FileDescriptor lock(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!lock) throw usage_error("cannot lock the run: " + errno_text(errno), path_.string());
+  FileDescriptor lock(open(path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!lock) throw usage_error("cannot lock the run: " + errno_text(errno), path().string());
   constexpr std::chrono::milliseconds kPause{10};
   const timespec pause{.tv_sec = 0, .tv_nsec = std::chrono::nanoseconds(kPause).count()};
   std::int64_t attempts = patience / kPause;
@@ -287,7 +287,7 @@ FileDescriptor RunDirectory::lock(int how, std::chrono::milliseconds patience) c
       nanosleep(&pause, nullptr);
       continue;
     }
-    throw usage_error("another process is writing this run", path_.string(), "wait for it, or stop it first");
+    throw usage_error("another process is writing this run", path().string(), "wait for it, or stop it first");
   }
   return lock;
 }

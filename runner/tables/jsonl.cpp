@@ -365,16 +365,9 @@ class Columns {
 };
 
 // The lines of a file as a stream of standard JSON.
-class StandardText : public arrow::io::InputStream {
+class StandardText : public ComputedStream {
  public:
   explicit StandardText(const std::filesystem::path& file) : lines_(file) {}
-
-  arrow::Status Close() override {
-    is_closed_ = true;
-    return arrow::Status::OK();
-  }
-  bool closed() const override { return is_closed_; }
-  arrow::Result<std::int64_t> Tell() const override { return position_; }
 
   arrow::Result<std::int64_t> Read(std::int64_t most, void* out) override try {
     for (std::string line; std::ssize(text_) < most && lines_.next(line);) text_ += standard_json(line) + "\n";
@@ -386,18 +379,10 @@ class StandardText : public arrow::io::InputStream {
   } catch (const Error& error) {
     return arrow::Status::IOError(error.summary());  // Arrow's threads expect no exceptions
   }
-  arrow::Result<std::shared_ptr<arrow::Buffer>> Read(std::int64_t most) override {
-    ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::ResizableBuffer> bytes, arrow::AllocateResizableBuffer(most));
-    ARROW_ASSIGN_OR_RAISE(const std::int64_t size, Read(most, bytes->mutable_data()));
-    ARROW_RETURN_NOT_OK(bytes->Resize(size));
-    return bytes;
-  }
 
  private:
   TextLines lines_;
   std::string text_;  // read, and not yet taken
-  std::int64_t position_ = 0;
-  bool is_closed_ = false;
 };
 
 // Throws ddp::Error (usage) if a line is not a JSON object. Memory is proportional to the number of keys.

@@ -24,16 +24,12 @@ bool is_gzip(arrow::io::ReadableFile& file, const std::filesystem::path& path) {
 
 // The content of a gzip file, which may have several members, and zeros behind each, as gunzip reads it. Arrow's own
 // stream refuses the zeros.
-class GzipStream : public arrow::io::InputStream {
+class GzipStream : public ComputedStream {
  public:
   explicit GzipStream(std::shared_ptr<arrow::io::InputStream> packed) : packed_(std::move(packed)) {
     is_ready_ = inflateInit2(&zlib_, MAX_WBITS + kGzipOnly) == Z_OK;
   }
   ~GzipStream() override { inflateEnd(&zlib_); }
-
-  arrow::Status Close() override { return packed_->Close(); }
-  bool closed() const override { return packed_->closed(); }
-  arrow::Result<std::int64_t> Tell() const override { return position_; }
 
   arrow::Result<std::int64_t> Read(std::int64_t most, void* out) override {
     if (!is_ready_) return arrow::Status::OutOfMemory("zlib");
@@ -64,13 +60,6 @@ class GzipStream : public arrow::io::InputStream {
     return asked - zlib_.avail_out;
   }
 
-  arrow::Result<std::shared_ptr<arrow::Buffer>> Read(std::int64_t most) override {
-    ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::ResizableBuffer> bytes, arrow::AllocateResizableBuffer(most));
-    ARROW_ASSIGN_OR_RAISE(const std::int64_t size, Read(most, bytes->mutable_data()));
-    ARROW_RETURN_NOT_OK(bytes->Resize(size));
-    return bytes;
-  }
-
  private:
   static constexpr int kGzipOnly = 16;  // zlib.h, inflateInit2
   static constexpr std::int64_t kPiece = 1 << 18;
@@ -81,7 +70,6 @@ class GzipStream : public arrow::io::InputStream {
   z_stream zlib_{};
   bool is_ready_ = false;
   bool in_member_ = true;
-  std::int64_t position_ = 0;
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include <arrow/buffer.h>
 #include <arrow/io/file.h>
 #include <arrow/result.h>
 
@@ -22,6 +23,30 @@ std::shared_ptr<arrow::io::ReadableFile> open_file(const std::filesystem::path& 
 
 // Opens the bytes of a file, decompressed if it is a gzip file. Throws ddp::Error (usage).
 std::shared_ptr<arrow::io::InputStream> open_stream(const std::filesystem::path& file);
+
+// A stream of bytes that a class computes. The class gives Read into memory, and moves position_.
+class ComputedStream : public arrow::io::InputStream {
+ public:
+  arrow::Status Close() override {
+    is_closed_ = true;
+    return arrow::Status::OK();
+  }
+  bool closed() const override { return is_closed_; }
+  arrow::Result<std::int64_t> Tell() const override { return position_; }
+  arrow::Result<std::int64_t> Read(std::int64_t most, void* out) override = 0;
+  arrow::Result<std::shared_ptr<arrow::Buffer>> Read(std::int64_t most) override {
+    ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::ResizableBuffer> bytes, arrow::AllocateResizableBuffer(most));
+    ARROW_ASSIGN_OR_RAISE(const std::int64_t size, Read(most, bytes->mutable_data()));
+    ARROW_RETURN_NOT_OK(bytes->Resize(size));
+    return bytes;
+  }
+
+ protected:
+  std::int64_t position_ = 0;
+
+ private:
+  bool is_closed_ = false;
+};
 
 // Returns the error of a file that Arrow refused, with Arrow's message.
 Error refusal(const arrow::Status& status, const std::filesystem::path& file);

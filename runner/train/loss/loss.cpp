@@ -58,21 +58,21 @@ BatchLoss Loss::sum(const NamedTensors& outputs, const datasets::Batch& batch) c
   const auto weighted = [&](const at::Tensor& each) {
     return (each * weights.to(each.device(), /*non_blocking=*/true)).sum();
   };
+  const auto require_each = [](bool given, const std::string& remedy) {
+    if (!given) {
+      throw usage_error("the loss is one number a batch and takes no weights of samples", "dataset.weights", remedy);
+    }
+  };
   if (p_.graph) {
     BatchLoss loss = (*this)(outputs, batch.targets);
-    if (!loss.each.defined() || p_.graph->gathers) {
-      throw usage_error("the loss is one number a batch and takes no weights of samples", "dataset.weights",
-                        "return the losses of the samples, [n], or give the weights as a target to the loss");
-    }
+    require_each(loss.each.defined() && !p_.graph->gathers,
+                 "return the losses of the samples, [n], or give the weights as a target to the loss");
     loss.value = weighted(loss.each);
     return loss;
   }
   const at::Tensor &output = model::main_output(outputs), &target = only_target(batch.targets);
   if (!weights.defined()) return {.value = call(p_.sum, output, target)};
-  if (!p_.each) {
-    throw usage_error("the loss is one number a batch and takes no weights of samples", "dataset.weights",
-                      "leave it out");
-  }
+  require_each(static_cast<bool>(p_.each), "leave it out");
   return {.value = weighted(of_samples(call(p_.each, output, target), weights.size(0)))};
 }
 
