@@ -173,6 +173,11 @@ class MapDataset : public Dataset {
     static_cast<void>(sample);
     return "";
   }
+  // Returns what the data call a sample, for people. "": nothing.
+  virtual std::string sample_id(std::int64_t sample) const {
+    static_cast<void>(sample);
+    return "";
+  }
   // Returns what tells a sample from others in any version of the data. Called before fit(), which plays no part.
   virtual Content content(std::int64_t sample) const;
   // Returns a number for each sample (int64 [size]). Samples with the same value in `column` have the same number, for

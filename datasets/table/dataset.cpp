@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include <ATen/ops/arange.h>
@@ -23,6 +25,48 @@ at::Tensor groups_of(const std::vector<std::filesystem::path>& files, const form
   return numbers_of(table, 0, distinct_values(table, 0, at::arange(table.rows, at::kLong)));
 }
 
+// What the data call their rows. The texts are in tensors, which processes share.
+class RowIds {
+ public:
+  RowIds() = default;
+  // Takes them from what a table holds.
+  explicit RowIds(const NamedTensors& held) : text_(tensor_named(kText, held)), ends_(tensor_named(kEnds, held)) {}
+  // Takes the cells of a text column.
+  explicit RowIds(const Table& table) : ends_(at::empty(table.rows, at::kLong)) {
+    std::string text;
+    auto* end = ends_.mutable_data_ptr<std::int64_t>();
+    for (const Table::Piece& piece : table.pieces) {
+      const format::ColumnCells& cells = piece.chunk.columns.front();
+      for (std::int64_t r = 0; r < piece.chunk.rows; ++r) {
+        const bool has_none = cells.is_missing(r) || cells.text_of(r).empty();
+        text += has_none ? "(missing)" : cells.text_of(r);
+        *end++ = std::ssize(text);
+      }
+    }
+    text_ = at::empty(std::ssize(text), at::kByte);
+    std::copy(text.begin(), text.end(), text_.mutable_data_ptr<std::uint8_t>());
+  }
+
+  std::string of(std::int64_t row) const {
+    if (!ends_.defined()) return "";
+    const auto* ends = ends_.const_data_ptr<std::int64_t>();
+    const std::int64_t begin = row == 0 ? 0 : ends[row - 1];
+    const auto* text = reinterpret_cast<const char*>(text_.const_data_ptr<std::uint8_t>());
+    return {text + begin, text + ends[row]};
+  }
+  void add_to(NamedTensors& held) const {
+    if (!ends_.defined()) return;
+    held.emplace_back(kText, text_);
+    held.emplace_back(kEnds, ends_);
+  }
+
+ private:
+  static constexpr const char* kText = "ids";
+  static constexpr const char* kEnds = "ids.ends";
+  at::Tensor text_;  // uint8: all texts, one after the other
+  at::Tensor ends_;  // int64 [rows]; undefined: the rows have no ids
+};
+
 // A table in memory: cells before the fit, tensors after it.
 class TableDataset : public MapDataset {
  public:
@@ -42,7 +86,10 @@ class TableDataset : public MapDataset {
     rows_ = table_.rows;
     if (rows_ == 0) throw usage_error("has no rows", files_.front().string());
     is_fitted_ = !context.preprocessing.is_null();
-    if (context.role == Role::prediction) encode_all();
+    if (context.role == Role::prediction)
+      encode_all();
+    else
+      read_ids(id_column(encoder_, columns));
   }
 
   std::int64_t size() const override { return rows_; }
@@ -51,6 +98,7 @@ class TableDataset : public MapDataset {
   NamedTensors held() const override {
     NamedTensors all = rows()->held();
     all.emplace_back(kMissing, missing_);
+    ids_.add_to(all);
     return all;
   }
   config::Value preprocessing() const override { return rows() == nullptr ? nullptr : to_json(encoder_); }
@@ -69,6 +117,8 @@ class TableDataset : public MapDataset {
     return {.input = cells_of_row(table_, sample, 0, features),
             .target = cells_of_row(table_, sample, features, features + encoder_.targets.size())};
   }
+
+  std::string sample_id(std::int64_t sample) const override { return ids_.of(sample); }
 
   at::Tensor usable(const at::Tensor& samples) const override {
     return encoder_.missing == "drop" ? samples.masked_select(usable_.index_select(0, samples)) : samples;
@@ -108,6 +158,15 @@ class TableDataset : public MapDataset {
   }
 
  private:
+  void read_ids(const std::string& column) {
+    if (column.empty()) return;
+    try {
+      ids_ = RowIds(read_table(files_, how_, {{.name = column, .type = format::CellType::text}}));
+    } catch (const Error&) {
+      // The cells are no text: the model does not see them, so the run goes on without ids.
+    }
+  }
+
   // Warns of points that may group thousands.
   void warn_of_groups() {
     const std::vector<format::WantedColumn> columns = encoder_.wanted(/*with_targets=*/true);
@@ -137,6 +196,7 @@ class TableDataset : public MapDataset {
   const std::vector<std::filesystem::path> files_;
   Encoder encoder_;
   Table table_;
+  RowIds ids_;
   std::int64_t rows_ = 0;
   bool is_fitted_ = false;     // the context has the preprocessing
   mutable ValueNames values_;  // values of the target, for a stratified split
@@ -156,7 +216,10 @@ class HeldTable final : public InMemory {
         options_(std::move(options)),
         how_(std::move(how)),
         fitted_(context.preprocessing),
-        missing_(tensor_named(kMissing, context.held)) {}
+        missing_(tensor_named(kMissing, context.held)),
+        ids_(context.held) {}
+
+  std::string sample_id(std::int64_t sample) const override { return ids_.of(sample); }
 
   at::Tensor groups(const std::string& column) const override { return groups_of(files(), how_, column); }
 
@@ -177,6 +240,7 @@ class HeldTable final : public InMemory {
   const format::TableOptions how_;
   const config::Value fitted_;
   const at::Tensor missing_;
+  const RowIds ids_;
 };
 
 template <class Section>

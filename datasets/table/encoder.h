@@ -74,6 +74,10 @@ Encoder encoder_from_json(const config::Value& json);
 Encoder choose_columns(const TableSection& options, const std::vector<format::ColumnInfo>& columns,
                        const std::string& loss, const std::string& file);
 
+// Returns the column that is named like an id of the rows and is neither feature nor target nor weight; "": there is
+// none.
+std::string id_column(const Encoder& encoder, const std::vector<format::ColumnInfo>& columns);
+
 // Fits an encoder on these rows (int64 [n], ascending) of a table with the columns wanted(true).
 void fit(Encoder& encoder, const Table& table, const at::Tensor& rows, const TableSection& options);
 

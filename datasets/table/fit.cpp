@@ -267,6 +267,16 @@ Encoder choose_columns(const TableSection& o, const std::vector<format::ColumnIn
   return e;
 }
 
+std::string id_column(const Encoder& e, const std::vector<format::ColumnInfo>& columns) {
+  for (const auto& column : columns) {
+    const bool is_feature = std::any_of(e.features.begin(), e.features.end(),
+                                        [&](const Encoder::Feature& feature) { return feature.name == column.name; });
+    if (is_feature || holds(e.targets, column.name) || column.name == e.weights) continue;
+    if (is_index(column.name, &column == &columns.front()) || may_be_an_id(column.name)) return column.name;
+  }
+  return "";
+}
+
 void fit(Encoder& e, const Table& table, const at::Tensor& rows, const TableSection& options) {
   std::vector<bool> mask = mask_of(rows, table.rows);
   if (e.missing == "drop") {

@@ -254,6 +254,7 @@ Value EvaluationCurves::rows_of(const std::vector<Record>& records, bool with_er
     const auto sample = set_.samples[static_cast<std::int64_t>(record[kSample])].item<std::int64_t>();
     rows["row"].push_back(sample);
     if (std::string path = set_.dataset->sample_path(sample); !path.empty()) rows["file"].push_back(std::move(path));
+    if (std::string id = set_.dataset->sample_id(sample); !id.empty()) rows["id"].push_back(std::move(id));
     if (meaning_ == OutputMeaning::numbers) {
       rows["target"].push_back(numbers(record + 1));
       rows["prediction"].push_back(numbers(record + 1 + columns));

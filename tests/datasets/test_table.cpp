@@ -274,6 +274,22 @@ TEST_CASE("a column of pandas' index is refused until features, drop or target n
   CHECK(features_of({"x", "", "y"}) == Names{"x", ""});
 }
 
+TEST_CASE("the id of a row is the first column of such a name that the model does not see") {
+  const std::vector<format::ColumnInfo> columns = {{.name = "weight"}, {.name = "ID"}, {.name = "x"}, {.name = "row"}};
+  const auto with_features = [&](const Names& features) {
+    Encoder encoder;
+    for (const std::string& name : features) encoder.features.push_back({name, /*is_category=*/false, {}, 0, {}});
+    encoder.weights = "weight";
+    return encoder;
+  };
+  CHECK(id_column(with_features({"x"}), columns) == "ID");
+  CHECK(id_column(with_features({"x", "ID"}), columns) == "row");
+  Encoder encoder = with_features({"x", "ID"});
+  encoder.targets = {"row"};
+  CHECK(id_column(encoder, columns).empty());
+  CHECK(id_column(encoder, {{.name = "Unnamed: 0"}, {.name = "x"}}) == "Unnamed: 0");
+}
+
 TEST_CASE("a category that counts as missing by the default is named, and so is a class") {
   const std::string names = "NADENA";
   const std::vector<std::int32_t> offsets = {0, 2, 4, 6};

@@ -79,6 +79,16 @@ TEST_CASE("reproduce trains a run with all its changes and its fork again, on an
   w.done({"audit", "a/f", "--device-pool", R"(["cpu","cpu","cpu","cpu"])"});
 }
 
+TEST_CASE("an audit of a fork that has neither two checkpoints nor its origin's says so, and so does reproduce") {
+  const Workspace w("a.toml", kAudited);
+  w.done({"run", "a.toml", "--run-id", "r"});
+  w.done({"fork", "a/r", "--from", "6", "--run-id", "f", "--set", "checkpoint.keep_last=1"});
+  fs::remove_all(RunFolder(w.results() / "a/r").checkpoint(6));
+  for (const char* command : {"audit", "reproduce"}) {
+    w.refused({command, "a/f"}, {"is a fork, and its origin has lost the checkpoint of step 6", "keep_last"});
+  }
+}
+
 TEST_CASE("a run that was killed, went on with other ranks twice, and was moved has the bits of its reproduction") {
   const Workspace w("a.toml", kAudited);
   const auto pool = [](int ranks) { return Words{"--set", "device_pool=" + std::to_string(ranks)}; };

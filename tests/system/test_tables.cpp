@@ -56,6 +56,25 @@ TEST_CASE("the same rows have the same bits as CSV, TSV, JSON lines, and in seve
   CHECK(w.train().model() == model);
 }
 
+TEST_CASE("the largest errors of a table name their rows by its id column, from every copy of the data") {
+  const ShapesWorkspace w(40);
+  std::istringstream lines(shapes_csv(40));
+  std::string with_ids, line;
+  for (int row = -1; std::getline(lines, line); ++row) {
+    with_ids += (row < 0 ? "row_id" : row == 7 ? "" : "ä" + std::to_string(row)) + "," + line + "\n";
+  }
+  w.write("shapes.csv", with_ids);
+  // Nothing is learnt, and all rows are measured: nearly all classes are wrong.
+  const RunFolder run = w.train(
+      {"dataset.drop=[\"row_id\"]", "optimizer.lr=0", "validation.split=0", "validation.dataset.path=\"shapes.csv\""});
+  const Json worst = json_of(run.path() / "evaluation.json").at("validation").at("worst");
+  REQUIRE(worst.at("row").size() == 10);
+  for (std::size_t i = 0; i < 10; ++i) {
+    const int row = worst.at("row").at(i);
+    CHECK(worst.at("id").at(i) == (row == 7 ? "(missing)" : "ä" + std::to_string(row)));
+  }
+}
+
 TEST_CASE("odd tables that are well-formed train", "[slow]") {
   const ShapesWorkspace w;
   const auto trains = [&](const std::string& csv, const std::string& options) {

@@ -201,7 +201,7 @@ const percent = (share) => `${(100 * share).toFixed(share > 0 && share < 0.0995 
 function worstTable(one, runs) {
   const {worst} = one.data;
   if (!worst || worst.row.length === 0) return null;
-  const columns = ["row", "file", "target", "prediction", "probability", "error"].filter((key) => worst[key]);
+  const columns = ["row", "file", "id", "target", "prediction", "probability", "error"].filter((key) => worst[key]);
   const text = (key, value) => isNumber(value) ? (key === "row" ? count : number)(value) : shown(value);
   const heads = columns.map((key) => ({row: "row, from 0", probability: "probability of the target"})[key] ?? key);
   return el("div", {}, titled("Largest errors", one, runs), scrolling(table(heads,
