@@ -191,8 +191,10 @@ void Builder::follow_memory(const RecordedCall& recorded) {
     const auto* const alias = schema.arguments()[i].alias_info();
     each_tensor(recorded.arguments[i], [&](const at::Tensor& tensor) {
       if (!tensor.has_storage()) return;
-      if (alias != nullptr && alias->isWrite()) unwritten_.erase(tensor.storage().unsafeGetStorageImpl());
-      const bool only_views = !schema.is_mutable() && alias != nullptr;
+      const bool only_views = reshapes(recorded) || (!schema.is_mutable() && alias != nullptr);
+      if (alias != nullptr && alias->isWrite() && !only_views) {
+        unwritten_.erase(tensor.storage().unsafeGetStorageImpl());
+      }
       if (!allocates && !only_views) require_written(tensor, schema.name());
     });
   }
