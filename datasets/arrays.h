@@ -9,7 +9,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "config/option/option.h"
+#include "config/option/fields.h"
 #include "datasets/dataset.h"
 #include "format/array.h"
 

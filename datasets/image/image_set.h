@@ -10,7 +10,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "config/option/option.h"
+#include "config/option/fields.h"
 #include "config/value.h"
 #include "datasets/dataset.h"
 #include "datasets/image/image.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "config/option/option.h"
+#include "config/option/fields.h"
 #include "datasets/files.h"
 #include "format/table.h"
 

@@ -6,7 +6,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "config/option/option.h"
+#include "config/option/fields.h"
 #include "datasets/image/image.h"
 
 namespace ddp::datasets {

@@ -7,7 +7,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "config/option/option.h"
+#include "config/option/fields.h"
 
 // Images whose pixels come from other places of the image: uint8 [c, h, w], with the bits of
 // torchvision/transforms/v2/functional/_geometry.py.

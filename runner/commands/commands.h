@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "config/output.h"
+#include "config/option/fields.h"
 
 namespace CLI {
 class App;

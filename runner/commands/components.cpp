@@ -10,7 +10,7 @@
 #include "config/check/check.h"
 #include "config/check/suggest.h"
 #include "config/components.h"
-#include "config/output.h"
+#include "config/option/fields.h"
 #include "config/text/source.h"
 #include "report/text/table.h"
 #include "report/text/words.h"
@@ -49,9 +49,9 @@ template <const char* Verb>
 struct ComponentsOutput {
   std::vector<config::Spec> specs;
 
-  void members(config::Members& m) const {
-    m.version();
-    m({Verb}, specs);
+  void fields(config::Fields& f) {
+    f.version();
+    f({Verb}, specs);
   }
 };
 

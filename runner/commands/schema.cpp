@@ -12,7 +12,7 @@
 #include "commands/commands.h"
 #include "config/check/suggest.h"
 #include "config/load.h"
-#include "config/output.h"
+#include "config/option/fields.h"
 #include "record/metrics/event_lines.h"
 #include "record/summary.h"
 #include "report/text/words.h"

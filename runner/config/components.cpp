@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/installation.h"
 #include "base/log.h"
-#include "config/output.h"
+#include "config/option/fields.h"
 #include "config/registry.h"
 
 namespace ddp::config {
@@ -65,12 +65,12 @@ Value Components::to_json() const {
 
 Components Components::from_json(const Value& json) {
   if (json.value("version", 0) != kVersion) {
-    throw usage_error("components.json and this program have different versions", "", how_to_mend());
+    throw usage_error("components.json and this program have different versions");
   }
   Components components;
   for (const auto& [kind, specs] : json.items()) {
     if (kind == "version") continue;
-    for (const Value& spec : specs) components.add(kind, spec_from_json(spec));
+    for (const Value& spec : specs) components.add(kind, read_written<Spec>(spec));
   }
   return components;
 }
@@ -83,6 +83,8 @@ Components Components::installed() {
     return from_json(Value::parse(stream));
   } catch (const Value::exception&) {
     throw usage_error("is damaged", file.string(), how_to_mend());
+  } catch (const Error& error) {
+    throw usage_error(error.summary(), file.string(), how_to_mend());
   }
 }
 

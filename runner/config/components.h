@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "config/option/option.h"
+#include "config/option/fields.h"
 
 namespace ddp::config {
 

@@ -8,7 +8,7 @@
 
 #include "config/components.h"
 #include "config/metric.h"
-#include "config/option/option.h"
+#include "config/option/fields.h"
 
 namespace ddp::config {
 

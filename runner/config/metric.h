@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "config/components.h"
-#include "config/option/option.h"
+#include "config/option/fields.h"
 
 namespace ddp::config {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "config/option/option.h"
+#include "config/option/fields.h"
 
 namespace ddp::config {
 

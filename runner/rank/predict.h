@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "config/option/option.h"
+#include "config/option/fields.h"
 
 // A prediction uses pipes, so neither the input nor the output has to fit into memory. One process reads rows and deals
 // blocks of rows to the ranks in turn. Each rank runs its blocks through the model. One process writes the results in

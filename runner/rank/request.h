@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "config/option/option.h"
+#include "config/option/fields.h"
 #include "rank/task.h"
 
 // The only entry point of libddp_rank.so. The parent does not link LibTorch; it loads the library just before it forks

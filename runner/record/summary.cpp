@@ -75,25 +75,25 @@ config::Value schema_of_metrics(const std::string& prefixes, bool with_matrices)
   return {{"type", "object"}, {"patternProperties", std::move(keys)}, {"additionalProperties", false}};
 }
 
-void ValidationFigures::members(config::Members& m) const {
-  m({"metric", "checkpoint.metric"}, metric);
-  m({"value", "of that metric"}, value);
-  m({"step"}, step);
-  m({"epoch"}, epoch);
-  m({"values", "every metric of this validation"}, values, schema_of_metrics("val", false));
-  m.numbers("^train_", "of that epoch, once it has ended", train.items());
+void ValidationFigures::fields(config::Fields& f) {
+  f({"metric", "checkpoint.metric"}, metric);
+  f({"value", "of that metric"}, value);
+  f({"step"}, step);
+  f({"epoch"}, epoch);
+  f({"values", "every metric of this validation"}, values, schema_of_metrics("val", false));
+  f.numbers("^train_", "of that epoch, once it has ended", train.items());
 }
 
-void TestFigures::members(config::Members& m) const {
-  m({"step", "of the weights"}, step);
-  m({"epoch", "of the weights"}, epoch);
-  m({"values"}, values, schema_of_metrics("test", true));
+void TestFigures::fields(config::Fields& f) {
+  f({"step", "of the weights"}, step);
+  f({"epoch", "of the weights"}, epoch);
+  f({"values"}, values, schema_of_metrics("test", true));
 }
 
 namespace {
 
 struct Nothing {
-  void members(config::Members&) const {}
+  void fields(config::Fields&) {}
 };
 
 // {}: nothing was measured.
@@ -104,24 +104,26 @@ std::variant<ValidationFigures, Nothing> or_nothing(const std::optional<Validati
 
 }  // namespace
 
-void ReplayFigures::members(config::Members& m) const {
-  m({"steps", "computed without the autograd engine"}, steps);
-  m({"eager_steps", "computed with it"}, eager_steps);
-  m({"calls", "of kernels in a replayed micro-batch"}, calls);
-  m({"own_calls", "of these, of ddp-exp's own kernels, which had ATen's bits when the step was recorded"}, own_calls);
-  m({"reason", "why no further step was replayed; null: none"}, config::unless_empty(reason));
-  m({"reason_of_evaluations", "why validations and tests did not replay forwards that had other bits; null: none had"},
-    config::unless_empty(reason_of_evaluations));
+void ReplayFigures::fields(config::Fields& f) {
+  f({"steps", "computed without the autograd engine"}, steps);
+  f({"eager_steps", "computed with it"}, eager_steps);
+  f({"calls", "of kernels in a replayed micro-batch"}, calls);
+  f({"own_calls", "of these, of ddp-exp's own kernels, which had ATen's bits when the step was recorded"}, own_calls);
+  f({.name = "reason", .doc = "why no further step was replayed; null: none", .may_be_null = true}, reason);
+  f({.name = "reason_of_evaluations",
+     .doc = "why validations and tests did not replay forwards that had other bits; null: none had",
+     .may_be_null = true},
+    reason_of_evaluations);
 }
 
-void Environment::members(config::Members& m) const {
-  m({"program", "version, hash of all sources, compiler"}, program);
-  m({"libtorch"}, libtorch);
-  m({"cpu_capability", "vector instructions: avx512, avx2 or default"}, cpu_capability);
-  m({"threads", "of a rank; 0: the program chose"}, threads);
-  m({.name = "data", .doc = "files and hashes of their content", .type = "array"}, data);
-  m({.name = "sources", .doc = "hash of each source", .type = "object"}, sources);
-  m({.name = "graphs", .doc = "hash of each graph in the run's folder", .type = "object"}, graphs);
+void Environment::fields(config::Fields& f) {
+  f({"program", "version, hash of all sources, compiler"}, program);
+  f({"libtorch"}, libtorch);
+  f({"cpu_capability", "vector instructions: avx512, avx2 or default"}, cpu_capability);
+  f({"threads", "of a rank; 0: the program chose"}, threads);
+  f({.name = "data", .doc = "files and hashes of their content", .types = {config::Type::list}}, data);
+  f({.name = "sources", .doc = "hash of each source", .types = {config::Type::table}}, sources);
+  f({.name = "graphs", .doc = "hash of each graph in the run's folder", .types = {config::Type::table}}, graphs);
 }
 
 std::optional<Environment> environment_in(const config::Value& summary) try {
@@ -137,47 +139,55 @@ std::optional<Environment> environment_in(const config::Value& summary) try {
   return {};
 }
 
-void Summary::members(config::Members& m) const {
-  m.version();
-  m({.name = "status", .choices = kStatuses}, status);
-  m({"stuck", "the rank that holds up a run that trains, and where; null: it goes on"}, config::unless_empty(stuck));
-  m({.name = "stopped_by", .doc = "the rule of [stop] that ended the run; null: none", .choices = kStopRules},
-    config::unless_empty(stopped_by));
-  m({"name"}, name);
-  m({"run_id"}, run_id);
-  m({.name = "started", .pattern = kTimestampPattern}, started);
-  m({.name = "ended", .pattern = kTimestampPattern}, config::unless_empty(ended));
-  m({"epochs", "finished epochs"}, epochs);
-  m({"steps", "optimizer steps done"}, steps);
-  m({"total_steps", "when all are done; 0: not known yet"}, total_steps);
-  m({"skipped_steps", "of `steps`, left out because a loss or a gradient was not finite"}, skipped_steps);
-  m({"replay", "of the newest process"}, replay);
-  m({.name = "shard",
+void Summary::fields(config::Fields& f) {
+  f.version();
+  f({.name = "status", .choices = kStatuses}, status);
+  f({.name = "stuck",
+     .doc = "the rank that holds up a run that trains, and where; null: it goes on",
+     .may_be_null = true},
+    stuck);
+  f({.name = "stopped_by",
+     .doc = "the rule of [stop] that ended the run; null: none",
+     .choices = kStopRules,
+     .may_be_null = true},
+    stopped_by);
+  f({"name"}, name);
+  f({"run_id"}, run_id);
+  f({.name = "started", .pattern = kTimestampPattern}, started);
+  f({.name = "ended", .pattern = kTimestampPattern, .may_be_null = true}, ended);
+  f({"epochs", "finished epochs"}, epochs);
+  f({"steps", "optimizer steps done"}, steps);
+  f({"total_steps", "when all are done; 0: not known yet"}, total_steps);
+  f({"skipped_steps", "of `steps`, left out because a loss or a gradient was not finite"}, skipped_steps);
+  f({"replay", "of the newest process"}, replay);
+  f({.name = "shard",
      .doc = "optimizer: each rank of the newest process updated its share of the parameters",
-     .choices = "none|optimizer"},
+     .choices = {"none", "optimizer"}},
     shard);
-  m({"final", "the last measured values"}, final_metrics, schema_of_metrics("train|val|test", true));
-  m({"best", "of the best checkpoint, which commands use; {}: nothing was measured"}, or_nothing(best));
-  m({"last", "of the newest validation; {}: nothing was measured"}, or_nothing(last));
-  m({"test", "null: no test"}, test);
-  m({"held_out", "the same in runs that are measured on the same rows, of validation or else of the test; null: none"},
-    config::unless_empty(held_out));
-  m({"seconds", "training time over all resumes"}, seconds);
-  m({"parameters", "number of the model's parameters; 0: not built yet"}, parameters);
-  m({"frozen_parameters", "frozen ones of `parameters`"}, frozen_parameters);
-  m({"world_size"}, world_size);
-  m({"devices", "devices of each rank"}, devices);
-  m({"backend", "none: a single process"}, backend);
-  m({"host", "machine of the process that writes the run"}, config::unless_empty(host));
-  m.as<std::map<std::string, std::string>>({"versions"}, versions);
-  m({"environment", "all that decides about the bits beside the settings"}, environment);
-  m.as<std::optional<Git>>({"git", "git state of the experiment file's folder; null outside a git checkout"}, git);
-  m({"config_hash"}, config_hash);
-  m({"restarts", "number of restarts by --max-restarts"}, restarts);
-  m({"origin", "of a fork"}, origin);
-  m({"launch", "id of the launch by a launcher"}, config::unless_empty(launch));
-  m({"error", "cause of the failure"}, error);
-  tags.members(m);
+  f({"final", "the last measured values"}, final_metrics, schema_of_metrics("train|val|test", true));
+  f({"best", "of the best checkpoint, which commands use; {}: nothing was measured"}, or_nothing(best));
+  f({"last", "of the newest validation; {}: nothing was measured"}, or_nothing(last));
+  f({"test", "null: no test"}, test);
+  f({.name = "held_out",
+     .doc = "the same in runs that are measured on the same rows, of validation or else of the test; null: none",
+     .may_be_null = true},
+    held_out);
+  f({"seconds", "training time over all resumes"}, seconds);
+  f({"parameters", "number of the model's parameters; 0: not built yet"}, parameters);
+  f({"frozen_parameters", "frozen ones of `parameters`"}, frozen_parameters);
+  f({"world_size"}, world_size);
+  f({"devices", "devices of each rank"}, devices);
+  f({"backend", "none: a single process"}, backend);
+  f({.name = "host", .doc = "machine of the process that writes the run", .may_be_null = true}, host);
+  f.as<std::map<std::string, std::string>>({"versions"}, versions);
+  f({"environment", "all that decides about the bits beside the settings"}, environment);
+  f.as<std::optional<Git>>({"git", "git state of the experiment file's folder; null outside a git checkout"}, git);
+  f({"config_hash"}, config_hash);
+  f({"restarts", "number of restarts by --max-restarts"}, restarts);
+  f({"origin", "of a fork"}, origin);
+  f({.name = "launch", .doc = "id of the launch by a launcher", .may_be_null = true}, launch);
+  f({"error", "cause of the failure"}, error);
+  tags.fields(f);
 }
 
 std::optional<Origin> read_origin(const config::Value& json) {

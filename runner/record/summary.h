@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/output.h"
+#include "config/option/fields.h"
 #include "record/run_directory.h"
 #include "record/tags.h"
 
@@ -20,15 +20,16 @@ struct Failure {
   std::string log;
   bool lost = false;  // the rank was killed from outside; not in summary.json
 
-  void members(config::Members& m) const {
-    m({.name = "rank", .doc = "-1: no single rank", .minimum = -1}, rank);
-    m({"what"}, what);
-    m({"log", "log file with details"}, log);
+  void fields(config::Fields& f) {
+    f({.name = "rank", .doc = "-1: no single rank", .range = config::at_least(-1)}, rank);
+    f({"what"}, what);
+    f({"log", "log file with details"}, log);
   }
 };
 
-inline constexpr const char* kStatuses = "running|completed|failed|interrupted";
-inline constexpr const char* kStopRules = "patience|max_time";  // of a run that ended before its last step
+inline const std::vector<std::string> kStatuses = {"running", "completed", "failed", "interrupted"};
+inline const std::vector<std::string> kStopRules = {"patience",
+                                                    "max_time"};  // of a run that ended before its last step
 
 // Metrics by name, and matrices if there may be any; null: a metric has no value, such as auroc without samples of a
 // class. `prefixes`: "train|val|test".
@@ -46,10 +47,10 @@ struct Origin {
   std::string checkpoint;  // "step-00000046"
   std::int64_t step = 0;
 
-  void members(config::Members& m) const {
-    m({"run", "name of the run for commands"}, run);
-    m({"checkpoint", "the name of its folder"}, checkpoint);
-    m({"step"}, step);
+  void fields(config::Fields& f) {
+    f({"run", "name of the run for commands"}, run);
+    f({"checkpoint", "the name of its folder"}, checkpoint);
+    f({"step"}, step);
   }
 };
 // Parses an origin from an untrusted file: a field that is missing or of another type stays empty. Returns nothing if
@@ -65,7 +66,7 @@ struct ValidationFigures {
   config::Value values = config::Value::object();  // every val_… by name; null: not finite
   config::Value train = config::Value::object();   // every train_… of that epoch; empty: it has not ended
 
-  void members(config::Members& m) const;
+  void fields(config::Fields& f);
 };
 
 // How the steps of the newest process of a run were computed.
@@ -77,7 +78,7 @@ struct ReplayFigures {
   std::string reason = {};                 // why no further step was replayed; empty: none
   std::string reason_of_evaluations = {};  // why an evaluation did not replay its forwards: other bits; empty: none
 
-  void members(config::Members& m) const;
+  void fields(config::Fields& f);
 };
 
 // The figures of the test.
@@ -86,7 +87,7 @@ struct TestFigures {
   std::int64_t epoch = 0;
   config::Value values = config::Value::object();  // by name, with matrices
 
-  void members(config::Members& m) const;
+  void fields(config::Fields& f);
 };
 
 // The state of a git checkout.
@@ -94,9 +95,9 @@ struct Git {
   std::string commit;
   bool dirty = false;  // files differed from the commit
 
-  void members(config::Members& m) const {
-    m({"commit"}, commit);
-    m({"dirty"}, dirty);
+  void fields(config::Fields& f) {
+    f({"commit"}, commit);
+    f({"dirty"}, dirty);
   }
 };
 
@@ -110,7 +111,7 @@ struct Environment {
   config::Value sources = config::Value::object();  // hashes by name
   config::Value graphs = config::Value::object();   // hashes of the run's copies
 
-  void members(config::Members& m) const;
+  void fields(config::Fields& f);
 };
 
 // Returns the environment that summary.json records; nothing if an older version wrote it, or it is damaged.
@@ -153,7 +154,7 @@ struct Summary {
   std::optional<Failure> error;
   Tags tags;  // write_summary() sets them
 
-  void members(config::Members& m) const;
+  void fields(config::Fields& f);
 };
 
 // Returns summary.json as an object: {} if the file is missing or damaged. Throws ddp::Error (usage) if it cannot be

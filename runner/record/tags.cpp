@@ -35,9 +35,9 @@ std::optional<Tags> in_file(const RunDirectory& run) try {
 
 }  // namespace
 
-void Tags::members(config::Members& m) const {
-  m({"tags", "the user's tags, sorted"}, names);
-  m({"note", "the user's; null: none"}, config::unless_empty(note));
+void Tags::fields(config::Fields& f) {
+  f({"tags", "the user's tags, sorted"}, names);
+  f({.name = "note", .doc = "the user's; null: none", .may_be_null = true}, note);
 }
 
 void require_tag(const std::string& name) {

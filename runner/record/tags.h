@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "config/output.h"
+#include "config/option/fields.h"
 #include "record/run_directory.h"
 
 // The user's words about a run or a sweep: tags.json in its folder. The process that trains writes no tags.json once
@@ -15,7 +15,7 @@ struct Tags {
   std::vector<std::string> names = {};  // sorted, each once
   std::string note = {};                // empty: none
 
-  void members(config::Members& m) const;
+  void fields(config::Fields& f);
 };
 
 struct TagChange {

@@ -9,7 +9,7 @@
 #include <stdexcept>
 
 #include "base/error.h"
-#include "config/output.h"
+#include "config/option/fields.h"
 #include "config/text/json_text.h"
 #include "record/file/atomic_file.h"
 #include "record/summary.h"
@@ -113,55 +113,55 @@ void Journal::append(const config::Value& line) {
 
 namespace {
 
-using config::Members;
+using config::Fields;
 using config::Value;
 
-constexpr config::Member kTime{.name = "time", .pattern = record::kTimestampPattern};
-constexpr config::Member kParameters{
+const config::Option kTime{.name = "time", .pattern = record::kTimestampPattern};
+const config::Option kParameters{
     .name = "parameters",
     .doc = "the value of each key of [sweep.parameters]; {} while they depend on results of other trials",
-    .type = "object"};
+    .types = {config::Type::table}};
 
 // The kinds of lines.
 struct Begun {
   std::string method = {};
   int trials = 0;
 
-  void members(Members& m) const {
-    m({.name = "event", .choices = "sweep"}, "sweep");
-    m.version();
-    m({.name = "method", .choices = kMethods}, method);
-    m({"trials"}, trials);
-    m(kTime, record::timestamp(std::time(nullptr)));
+  void fields(Fields& f) {
+    f({.name = "event", .choices = {"sweep"}}, "sweep");
+    f.version();
+    f({.name = "method", .choices = kMethods}, method);
+    f({"trials"}, trials);
+    f(kTime, record::timestamp(std::time(nullptr)));
   }
 };
 
 struct Started {
   Event e = {};
 
-  void members(Members& m) const {
-    m({.name = "event", .choices = "started"}, e.kind);
-    m({"trial"}, e.trial);
-    m({"until_epoch"}, e.until_epoch);
-    m(kParameters, e.parameters);
-    m(kTime, record::timestamp(std::time(nullptr)));
+  void fields(Fields& f) {
+    f({.name = "event", .choices = {"started"}}, e.kind);
+    f({"trial"}, e.trial);
+    f({"until_epoch"}, e.until_epoch);
+    f(kParameters, e.parameters);
+    f(kTime, record::timestamp(std::time(nullptr)));
   }
 };
 
 struct Ended {
   Event e = {};
 
-  void members(Members& m) const {
-    m({.name = "event", .choices = "finished|paused|failed|interrupted"}, e.kind);
-    m({"trial"}, e.trial);
-    m({"epochs"}, e.epochs);
-    m.as<std::optional<double>>({"metric"}, e.metric);
-    m({"seconds"}, e.seconds);
-    m({.name = "error", .doc = "of a failed trial", .optional = true},
+  void fields(Fields& f) {
+    f({.name = "event", .choices = {"finished", "paused", "failed", "interrupted"}}, e.kind);
+    f({"trial"}, e.trial);
+    f({"epochs"}, e.epochs);
+    f.as<std::optional<double>>({"metric"}, e.metric);
+    f({"seconds"}, e.seconds);
+    f({.name = "error", .doc = "of a failed trial", .optional = true},
       e.kind == "failed" ? std::optional(e.error) : std::nullopt);
-    m({.name = "stopped_by", .doc = "the rule of [stop] that ended the trial", .optional = true}, e.stopped_by);
-    m.flag({"not_finite", "failed because the metric is no finite number"}, e.not_finite);
-    m(kTime, record::timestamp(std::time(nullptr)));
+    f({.name = "stopped_by", .doc = "the rule of [stop] that ended the trial", .optional = true}, e.stopped_by);
+    f.flag({"not_finite", "failed because the metric is no finite number"}, e.not_finite);
+    f(kTime, record::timestamp(std::time(nullptr)));
   }
 };
 

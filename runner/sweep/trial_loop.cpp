@@ -98,23 +98,23 @@ constexpr int kLookMilliseconds = 250;
 struct WrittenSummary {
   report::SweepView view = {};
 
-  void members(config::Members& m) const {
-    m.version();
-    m({.name = "kind", .choices = "sweep"}, "sweep");
-    m({.name = "status", .choices = record::kStatuses}, view.status);
-    m({"name"}, view.name);
-    m({"run_id"}, view.run_id);
-    m({.name = "started", .pattern = record::kTimestampPattern}, record::timestamp(view.started));
-    m({.name = "ended", .pattern = record::kTimestampPattern},
+  void fields(config::Fields& f) {
+    f.version();
+    f({.name = "kind", .choices = {"sweep"}}, "sweep");
+    f({.name = "status", .choices = record::kStatuses}, view.status);
+    f({"name"}, view.name);
+    f({"run_id"}, view.run_id);
+    f({.name = "started", .pattern = record::kTimestampPattern}, record::timestamp(view.started));
+    f({.name = "ended", .pattern = record::kTimestampPattern},
       view.ended ? std::optional(record::timestamp(*view.ended)) : std::nullopt);
-    m({"seconds"}, view.seconds);
-    m({"host", "machine of the process that writes the sweep"}, record::host_name());
-    view.list_facts(m);
-    m({"best", "the number of the best trial"}, view.best() ? std::optional(view.best()->trial) : std::nullopt);
-    view.list_ranking(m);
-    m({"command", "trains the file of the sweep; null: unknown"}, config::unless_empty(view.command));
-    m({"repeat", "command that trains the best trial alone"}, config::unless_empty(view.repeat));
-    view.tags.members(m);
+    f({"seconds"}, view.seconds);
+    f({"host", "machine of the process that writes the sweep"}, record::host_name());
+    view.list_facts(f);
+    f({"best", "the number of the best trial"}, view.best() ? std::optional(view.best()->trial) : std::nullopt);
+    view.list_ranking(f);
+    f({.name = "command", .doc = "trains the file of the sweep; null: unknown", .may_be_null = true}, view.command);
+    f({.name = "repeat", .doc = "command that trains the best trial alone", .may_be_null = true}, view.repeat);
+    view.tags.fields(f);
   }
 };
 

@@ -11,7 +11,7 @@
 
 #include "config/experiment.h"
 #include "config/metric.h"
-#include "config/option/option.h"
+#include "config/option/fields.h"
 #include "record/metrics/metric_values.h"
 #include "schedule/plateau.h"
 #include "schedule/scheduler.h"

@@ -13,7 +13,7 @@
 #include "commands/commands.h"
 #include "commands/options.h"
 #include "commands/train/prepare.h"
-#include "config/output.h"
+#include "config/option/fields.h"
 #include "launch/plan/plan.h"
 #include "launch/run/asking.h"
 #include "rank/verbs.h"
@@ -44,11 +44,11 @@ double bus_bandwidth(const rank::CommRow& row) { return algorithm_bandwidth(row)
 struct FirstWrong {
   rank::CommRow row;
 
-  void members(config::Members& m) const {
-    m({"rank"}, row.rank);
-    m({"index"}, row.index);
-    m({"expected"}, Value(row.expected));
-    m({"got"}, Value(row.got));
+  void fields(config::Fields& f) {
+    f({"rank"}, row.rank);
+    f({"index"}, row.index);
+    f({"expected"}, Value(row.expected));
+    f({"got"}, Value(row.got));
   }
 };
 
@@ -57,15 +57,15 @@ struct MeasuredCall {
   rank::CommRow row;
   bool checked = false;
 
-  void members(config::Members& m) const {
-    m({"op"}, row.op);
-    m({"bytes"}, row.bytes);
-    m({"elements"}, row.elements);
-    m({"time_us"}, row.microseconds);
-    m({"algbw_gb_per_s"}, algorithm_bandwidth(row));
-    m({"busbw_gb_per_s"}, bus_bandwidth(row));
-    m({"wrong", "wrong values; null: not checked"}, checked ? std::optional(row.wrong) : std::nullopt);
-    m({.name = "first_wrong", .optional = true}, row.wrong > 0 ? std::optional(FirstWrong{row}) : std::nullopt);
+  void fields(config::Fields& f) {
+    f({"op"}, row.op);
+    f({"bytes"}, row.bytes);
+    f({"elements"}, row.elements);
+    f({"time_us"}, row.microseconds);
+    f({"algbw_gb_per_s"}, algorithm_bandwidth(row));
+    f({"busbw_gb_per_s"}, bus_bandwidth(row));
+    f({"wrong", "wrong values; null: not checked"}, checked ? std::optional(row.wrong) : std::nullopt);
+    f({.name = "first_wrong", .optional = true}, row.wrong > 0 ? std::optional(FirstWrong{row}) : std::nullopt);
   }
 };
 
@@ -81,18 +81,18 @@ struct CommOutput {
   std::optional<std::int64_t> wrong = {};
   std::string error = {};
 
-  void members(config::Members& m) const {
-    m.version();
-    m({"world_size"}, world_size);
-    m({"nodes"}, nodes);
-    m({"backend"}, backend);
-    m({"dtype"}, dtype);
-    m({"iterations"}, iterations);
-    m({"warmup"}, warmup);
-    m({"devices"}, devices);
-    m({"rows"}, rows);
-    m({"wrong"}, wrong);
-    m({"error"}, config::unless_empty(error));
+  void fields(config::Fields& f) {
+    f.version();
+    f({"world_size"}, world_size);
+    f({"nodes"}, nodes);
+    f({"backend"}, backend);
+    f({"dtype"}, dtype);
+    f({"iterations"}, iterations);
+    f({"warmup"}, warmup);
+    f({"devices"}, devices);
+    f({"rows"}, rows);
+    f({"wrong"}, wrong);
+    f({.name = "error", .may_be_null = true}, error);
   }
 };
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "config/output.h"
+#include "config/option/fields.h"
 #include "launch/start/machine.h"
 #include "report/text/table.h"
 
@@ -19,13 +19,13 @@ struct Finding {
   std::string advice = {};           // what to do about it; "" for facts and what is good
   std::optional<double> value = {};  // in bytes, seconds, bytes per second, or a count
 
-  void members(config::Members& m) const {
-    m({"group"}, group);
-    m({"name"}, name);
-    m({.name = "state", .choices = "fact|good|slow|broken"}, state);
-    m({"text"}, text);
-    m({.name = "advice", .doc = "what to do about it", .optional = true}, advice);
-    m({.name = "value", .doc = "in bytes, seconds, bytes per second, or a count", .optional = true}, value);
+  void fields(config::Fields& f) {
+    f({"group"}, group);
+    f({"name"}, name);
+    f({.name = "state", .choices = {"fact", "good", "slow", "broken"}}, state);
+    f({"text"}, text);
+    f({.name = "advice", .doc = "what to do about it", .optional = true}, advice);
+    f({.name = "value", .doc = "in bytes, seconds, bytes per second, or a count", .optional = true}, value);
   }
 };
 

@@ -19,10 +19,10 @@ struct DoctorOutput {
   bool broken = false;
   std::vector<Finding> findings = {};
 
-  void members(config::Members& m) const {
-    m.version();
-    m({"broken", "a finding is broken"}, broken);
-    m({"findings"}, findings);
+  void fields(config::Fields& f) {
+    f.version();
+    f({"broken", "a finding is broken"}, broken);
+    f({"findings"}, findings);
   }
 };
 

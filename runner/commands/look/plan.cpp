@@ -16,7 +16,7 @@
 #include "commands/train/prepare.h"
 #include "commands/use/unnamed_output.h"
 #include "config/data_description.h"
-#include "config/output.h"
+#include "config/option/fields.h"
 #include "launch/cluster/launcher.h"
 #include "launch/library/plugin.h"
 #include "launch/plan/plan.h"

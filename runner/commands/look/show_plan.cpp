@@ -12,7 +12,7 @@
 #include "commands/commands.h"
 #include "config/components.h"
 #include "config/data_description.h"
-#include "config/output.h"
+#include "config/option/fields.h"
 #include "config/text/source.h"
 #include "report/text/table.h"
 #include "report/text/words.h"
@@ -218,11 +218,13 @@ struct ReplayForecast {
   std::int64_t own_calls = 0;
   std::string reason = {};
 
-  void members(config::Members& m) const {
-    m({"calls", "of kernels per micro-batch, without those of DDP; 0: not tried, or not replayed"}, calls);
-    m({"own_calls", "of these, of ddp-exp's own kernels"}, own_calls);
-    m({"reason", "why steps are not replayed; null: they are, or a step takes too long to try"},
-      config::unless_empty(reason));
+  void fields(config::Fields& f) {
+    f({"calls", "of kernels per micro-batch, without those of DDP; 0: not tried, or not replayed"}, calls);
+    f({"own_calls", "of these, of ddp-exp's own kernels"}, own_calls);
+    f({.name = "reason",
+       .doc = "why steps are not replayed; null: they are, or a step takes too long to try",
+       .may_be_null = true},
+      reason);
   }
 };
 
@@ -232,9 +234,9 @@ struct PlanOfRun {
     std::int64_t rank = 0;
     std::vector<std::string> devices;
 
-    void members(config::Members& m) const {
-      m({"rank"}, rank);
-      m({"devices"}, devices);
+    void fields(config::Fields& f) {
+      f({"rank"}, rank);
+      f({"devices"}, devices);
     }
   };
 
@@ -250,38 +252,40 @@ struct PlanOfRun {
   std::string results = {};
   std::vector<std::string> warnings = {};
 
-  void members(config::Members& m) const {
+  void fields(config::Fields& f) {
     const std::int64_t batch = experiment.batch_size.value_or(1);
-    m.version();
-    m({"name"}, experiment.name);
-    m({"world_size"}, world_size);
-    m({"ranks", "ranks of this machine"}, ranks);
-    m({"backend"}, experiment.distributed.backend);
-    m({"threads"}, experiment.threads.value_or(1));
-    m({"batch_size"}, batch);
-    m({"global_batch_size"}, batch * experiment.logical(static_cast<int>(world_size)) * experiment.accumulate);
-    m({"train_samples", "0: endless"}, probe.train_samples);
-    m({"validation_samples"}, probe.validation_samples);
-    m({"test_samples"}, probe.test_samples);
-    m({"steps_per_epoch"}, length.steps_per_epoch);
-    m({"steps"}, length.steps);
-    m({"epochs"}, length.epochs);
-    m({"parameters"}, probe.parameters);
-    m({"frozen_parameters", "frozen ones of `parameters`"}, probe.frozen_parameters);
-    m({"parameter_bytes"}, probe.parameter_bytes);
-    m({"bytes_per_rank"}, bytes_per_rank);
-    m({"replay"}, ReplayForecast{.calls = probe.calls, .own_calls = probe.own_calls, .reason = probe.not_replayed});
-    m({.name = "shard", .doc = "optimizer: each rank updates its share of the parameters", .choices = "none|optimizer"},
+    f.version();
+    f({"name"}, experiment.name);
+    f({"world_size"}, world_size);
+    f({"ranks", "ranks of this machine"}, ranks);
+    f({"backend"}, experiment.distributed.backend);
+    f({"threads"}, experiment.threads.value_or(1));
+    f({"batch_size"}, batch);
+    f({"global_batch_size"}, batch * experiment.logical(static_cast<int>(world_size)) * experiment.accumulate);
+    f({"train_samples", "0: endless"}, probe.train_samples);
+    f({"validation_samples"}, probe.validation_samples);
+    f({"test_samples"}, probe.test_samples);
+    f({"steps_per_epoch"}, length.steps_per_epoch);
+    f({"steps"}, length.steps);
+    f({"epochs"}, length.epochs);
+    f({"parameters"}, probe.parameters);
+    f({"frozen_parameters", "frozen ones of `parameters`"}, probe.frozen_parameters);
+    f({"parameter_bytes"}, probe.parameter_bytes);
+    f({"bytes_per_rank"}, bytes_per_rank);
+    f({"replay"}, ReplayForecast{.calls = probe.calls, .own_calls = probe.own_calls, .reason = probe.not_replayed});
+    f({.name = "shard",
+       .doc = "optimizer: each rank updates its share of the parameters",
+       .choices = {"none", "optimizer"}},
       probe.not_divided.empty() ? "optimizer" : "none");
-    m({"snapshot_bytes", "additional bytes on rank 0 for a checkpoint"}, snapshot_bytes);
-    m.as<std::vector<config::GroupDescription>>({"groups", "the last one has the unmatched parameters; empty: none"},
+    f({"snapshot_bytes", "additional bytes on rank 0 for a checkpoint"}, snapshot_bytes);
+    f.as<std::vector<config::GroupDescription>>({"groups", "the last one has the unmatched parameters; empty: none"},
                                                 probe.groups);
-    m({"model"}, experiment.model.name);
-    m({"sizes", "options of the model that the data can determine: from the file, or found in the data"}, sizes,
+    f({"model"}, experiment.model.name);
+    f({"sizes", "options of the model that the data can determine: from the file, or found in the data"}, sizes,
       {{"type", "object"}, {"additionalProperties", {{"type", {"integer", "array"}}}}});
-    m.as<config::DataDescription>({"data"}, data);
-    m({"results", "folder of the experiment's runs"}, results);
-    m({"warnings", "settings without effect, and other warnings, also about the data, as text for people"}, warnings);
+    f.as<config::DataDescription>({"data"}, data);
+    f({"results", "folder of the experiment's runs"}, results);
+    f({"warnings", "settings without effect, and other warnings, also about the data, as text for people"}, warnings);
   }
 };
 
@@ -393,12 +397,15 @@ struct PlanOfSweep {
     std::int64_t steps = 0;
     std::optional<double> seconds = {};
 
-    void members(config::Members& m) const {
-      m({"trial"}, trial);
-      m({.name = "parameters", .doc = "{} while they depend on results of other trials", .type = "object"}, parameters);
-      m({"world_size"}, world_size);
-      m({"steps"}, steps);
-      m({"seconds", "an estimate; null: none"}, seconds);
+    void fields(config::Fields& f) {
+      f({"trial"}, trial);
+      f({.name = "parameters",
+         .doc = "{} while they depend on results of other trials",
+         .types = {config::Type::table}},
+        parameters);
+      f({"world_size"}, world_size);
+      f({"steps"}, steps);
+      f({"seconds", "an estimate; null: none"}, seconds);
     }
   };
 
@@ -411,20 +418,20 @@ struct PlanOfSweep {
   std::vector<Trial> trials = {};
   std::vector<std::string> warnings = {};
 
-  void members(config::Members& m) const {
-    m.version();
-    m({.name = "kind", .choices = "sweep"}, "sweep");
-    m({"name"}, name);
-    m({.name = "method", .choices = sweep::kMethods}, method);
-    m({"metric"}, metric);
-    m({.name = "goal", .choices = "min|max"}, goal);
-    m({"at_once"}, at_once);
-    m({"gpus"}, gpus);
-    m({"cores"}, cores);
-    m({"seconds", "an estimate; null: none"}, seconds);
-    m({"results", "folder of the experiment's sweeps"}, results);
-    m({"trials"}, trials);
-    m({"warnings"}, warnings);
+  void fields(config::Fields& f) {
+    f.version();
+    f({.name = "kind", .choices = {"sweep"}}, "sweep");
+    f({"name"}, name);
+    f({.name = "method", .choices = sweep::kMethods}, method);
+    f({"metric"}, metric);
+    f({.name = "goal", .choices = {"min", "max"}}, goal);
+    f({"at_once"}, at_once);
+    f({"gpus"}, gpus);
+    f({"cores"}, cores);
+    f({"seconds", "an estimate; null: none"}, seconds);
+    f({"results", "folder of the experiment's sweeps"}, results);
+    f({"trials"}, trials);
+    f({"warnings"}, warnings);
   }
 };
 

@@ -14,7 +14,7 @@
 #include "commands/train/prepare.h"
 #include "config/check/files.h"
 #include "config/load.h"
-#include "config/output.h"
+#include "config/option/fields.h"
 #include "launch/cluster/launcher.h"
 #include "launch/library/plugin.h"
 #include "launch/library/rank_library.h"
@@ -99,14 +99,14 @@ struct CheckedFile {
   std::string file;
   Findings found;
 
-  void members(config::Members& m) const {
+  void fields(config::Fields& f) {
     const bool ok = found.mistakes.empty();
-    m({"file"}, file);
-    m({"ok"}, ok);
-    m({"warnings", "settings without effect, as text for people"}, found.warnings);
-    m({"not_checked", "checks that need data and tensors; `plan` makes them"},
+    f({"file"}, file);
+    f({"ok"}, ok);
+    f({"warnings", "settings without effect, as text for people"}, found.warnings);
+    f({"not_checked", "checks that need data and tensors; `plan` makes them"},
       ok ? std::vector<std::string>{kNotChecked} : std::vector<std::string>());
-    m({.name = "error", .doc = "all mistakes, as text for people", .optional = true},
+    f({.name = "error", .doc = "all mistakes, as text for people", .optional = true},
       report::joined(found.mistakes, "\n"));
   }
 };
@@ -114,9 +114,9 @@ struct CheckedFile {
 struct ValidateOutput {
   std::vector<CheckedFile> files;
 
-  void members(config::Members& m) const {
-    m.version();
-    m({"files"}, files);
+  void fields(config::Fields& f) {
+    f.version();
+    f({"files"}, files);
   }
 };
 

@@ -51,11 +51,12 @@ struct Stretch {
   bool same = false;
   std::string difference = {};  // the first tensor or member that differs; empty: none
 
-  void members(config::Members& m) const {
-    m({"from", "step of the checkpoint before it; 0: the start of the run"}, from);
-    m({"to", "step of the checkpoint that was compared"}, to);
-    m({"same", "all bits are the same"}, same);
-    m({"difference", "the first tensor or member of state.json that differs"}, config::unless_empty(difference));
+  void fields(config::Fields& f) {
+    f({"from", "step of the checkpoint before it; 0: the start of the run"}, from);
+    f({"to", "step of the checkpoint that was compared"}, to);
+    f({"same", "all bits are the same"}, same);
+    f({.name = "difference", .doc = "the first tensor or member of state.json that differs", .may_be_null = true},
+      difference);
   }
 };
 
@@ -69,15 +70,18 @@ struct Audit {
   std::optional<record::Environment> then = {};
   record::Environment now = {};
 
-  void members(config::Members& m) const {
-    m.version();
-    m({"run", "folder of the run"}, run);
-    m({"again", "folder of the reproduction; null: parts of the run were trained again"}, config::unless_empty(again));
-    m({"same", "all bits are the same"}, same);
-    m({"stretches", "parts of the run that were trained again"}, stretches);
-    m({"differences", "of program, LibTorch, CPU and threads since the run"}, places);
-    m({"then", "null: an older version trained the run"}, then);
-    m({"now"}, now);
+  void fields(config::Fields& f) {
+    f.version();
+    f({"run", "folder of the run"}, run);
+    f({.name = "again",
+       .doc = "folder of the reproduction; null: parts of the run were trained again",
+       .may_be_null = true},
+      again);
+    f({"same", "all bits are the same"}, same);
+    f({"stretches", "parts of the run that were trained again"}, stretches);
+    f({"differences", "of program, LibTorch, CPU and threads since the run"}, places);
+    f({"then", "null: an older version trained the run"}, then);
+    f({"now"}, now);
   }
 };
 
@@ -199,7 +203,7 @@ void tell(const Stretch& stretch, bool json) {
 
 // Writes audit.json into that folder and returns the exit code.
 int conclude(const Audit& audit, const record::RunDirectory& where, const AuditOptions& o) {
-  const std::string text = config::Members::json(audit).dump(2) + "\n";
+  const std::string text = config::written(audit).dump(2) + "\n";
   record::write_atomically(where.path() / kAudit, text);
   if (o.json) std::cout << text;
   return audit.same ? 0 : 1;
@@ -335,7 +339,7 @@ record::RunDirectory open_reproduction(const record::RunDirectory& run, const fs
   const FileDescriptor lock = again.lock();
   stand_at(run, start, run.config(), again);
   audit.same = false;  // not yet
-  record::write_atomically(again.path() / kAudit, config::Members::json(audit).dump(2) + "\n");
+  record::write_atomically(again.path() / kAudit, config::written(audit).dump(2) + "\n");
   return again;
 }
 

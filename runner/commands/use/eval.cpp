@@ -27,11 +27,11 @@ struct EvalOutput {
   std::int64_t step = 0;
   config::Value metrics = config::Value::object();
 
-  void members(config::Members& m) const {
-    m.version();
-    list_checkpoint(m, run, checkpoint, step);
+  void fields(config::Fields& f) {
+    f.version();
+    list_checkpoint(f, run, checkpoint, step);
     const config::Value rows = {{"type", "array"}, {"items", {{"type", "integer"}, {"minimum", 0}}}};
-    m({"metrics", "val_…: validation data; test_…: test data; without a prefix: data of --set"}, metrics,
+    f({"metrics", "val_…: validation data; test_…: test data; without a prefix: data of --set"}, metrics,
       {{"type", "object"},
        {"patternProperties", {{"^((val|test)_)?confusion$", {{"type", "array"}, {"items", rows}}}}},
        {"additionalProperties", {{"type", {"number", "null"}}}}});

@@ -63,16 +63,16 @@ struct GenerateOutput {
   std::string continuation = {};
   std::vector<std::int64_t> tokens = {};
 
-  void members(config::Members& m) const {
-    m.version();
-    list_checkpoint(m, run, checkpoint, step);
-    m({"temperature"}, request.temperature);
-    m({.name = "top_k", .minimum = 1}, request.top_k);
-    m({"seed"}, request.seed);
-    m({"prompt"}, request.prompt);
-    m({"prompt_tokens"}, prompt_tokens);
-    m({"continuation", "the text behind the prompt; U+FFFD stands for bytes that are not UTF-8"}, continuation);
-    m({"tokens", "tokens of the continuation"}, tokens);
+  void fields(config::Fields& f) {
+    f.version();
+    list_checkpoint(f, run, checkpoint, step);
+    f({"temperature"}, request.temperature);
+    f({.name = "top_k", .range = config::at_least(1)}, request.top_k);
+    f({"seed"}, request.seed);
+    f({"prompt"}, request.prompt);
+    f({"prompt_tokens"}, prompt_tokens);
+    f({"continuation", "the text behind the prompt; U+FFFD stands for bytes that are not UTF-8"}, continuation);
+    f({"tokens", "tokens of the continuation"}, tokens);
   }
 };
 

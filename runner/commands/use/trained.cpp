@@ -155,10 +155,10 @@ Trained open_trained(const TrainedOptions& o, bool tables) {
   return t;
 }
 
-void list_checkpoint(config::Members& m, const std::string& run, const std::string& checkpoint, std::int64_t step) {
-  m({"run", "folder of the run"}, run);
-  m({"checkpoint", "name of the used checkpoint's folder"}, checkpoint);
-  m({"step", "optimizer steps done"}, step);
+void list_checkpoint(config::Fields& f, const std::string& run, const std::string& checkpoint, std::int64_t step) {
+  f({"run", "folder of the run"}, run);
+  f({"checkpoint", "name of the used checkpoint's folder"}, checkpoint);
+  f({"step", "optimizer steps done"}, step);
 }
 
 namespace {

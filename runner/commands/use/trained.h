@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "commands/commands.h"
-#include "config/output.h"
+#include "config/option/fields.h"
 #include "launch/library/rank_library.h"
 #include "launch/plan/plan.h"
 #include "record/run_directory.h"
@@ -43,7 +43,7 @@ struct ChosenCheckpoint {
 ChosenCheckpoint choose_trained(const record::RunDirectory& directory, const TrainedOptions& options);
 
 // Lists the members of an output that say which weights were used.
-void list_checkpoint(config::Members& m, const std::string& run, const std::string& checkpoint, std::int64_t step);
+void list_checkpoint(config::Fields& f, const std::string& run, const std::string& checkpoint, std::int64_t step);
 
 // A trained model, ready for use.
 struct Trained {

@@ -93,12 +93,6 @@ Node without(const Node& table, const std::string& key) {
   return rest;
 }
 
-bool contains(const Range& range, double number) {
-  if (range.minimum && (range.minimum_excluded ? number <= *range.minimum : number < *range.minimum)) return false;
-  if (range.maximum && (range.maximum_excluded ? number >= *range.maximum : number > *range.maximum)) return false;
-  return true;
-}
-
 // Is the text the name of a known metric of an output, such as "accuracy:kind" or "val_accuracy:kind"?
 bool is_of_output(const Option& option, const std::string& text, const Components& components) {
   const bool recorded = option.names_kind == "metric";
@@ -366,7 +360,7 @@ std::optional<Value> Checker::scalar(const Node& node, const Option& option, con
     return names_file(option, text) ? Value(path_or_run(node, option)) : node.scalar;
   }
   const double number = node.scalar.get<double>();
-  if (!std::isfinite(number) || !contains(option.range, number)) return wrong(node, option, path);
+  if (!std::isfinite(number) || !option.range.holds(number)) return wrong(node, option, path);
   const bool is_integer = takes_type(option, Type::integer);
   return node.kind == Type::integer && is_integer ? node.scalar : Value(number);
 }

@@ -6,7 +6,7 @@
 
 #include "config/check/suggest.h"
 #include "config/components.h"
-#include "config/option/option.h"
+#include "config/option/fields.h"
 #include "config/text/source.h"
 #include "config/text/toml.h"
 

@@ -1,11 +1,9 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -13,7 +11,7 @@
 
 namespace ddp::config {
 
-class Members;  // config/output.h
+class Fields;  // config/option/fields.h
 
 // The range of a number; minimum and maximum belong to it unless excluded.
 struct Range {
@@ -22,7 +20,9 @@ struct Range {
   bool minimum_excluded = false;
   bool maximum_excluded = false;
 
-  void members(Members& m) const;
+  bool any() const { return minimum || maximum || minimum_excluded || maximum_excluded; }
+  bool holds(double number) const;
+  void fields(Fields& f);
 };
 
 inline Range at_least(double minimum) { return {.minimum = minimum}; }
@@ -45,7 +45,7 @@ struct Spec {
   Value traits = Value::object();  // facts for checks without tensors: a dataset's {"loss": "mse"}
 
   static constexpr const char* kDefinition = "component";
-  void members(Members& m) const;
+  void fields(Fields& f);
 };
 
 // One key of a section or a component, with all that reading, checking, printing, the JSON Schema and the help need. A
@@ -56,6 +56,10 @@ struct Option {
   std::vector<std::string> aliases = {};   // other programs' names of this key: never taken, only hinted at
   Range range = {};                        // of a number, or of each number of a list
   std::vector<std::string> choices = {};   // of a text: the only allowed values
+  std::string pattern = {};                // of a text in JSON: its regular expression; of a map: that of its keys
+  bool optional = false;                   // of JSON: left out if it has no value
+  bool may_be_null = false;                // of a number in JSON: null if it is not finite
+  bool may_be_missing = false;             // of JSON: files of older versions lack it
   std::string form = {};                   // of a text: the name of its form, for text_form()
   std::vector<std::string> numbered = {};  // with choices: each of these followed by a whole number is also a choice
   bool required = false;
@@ -77,7 +81,7 @@ struct Option {
   std::vector<Option> section = {};        // of a section: its keys
 
   static constexpr const char* kDefinition = "option";
-  void members(Members& m) const;
+  void fields(Fields& f);
 };
 
 inline bool takes_type(const Option& option, Type type) {
@@ -99,110 +103,5 @@ struct Component {
     return all;
   }
 };
-
-// How a field of a C++ type is given in a file: a boolean, a number or a text by its value.
-template <class T>
-struct FieldType {
-  static constexpr Type kType = std::is_same_v<T, bool>       ? Type::boolean
-                                : std::is_integral_v<T>       ? Type::integer
-                                : std::is_floating_point_v<T> ? Type::number
-                                                              : Type::text;
-  static void describe(Option& option) { option.types = {kType}; }
-  static Value value(const T& field) { return field; }
-  static void assign(T& field, const Value& value) { field = value.get<T>(); }
-};
-template <class T>
-struct FieldType<std::vector<T>> : FieldType<T> {
-  static void describe(Option& option) {
-    option.types = {Type::list};
-    option.item = FieldType<T>::kType;
-  }
-  static Value value(const std::vector<T>& field) { return field; }
-  static void assign(std::vector<T>& field, const Value& value) { field = value.get<std::vector<T>>(); }
-};
-// Without a value: not given.
-template <class T>
-struct FieldType<std::optional<T>> : FieldType<T> {
-  static Value value(const std::optional<T>& field) { return field ? Value(*field) : Value(); }
-  static void assign(std::optional<T>& field, const Value& value) { field = value.get<T>(); }
-};
-// A value of any of option.types, which the caller gives.
-template <>
-struct FieldType<Value> {
-  static void describe(Option&) {}
-  static Value value(const Value& field) { return field; }
-  static void assign(Value& field, const Value& value) { field = value; }
-};
-// The section [option.name]; its key `name` chooses a component of option.component_kind.
-template <>
-struct FieldType<Component> {
-  static void describe(Option& option) { option.types = {Type::text, Type::table}; }
-  static Value value(const Component& field);
-  static void assign(Component& field, const Value& value);
-};
-
-// Visits each field of a struct once, in order. The same list describes, reads and writes the struct:
-//
-//   struct LoaderSection {
-//     bool shuffle = true;
-//     void fields(Fields& f) { f({.name = "shuffle", .doc = "a new order every epoch"}, shuffle); }
-//   };
-class Fields {
- public:
-  virtual ~Fields() = default;
-
-  template <class T>
-  void operator()(Option option, T& field) {
-    FieldType<T>::describe(option);
-    Value value = FieldType<T>::value(field);
-    if (replaces(std::move(option), value)) FieldType<T>::assign(field, value);
-  }
-
-  // The section [option.name] with the fields of `section`.
-  template <class Section>
-  void section(Option option, Section& section) {
-    enter(std::move(option));
-    section.fields(*this);
-    leave();
-  }
-
- protected:
-  // Takes a field with its value, null if it has none. Returns whether it has put another one in place of the value.
-  virtual bool replaces(Option option, Value& value) = 0;
-  virtual void enter(Option option) = 0;
-  virtual void leave() = 0;
-};
-
-// The options that a struct declares, with the defaults of its constructor.
-std::vector<Option> describe(void (*visit)(void*, Fields&), void* section);
-template <class Section>
-const std::vector<Option>& describe() {
-  static const std::vector<Option> options = [] {
-    Section section;
-    return describe([](void* s, Fields& f) { static_cast<Section*>(s)->fields(f); }, &section);
-  }();
-  return options;
-}
-
-// Fills a struct from a table that was checked against its options; keys that the table lacks keep their defaults.
-// Throws ddp::Error (usage) if a value does not fit, which never happens with a checked table.
-void read(const Value& table, void (*visit)(void*, Fields&), void* section);
-template <class Section>
-Section read(const Value& table) {
-  Section section;
-  read(
-      table, [](void* s, Fields& f) { static_cast<Section*>(s)->fields(f); }, &section);
-  return section;
-}
-
-// The reverse: every field, in order, except optionals without a value.
-Value write(void (*visit)(void*, Fields&), void* section);
-template <class Section>
-Value write(Section section) {
-  return write([](void* s, Fields& f) { static_cast<Section*>(s)->fields(f); }, &section);
-}
-
-// Reads a spec from components.json, which config::written() writes.
-Spec spec_from_json(const Value& json);
 
 }  // namespace ddp::config

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "config/option/option.h"
+#include "config/option/fields.h"
 #include "config/text/source.h"
 #include "config/text/toml.h"
 

@@ -19,7 +19,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/paths.h"
-#include "config/option/option.h"
+#include "config/option/fields.h"
 #include "launch/library/libtorch.h"
 #include "launch/library/plugin_cache.h"
 #include "launch/process/child.h"

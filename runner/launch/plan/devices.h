@@ -7,7 +7,7 @@
 
 #include "base/file_descriptor.h"
 #include "config/load.h"
-#include "config/option/option.h"
+#include "config/option/fields.h"
 
 namespace ddp::launch {
 

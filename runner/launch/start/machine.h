@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/limits.h"
-#include "config/option/option.h"
+#include "config/option/fields.h"
 #include "launch/cluster/node_link.h"
 #include "launch/plan/devices.h"
 

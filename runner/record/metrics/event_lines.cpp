@@ -60,7 +60,7 @@ std::string JsonLine::finish() {
 
 namespace {
 
-using config::Members;
+using config::Fields;
 using config::Value;
 
 // Beside a record: the samples per second of all ranks since the previous such line, and the run's training time.
@@ -70,106 +70,106 @@ struct Pace {
   EpochPace epoch = {};
 };
 
-constexpr config::Member kSeconds{"seconds", "training time of the run, carried over resumes"};
-constexpr config::Member kFrom{"checkpoint", "checkpoint from which the ranks continue; empty: the start"};
+constexpr const char* kSeconds = "training time of the run, carried over resumes";
+constexpr const char* kFrom = "checkpoint from which the ranks continue; empty: the start";
 
-// Each list() writes a line, with a JsonLine, or describes it, with config::Members.
+// Each list() writes a line, with a JsonLine, or describes it, with config::Fields.
 template <class Line, class Record>
-void list_place(Line& m, const Record& r) {
-  m({"epoch", "counts from 0"}, r.epoch);
-  m({"step", "optimizer steps done"}, r.step);
+void list_place(Line& f, const Record& r) {
+  f({"epoch", "counts from 0"}, r.epoch);
+  f({"step", "optimizer steps done"}, r.step);
 }
 
 template <class Line>
-void list(Line& m, const StepRecord& r, const Pace& pace) {
-  list_place(m, r);
-  m({.name = "loss", .doc = "mean over samples and ranks", .may_be_null = true}, r.loss);
-  m({.name = "lr", .doc = "learning rate of this step", .may_be_null = true}, r.lr);
-  m({"samples", "samples of this step, all ranks"}, r.samples);
-  m({.name = "samples_per_second",
+void list(Line& f, const StepRecord& r, const Pace& pace) {
+  list_place(f, r);
+  f({.name = "loss", .doc = "mean over samples and ranks", .may_be_null = true}, r.loss);
+  f({.name = "lr", .doc = "learning rate of this step", .may_be_null = true}, r.lr);
+  f({"samples", "samples of this step, all ranks"}, r.samples);
+  f({.name = "samples_per_second",
      .doc = "all ranks, since the previous line, without validations and saves",
      .may_be_null = true},
     pace.samples_per_second);
-  m(kSeconds, pace.seconds);
-  m({.name = "grad_norm", .doc = "before clipping; only with clip.norm", .optional = true, .may_be_null = true},
+  f({"seconds", kSeconds}, pace.seconds);
+  f({.name = "grad_norm", .doc = "before clipping; only with clip.norm", .optional = true, .may_be_null = true},
     r.grad_norm);
-  m.numbers("", "further scalars of a loss of a graph", r.scalars);
-  m.flag({"skipped", "fp16: the gradients were not finite, and no parameter changed"}, r.skipped);
-  m.not_finite();
+  f.numbers("", "further scalars of a loss of a graph", r.scalars);
+  f.flag({"skipped", "fp16: the gradients were not finite, and no parameter changed"}, r.skipped);
+  f.not_finite();
 }
 
 template <class Line>
-void list(Line& m, const EpochRecord& r, const Pace& pace) {
-  list_place(m, r);
-  m.numbers("^val_", "if the epoch ended with a validation", r.metrics, "train_loss");
-  m({"samples"}, r.samples);
-  m({.name = "samples_per_second", .may_be_null = true}, pace.samples_per_second);
-  m({"seconds_training", "of this epoch on rank 0, without validations and saves"}, pace.epoch.training);
-  m({"seconds_waiting_for_data", "a part of seconds_training, as the next four"}, pace.epoch.waiting_for_data);
-  m({"seconds_forward"}, pace.epoch.forward);
-  m({"seconds_backward"}, pace.epoch.backward);
-  m({"seconds_waiting_for_ranks"}, pace.epoch.waiting_for_ranks);
-  m({"seconds_optimizer"}, pace.epoch.optimizer);
-  m({"seconds_validating"}, pace.epoch.validating);
-  m({"seconds_saving", "for which training waited"}, pace.epoch.saving);
-  m(kSeconds, pace.seconds);
-  m.not_finite();
+void list(Line& f, const EpochRecord& r, const Pace& pace) {
+  list_place(f, r);
+  f.numbers("^val_", "if the epoch ended with a validation", r.metrics, "train_loss");
+  f({"samples"}, r.samples);
+  f({.name = "samples_per_second", .may_be_null = true}, pace.samples_per_second);
+  f({"seconds_training", "of this epoch on rank 0, without validations and saves"}, pace.epoch.training);
+  f({"seconds_waiting_for_data", "a part of seconds_training, as the next four"}, pace.epoch.waiting_for_data);
+  f({"seconds_forward"}, pace.epoch.forward);
+  f({"seconds_backward"}, pace.epoch.backward);
+  f({"seconds_waiting_for_ranks"}, pace.epoch.waiting_for_ranks);
+  f({"seconds_optimizer"}, pace.epoch.optimizer);
+  f({"seconds_validating"}, pace.epoch.validating);
+  f({"seconds_saving", "for which training waited"}, pace.epoch.saving);
+  f({"seconds", kSeconds}, pace.seconds);
+  f.not_finite();
 }
 
 template <class Line>
-void list(Line& m, const ValidationRecord& r, const Pace& pace) {
-  list_place(m, r);
-  m.numbers("^val_", "measured inside an epoch", r.metrics);
-  m(kSeconds, pace.seconds);
-  m.not_finite();
+void list(Line& f, const ValidationRecord& r, const Pace& pace) {
+  list_place(f, r);
+  f.numbers("^val_", "measured inside an epoch", r.metrics);
+  f({"seconds", kSeconds}, pace.seconds);
+  f.not_finite();
 }
 
 template <class Line>
-void list(Line& m, const TestRecord& r, const Pace& pace) {
-  list_place(m, r);
-  m.numbers("^test_", "measured once, at the end", r.metrics);
-  m(kSeconds, pace.seconds);
-  m.not_finite();
+void list(Line& f, const TestRecord& r, const Pace& pace) {
+  list_place(f, r);
+  f.numbers("^test_", "measured once, at the end", r.metrics);
+  f({"seconds", kSeconds}, pace.seconds);
+  f.not_finite();
 }
 
 template <class Line>
-void list(Line& m, const SaveRecord& r, const Pace& pace) {
-  list_place(m, r);
-  m({"path", "path in the run's folder"}, name_in_run(r.folder));
-  m({.name = "reason", .doc = "missing: the checkpoint is regular", .choices = "best|time", .optional = true},
+void list(Line& f, const SaveRecord& r, const Pace& pace) {
+  list_place(f, r);
+  f({"path", "path in the run's folder"}, name_in_run(r.folder));
+  f({.name = "reason", .doc = "missing: the checkpoint is regular", .choices = {"best", "time"}, .optional = true},
     r.reason == SaveReason::regular ? std::nullopt : std::optional<std::string>(to_string(r.reason)));
-  m({"stall", "seconds that training waited for the save"}, r.stall);
-  m(kSeconds, pace.seconds);
+  f({"stall", "seconds that training waited for the save"}, r.stall);
+  f({"seconds", kSeconds}, pace.seconds);
 }
 
 template <class Line>
-void list(Line& m, const ResumeRecord& r, const Pace& pace) {
-  list_place(m, r);
-  m(kFrom, name_in_run(r.checkpoint));
-  m({"world_size"}, r.world_size);
-  m({"changes", "changes of the experiment: old value, new value"},
+void list(Line& f, const ResumeRecord& r, const Pace& pace) {
+  list_place(f, r);
+  f({"checkpoint", kFrom}, name_in_run(r.checkpoint));
+  f({"world_size"}, r.world_size);
+  f({"changes", "changes of the experiment: old value, new value"},
     r.changes.empty() ? Value::object() : Value::parse(r.changes),
     {{"type", "object"}, {"additionalProperties", {{"type", "array"}, {"minItems", 2}, {"maxItems", 2}}}});
-  m({.name = "origin", .doc = "only in the first line of a fork", .optional = true}, r.origin);
-  m(kSeconds, pace.seconds);
+  f({.name = "origin", .doc = "only in the first line of a fork", .optional = true}, r.origin);
+  f({"seconds", kSeconds}, pace.seconds);
 }
 
 template <class Line>
-void list(Line& m, const WorldRecord& r, const Pace& pace) {
-  list_place(m, r);
-  m({"ranks", "from here on"}, r.ranks);
-  m({"reason", "resume; or what was lost, or is back"}, r.reason);
-  m(kSeconds, pace.seconds);
+void list(Line& f, const WorldRecord& r, const Pace& pace) {
+  list_place(f, r);
+  f({"ranks", "from here on"}, r.ranks);
+  f({"reason", "resume; or what was lost, or is back"}, r.reason);
+  f({"seconds", kSeconds}, pace.seconds);
 }
 
 template <class Line>
-void list(Line& m, const RestartRecord& r, const Pace& pace) {
-  list_place(m, r);
-  m({"restart", "number of the restart in the run, from 1"}, r.restart);
-  m({.name = "rank", .doc = "-1: no single rank", .minimum = -1}, r.rank);
-  m({"cause"}, r.cause);
-  m(kFrom, name_in_run(r.checkpoint));
-  m(kSeconds, pace.seconds);
+void list(Line& f, const RestartRecord& r, const Pace& pace) {
+  list_place(f, r);
+  f({"restart", "number of the restart in the run, from 1"}, r.restart);
+  f({.name = "rank", .doc = "-1: no single rank", .range = config::at_least(-1)}, r.rank);
+  f({"cause"}, r.cause);
+  f({"checkpoint", kFrom}, name_in_run(r.checkpoint));
+  f({"seconds", kSeconds}, pace.seconds);
 }
 
 template <class Record>
@@ -182,9 +182,9 @@ std::string line_of(const Record& record, const Pace& pace) {
 // A line as its schema describes it.
 template <class Record>
 struct DescribedLine {
-  void members(Members& m) const {
-    m({.name = "event", .choices = Record::kEvent}, std::string());
-    list(m, Record{}, {});
+  void fields(Fields& f) {
+    f({.name = "event", .choices = {Record::kEvent}}, std::string());
+    list(f, Record{}, {});
   }
 };
 

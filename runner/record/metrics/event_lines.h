@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "config/output.h"
+#include "config/option/fields.h"
 #include "record/metrics/metric_values.h"
 #include "record/saves/checkpoint_index.h"
 #include "record/summary.h"
@@ -103,9 +103,18 @@ class JsonLine {
   JsonLine& add(std::string_view key, std::string_view value);
   // A value that is not finite becomes null, and the line gets "finite":false once.
   JsonLine& add(std::string_view key, double value);
-  // Members as config::Members lists them.
+  // What config::Option says of a member that a line has, without memory of its own.
+  struct Named {
+    const char* name = "";
+    const char* doc = "";
+    config::Range range = {};
+    std::initializer_list<const char*> choices = {};
+    bool optional = false;
+    bool may_be_null = false;
+  };
+  // Fields as config::Fields lists them.
   template <class T>
-  void operator()(const config::Member& m, const T& value) {
+  void operator()(const Named& m, const T& value) {
     if constexpr (std::is_floating_point_v<T>) {
       add(m.name, static_cast<double>(value));
     } else if constexpr (std::is_integral_v<T>) {
@@ -113,19 +122,19 @@ class JsonLine {
     } else if constexpr (std::is_same_v<T, std::string>) {
       add(m.name, std::string_view(value));
     } else {
-      add(m.name, config::Members::json(value));
+      add(m.name, config::FieldType<T>::value(value));
     }
   }
-  void operator()(const config::Member& m, const config::Value& value, const config::Value&) { add(m.name, value); }
+  void operator()(const Named& m, const config::Value& value, const config::Value&) { add(m.name, value); }
   void numbers(const char*, const char*, const MetricValues& values, const char* = "") {
     for (const auto& [name, value] : values) add(name, value);
   }
-  void flag(const config::Member& m, bool value) {
+  void flag(const Named& m, bool value) {
     if (value) add(m.name, config::Value(true));
   }
   void not_finite() {}  // finish() adds it
   template <class T>
-  void operator()(const config::Member& m, const std::optional<T>& value) {
+  void operator()(const Named& m, const std::optional<T>& value) {
     if (value) (*this)(m, *value);
   }
   JsonLine& add(std::string_view key, const config::Value& value);

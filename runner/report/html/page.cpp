@@ -63,28 +63,28 @@ History history_of(Problems& problems, const fs::path& metrics, std::size_t most
   return History(most_points);
 }
 
-void list_view(config::Members& m, const View& view) {
+void list_view(config::Fields& f, View& view) {
   const auto moment = [](const std::optional<std::time_t>& time) {
     return time ? std::optional(record::timestamp(*time)) : std::nullopt;
   };
-  m({"name"}, view.name);
-  m({"run_id"}, view.run_id);
-  m({"folder"}, view.folder.string());
-  m({.name = "status", .choices = "running|completed|failed|interrupted|unknown"}, view.status);
-  m({.name = "started", .pattern = record::kTimestampPattern},
+  f({"name"}, view.name);
+  f({"run_id"}, view.run_id);
+  f({"folder"}, view.folder.string());
+  f({.name = "status", .choices = {"running", "completed", "failed", "interrupted", "unknown"}}, view.status);
+  f({.name = "started", .pattern = record::kTimestampPattern},
     moment(view.started > 0 ? std::optional(view.started) : std::nullopt));
-  m({.name = "ended", .pattern = record::kTimestampPattern}, moment(view.ended));
-  m({"seconds"}, view.seconds);
-  view.tags.members(m);
+  f({.name = "ended", .pattern = record::kTimestampPattern}, moment(view.ended));
+  f({"seconds"}, view.seconds);
+  view.tags.fields(f);
 }
 
 struct ReportedRun {
   RunView view = {};
 
-  void members(config::Members& m) const {
-    list_view(m, view);
-    view.list_facts(m);
-    m({"git", "commit, followed by + if files differed from it"}, view.commit + (view.dirty ? "+" : ""));
+  void fields(config::Fields& f) {
+    list_view(f, view);
+    view.list_facts(f);
+    f({"git", "commit, followed by + if files differed from it"}, view.commit + (view.dirty ? "+" : ""));
   }
 };
 
@@ -147,15 +147,15 @@ struct RunOnPage {
   std::string label = {};
 
   std::string name() const { return run.view.name + "/" + run.view.run_id; }
-  void members(config::Members& m) const {
-    run.members(m);
-    m({.name = "config", .type = "object"}, config);
-    m({"changed", "its keys whose value is not the default"}, changed);
-    m({"evaluation", "evaluation.json; null: none of the best checkpoint"}, evaluation, {{"type", {"object", "null"}}});
-    m({.name = "layers", .doc = "names and shapes of the model's tensors", .type = "array"}, layers);
-    history.members(m);
-    history.list_checkpoints(m);
-    m({"label", "the shortest text that distinguishes the runs"}, label);
+  void fields(config::Fields& f) {
+    run.fields(f);
+    f({.name = "config", .types = {config::Type::table}}, config);
+    f({"changed", "its keys whose value is not the default"}, changed);
+    f({"evaluation", "evaluation.json; null: none of the best checkpoint"}, evaluation, {{"type", {"object", "null"}}});
+    f({.name = "layers", .doc = "names and shapes of the model's tensors", .types = {config::Type::list}}, layers);
+    history.fields(f);
+    history.list_checkpoints(f);
+    f({"label", "the shortest text that distinguishes the runs"}, label);
   }
 };
 
@@ -163,12 +163,12 @@ struct PageHead {
   std::string program = {};
   Problems problems = {};
 
-  void members(config::Members& m, const char* kind) const {
-    m.version();
-    m({.name = "kind", .choices = kind}, kind);
-    m({.name = "written", .pattern = record::kTimestampPattern}, record::timestamp(std::time(nullptr)));
-    m({"problems", "unreadable things that were skipped"}, problems);
-    m({"program"}, program);
+  void fields(config::Fields& f, const char* kind) {
+    f.version();
+    f({.name = "kind", .choices = {kind}}, kind);
+    f({.name = "written", .pattern = record::kTimestampPattern}, record::timestamp(std::time(nullptr)));
+    f({"problems", "unreadable things that were skipped"}, problems);
+    f({"program"}, program);
   }
 };
 
@@ -176,9 +176,9 @@ struct RunsPage {
   PageHead head = {};
   std::vector<RunOnPage> runs = {};
 
-  void members(config::Members& m) const {
-    head.members(m, "runs");
-    m({"runs"}, runs);
+  void fields(config::Fields& f) {
+    head.fields(f, "runs");
+    f({"runs"}, runs);
   }
 };
 
@@ -187,16 +187,16 @@ struct TrialOnPage {
   TrialView trial = {};
   std::string status = {};
 
-  void members(config::Members& m) const {
-    m({"trial"}, trial.trial);
-    m({"place"}, trial.place);
-    m({"folder"}, trial.folder.string());
-    m({.name = "status", .choices = kTrialStatuses}, status);
-    m({"metric"}, trial.metric);
-    m({"epochs"}, trial.epochs);
-    m({"seconds"}, trial.seconds);
-    m({.name = "parameters", .type = "object"}, trial.parameters);
-    m({"error"}, config::unless_empty(trial.error));
+  void fields(config::Fields& f) {
+    f({"trial"}, trial.trial);
+    f({"place"}, trial.place);
+    f({"folder"}, trial.folder.string());
+    f({.name = "status", .choices = kTrialStatuses}, status);
+    f({"metric"}, trial.metric);
+    f({"epochs"}, trial.epochs);
+    f({"seconds"}, trial.seconds);
+    f({.name = "parameters", .types = {config::Type::table}}, trial.parameters);
+    f({.name = "error", .may_be_null = true}, trial.error);
   }
 };
 
@@ -205,12 +205,12 @@ struct SweepOnPage {
   std::vector<TrialOnPage> ranking = {};
   Value config = Value::object();
 
-  void members(config::Members& m) const {
-    list_view(m, view);
-    view.list_facts(m);
-    m({"ranking"}, ranking);
-    m({"repeat"}, view.repeat);
-    m({.name = "config", .type = "object"}, config);
+  void fields(config::Fields& f) {
+    list_view(f, view);
+    view.list_facts(f);
+    f({"ranking"}, ranking);
+    f({"repeat"}, view.repeat);
+    f({.name = "config", .types = {config::Type::table}}, config);
   }
 };
 
@@ -218,9 +218,9 @@ struct TrialCurves {
   std::int64_t trial = 0;
   History history = {};
 
-  void members(config::Members& m) const {
-    m({"trial"}, trial);
-    history.members(m);
+  void fields(config::Fields& f) {
+    f({"trial"}, trial);
+    history.fields(f);
   }
 };
 
@@ -231,12 +231,12 @@ struct SweepPage {
   std::vector<TrialCurves> runs = {};
   std::size_t left_out = 0;
 
-  void members(config::Members& m) const {
-    head.members(m, "sweep");
-    m({"sweep"}, sweep);
-    m({"environment", "environment of the best trial's run"}, environment);
-    m({"runs", "curves of the trials that have begun"}, runs);
-    m({"runs_left_out"}, left_out);
+  void fields(config::Fields& f) {
+    head.fields(f, "sweep");
+    f({"sweep"}, sweep);
+    f({"environment", "environment of the best trial's run"}, environment);
+    f({"runs", "curves of the trials that have begun"}, runs);
+    f({"runs_left_out"}, left_out);
   }
 };
 

@@ -98,17 +98,17 @@ struct Curves::Column {
     if (!with_range) min = max = nullptr;
   }
 
-  void members(config::Members& m) const {
+  void fields(config::Fields& f) {
     using Numbers = std::vector<std::optional<double>>;
-    m.as<Numbers>({"mean"}, mean);
+    f.as<Numbers>({"mean"}, mean);
     for (const auto& [name, numbers] : {std::pair{"min", &min}, {"max", &max}}) {
-      m.as<Numbers>({.name = name, .doc = "if points have several rows", .optional = true}, *numbers);
+      f.as<Numbers>({.name = name, .doc = "if points have several rows", .optional = true}, *numbers);
     }
-    m.as<std::vector<std::vector<std::int64_t>>>({"not_finite", "index of the point, number of such rows"}, not_finite);
+    f.as<std::vector<std::vector<std::int64_t>>>({"not_finite", "index of the point, number of such rows"}, not_finite);
   }
 };
 
-void Curves::members(config::Members& m) const {
+void Curves::fields(config::Fields& f) {
   auto epoch = config::Value::array(), step = epoch, seconds = epoch;
   for (const Point& point : points_) {
     epoch.push_back(point.position.epoch);
@@ -119,12 +119,12 @@ void Curves::members(config::Members& m) const {
   for (std::size_t i = 0; i < names_.size(); ++i) {
     if (!hidden_.contains(names_[i])) columns[names_[i]] = config::written(Column(points_, i, rows_per_point_ > 1));
   }
-  m({"rows"}, rows_);
-  m({"rows_per_point"}, rows_per_point_);
-  m.as<std::vector<std::int64_t>>({"epoch"}, epoch);
-  m.as<std::vector<std::int64_t>>({"step"}, step);
-  m.as<std::vector<std::optional<double>>>({"seconds"}, seconds);
-  m.as<std::map<std::string, Column>>({"columns"}, columns);
+  f({"rows"}, rows_);
+  f({"rows_per_point"}, rows_per_point_);
+  f.as<std::vector<std::int64_t>>({"epoch"}, epoch);
+  f.as<std::vector<std::int64_t>>({"step"}, step);
+  f.as<std::vector<std::optional<double>>>({"seconds"}, seconds);
+  f.as<std::map<std::string, Column>>({"columns"}, columns);
 }
 
 namespace {
@@ -140,23 +140,23 @@ struct HistoryEvent {
   double seconds = 0;
   Value line = Value::object();
 
-  void members(config::Members& m) const {
+  void fields(config::Fields& f) {
     const auto of_type = [this](const char* key, bool (Value::*is)() const noexcept) {
       const auto found = line.find(key);
       return found != line.end() && ((*found).*is)() ? *found : Value();
     };
-    m.as<std::string>({"event"}, of_type("event", &Value::is_string));
-    m({"epoch"}, epoch);
-    m({"step"}, step);
-    m({"seconds"}, seconds);
+    f.as<std::string>({"event"}, of_type("event", &Value::is_string));
+    f({"epoch"}, epoch);
+    f({"step"}, step);
+    f({"seconds"}, seconds);
     for (const char* key : {"path", "cause", "checkpoint", "reason"}) {
-      m.as<std::string>({.name = key, .optional = true}, of_type(key, &Value::is_string));
+      f.as<std::string>({.name = key, .optional = true}, of_type(key, &Value::is_string));
     }
     for (const char* key : {"stall", "restart", "rank", "world_size"}) {
-      m.as<double>({.name = key, .optional = true}, of_type(key, &Value::is_number));
+      f.as<double>({.name = key, .optional = true}, of_type(key, &Value::is_number));
     }
-    m({.name = "changes", .optional = true, .type = "object"}, of_type("changes", &Value::is_object));
-    m({.name = "origin", .optional = true}, record::read_origin(line.value("origin", Value())));
+    f({.name = "changes", .optional = true, .types = {config::Type::table}}, of_type("changes", &Value::is_object));
+    f({.name = "origin", .optional = true}, record::read_origin(line.value("origin", Value())));
   }
 };
 
@@ -190,16 +190,16 @@ bool take(History& history, const Event& event, std::int64_t& last_epoch) {
 
 }  // namespace
 
-void History::members(config::Members& m) const {
-  m({"per_step"}, steps);
-  m({"per_epoch"}, epochs);
-  m.as<std::vector<HistoryEvent>>({"events", "restarts, resumes, and events unknown to this version"}, events.newest);
-  m({"events_in_all"}, events.in_all);
+void History::fields(config::Fields& f) {
+  f({"per_step"}, steps);
+  f({"per_epoch"}, epochs);
+  f.as<std::vector<HistoryEvent>>({"events", "restarts, resumes, and events unknown to this version"}, events.newest);
+  f({"events_in_all"}, events.in_all);
 }
 
-void History::list_checkpoints(config::Members& m) const {
-  m.as<std::vector<HistoryEvent>>({"checkpoints"}, checkpoints.newest);
-  m({"checkpoints_in_all"}, checkpoints.in_all);
+void History::list_checkpoints(config::Fields& f) const {
+  f.as<std::vector<HistoryEvent>>({"checkpoints"}, checkpoints.newest);
+  f({"checkpoints_in_all"}, checkpoints.in_all);
 }
 
 void NewestEvents::add(config::Value event) {
@@ -410,14 +410,14 @@ std::string in_words(const ContinuationPoint& point) {
   return text;
 }
 
-void ContinuationPoint::members(config::Members& m) const {
-  m({.name = "event", .choices = "restart|resume"}, event);
-  m({"step"}, step);
-  m({.name = "cause", .doc = "of a restart", .optional = true},
+void ContinuationPoint::fields(config::Fields& f) {
+  f({.name = "event", .choices = {"restart", "resume"}}, event);
+  f({"step"}, step);
+  f({.name = "cause", .doc = "of a restart", .optional = true},
     event == "restart" ? std::optional(cause) : std::nullopt);
-  m({.name = "changes", .doc = "of a resume", .optional = true, .type = "object"},
+  f({.name = "changes", .doc = "of a resume", .optional = true, .types = {config::Type::table}},
     event == "resume" ? changes : config::Value());
-  m({.name = "origin", .doc = "of the start of a fork: the other run", .optional = true}, origin);
+  f({.name = "origin", .doc = "of the start of a fork: the other run", .optional = true}, origin);
 }
 
 }  // namespace ddp::report

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "config/output.h"
+#include "config/option/fields.h"
 #include "record/metrics/event_reader.h"
 
 namespace ddp::report {
@@ -43,8 +43,8 @@ class Curves {
   // A point has the position of its last row. A column without a finite number at a point has null there. A point of
   // several rows also has min and max. not_finite: [index of the point, number of its rows that are not finite].
   // Numbers have six digits, more than a picture shows.
-  void members(config::Members& m) const;
-  // Leaves a column out of members().
+  void fields(config::Fields& f);
+  // Leaves a column out of fields().
   void hide(const std::string& column) { hidden_.insert(column); }
 
  private:
@@ -101,8 +101,8 @@ struct History {
   std::int64_t passed_over = 0;  // foreign lines
 
   // As a report shows it, without the checkpoints.
-  void members(config::Members& m) const;
-  void list_checkpoints(config::Members& m) const;
+  void fields(config::Fields& f);
+  void list_checkpoints(config::Fields& f) const;
 };
 
 // The history of a metrics.jsonl that grows.
@@ -148,7 +148,7 @@ struct ContinuationPoint {
   std::string origin;                               // for a resume that starts a fork: the other run
   config::Value changes = config::Value::object();  // for a resume: {"epochs": [3, 5]}
 
-  void members(config::Members& m) const;
+  void fields(config::Fields& f);
 };
 
 // Returns the continuation points of a run from metrics.jsonl; skips steps unparsed. Throws ddp::Error if the file is

@@ -232,81 +232,90 @@ void add_figures(RunView& run) {
 
 }  // namespace
 
-void View::members(config::Members& m) const {
-  m({"directory"}, config::printable(folder.string()));
-  m({"name"}, name);
-  m({"run_id"}, run_id);
-  m({.name = "status", .choices = record::kStatuses}, status);
-  m({.name = "started", .pattern = record::kTimestampPattern}, record::timestamp(started));
-  m({.name = "ended", .pattern = record::kTimestampPattern},
+void View::fields(config::Fields& f) {
+  f({"directory"}, config::printable(folder.string()));
+  f({"name"}, name);
+  f({"run_id"}, run_id);
+  f({.name = "status", .choices = record::kStatuses}, status);
+  f({.name = "started", .pattern = record::kTimestampPattern}, record::timestamp(started));
+  f({.name = "ended", .pattern = record::kTimestampPattern},
     ended ? std::optional(record::timestamp(*ended)) : std::nullopt);
-  m({"seconds"}, seconds);
-  tags.members(m);
+  f({"seconds"}, seconds);
+  tags.fields(f);
 }
 
-void RunView::members(config::Members& m) const {
-  m({.name = "kind", .choices = "run"}, "run");
-  View::members(m);
-  list_facts(m);
-  m({"git", "git state of the experiment file's folder; null outside a git checkout"},
+void RunView::fields(config::Fields& f) {
+  f({.name = "kind", .choices = {"run"}}, "run");
+  View::fields(f);
+  list_facts(f);
+  f({"git", "git state of the experiment file's folder; null outside a git checkout"},
     commit.empty() ? std::nullopt : std::optional(record::Git{.commit = commit, .dirty = dirty}));
-  m({"origin", "of a fork"}, origin);
+  f({"origin", "of a fork"}, origin);
 }
 
-void RunView::list_facts(config::Members& m) const {
-  m({"stuck", "the rank that holds up a run that trains, and where; null: it goes on"}, config::unless_empty(stuck));
-  m({.name = "stopped_by", .doc = "the rule of [stop] that ended the run; null: none", .choices = record::kStopRules},
-    config::unless_empty(stopped_by));
-  m({"epochs"}, epochs);
-  m({"steps"}, steps);
-  m({"total_steps", "when all are done; 0: unknown"}, total_steps);
-  m({"loss", "of the newest step, while the run trains"}, loss);
-  m({"seconds_left", "an estimate, while the run trains"}, seconds_left);
-  m({"final", "the last measured values"}, Value(final_metrics), record::schema_of_metrics("train|val|test", false));
-  m({"best", "of the best checkpoint, which commands use"}, best);
-  m({"last", "of the newest validation"}, last);
-  m({"test"}, test);
-  m({"held_out", "the same in runs that are measured on the same rows; null: none, or not known"},
-    config::unless_empty(held_out));
-  m({"world_size"}, world_size);
-  m({"devices"}, devices);
-  m({"backend"}, backend);
-  m({"versions"}, versions);
-  m({"restarts"}, restarts);
-  m({"error", "cause of the failure"}, error);
+void RunView::list_facts(config::Fields& f) const {
+  f({.name = "stuck",
+     .doc = "the rank that holds up a run that trains, and where; null: it goes on",
+     .may_be_null = true},
+    stuck);
+  f({.name = "stopped_by",
+     .doc = "the rule of [stop] that ended the run; null: none",
+     .choices = record::kStopRules,
+     .may_be_null = true},
+    stopped_by);
+  f({"epochs"}, epochs);
+  f({"steps"}, steps);
+  f({"total_steps", "when all are done; 0: unknown"}, total_steps);
+  f({"loss", "of the newest step, while the run trains"}, loss);
+  f({"seconds_left", "an estimate, while the run trains"}, seconds_left);
+  f({"final", "the last measured values"}, Value(final_metrics), record::schema_of_metrics("train|val|test", false));
+  f({"best", "of the best checkpoint, which commands use"}, best);
+  f({"last", "of the newest validation"}, last);
+  f({"test"}, test);
+  f({.name = "held_out",
+     .doc = "the same in runs that are measured on the same rows; null: none, or not known",
+     .may_be_null = true},
+    held_out);
+  f({"world_size"}, world_size);
+  f({"devices"}, devices);
+  f({"backend"}, backend);
+  f({"versions"}, versions);
+  f({"restarts"}, restarts);
+  f({"error", "cause of the failure"}, error);
 }
 
-void TrialView::members(config::Members& m) const {
-  m({"trial"}, trial);
-  m({"place", "1 is the best; null without a metric"}, place);
-  m({"directory"}, config::printable(folder.string()));
-  m({.name = "status", .doc = "stopped: the trial is at a rung", .choices = kTrialStatuses}, status);
-  m({.name = "rung", .doc = "the trial's rung, or the one it left; null: none", .minimum = 1}, rung);
-  m({"metric"}, metric);
-  m({"epochs"}, epochs);
-  m({"seconds"}, seconds);
-  m({.name = "parameters", .doc = "its value of each key of [sweep.parameters]", .type = "object"}, parameters);
-  m({"error"}, config::unless_empty(error));
+void TrialView::fields(config::Fields& f) {
+  f({"trial"}, trial);
+  f({"place", "1 is the best; null without a metric"}, place);
+  f({"directory"}, config::printable(folder.string()));
+  f({.name = "status", .doc = "stopped: the trial is at a rung", .choices = kTrialStatuses}, status);
+  f({.name = "rung", .doc = "the trial's rung, or the one it left; null: none", .range = config::at_least(1)}, rung);
+  f({"metric"}, metric);
+  f({"epochs"}, epochs);
+  f({"seconds"}, seconds);
+  f({.name = "parameters", .doc = "its value of each key of [sweep.parameters]", .types = {config::Type::table}},
+    parameters);
+  f({.name = "error", .may_be_null = true}, error);
 }
 
-void SweepView::members(config::Members& m) const {
-  m({.name = "kind", .choices = "sweep"}, "sweep");
-  View::members(m);
-  list_facts(m);
-  m({"best"}, best() ? std::optional(*best()) : std::nullopt);
-  m({"repeat", "command that trains the best trial alone"}, repeat);
+void SweepView::fields(config::Fields& f) {
+  f({.name = "kind", .choices = {"sweep"}}, "sweep");
+  View::fields(f);
+  list_facts(f);
+  f({"best"}, best() ? std::optional(*best()) : std::nullopt);
+  f({"repeat", "command that trains the best trial alone"}, repeat);
 }
 
-void SweepView::list_facts(config::Members& m) const {
-  m({"method"}, method);
-  m({"metric"}, metric);
-  m({"goal"}, goal);
-  m({"parameters", "the varied keys"}, parameters);
-  m({"trials"}, trials);
-  m({"completed"}, completed);
-  m({"stopped"}, stopped);
-  m({"failed"}, failed);
-  m({"waiting"}, waiting);
+void SweepView::list_facts(config::Fields& f) const {
+  f({"method"}, method);
+  f({"metric"}, metric);
+  f({"goal"}, goal);
+  f({"parameters", "the varied keys"}, parameters);
+  f({"trials"}, trials);
+  f({"completed"}, completed);
+  f({"stopped"}, stopped);
+  f({"failed"}, failed);
+  f({"waiting"}, waiting);
 }
 
 std::string status_in_words(const TrialView& trial) {

@@ -26,7 +26,7 @@ struct View {
   double seconds = 0;
   record::Tags tags;
 
-  void members(config::Members& m) const;
+  void fields(config::Fields& f);
 };
 
 using Metrics = std::map<std::string, double, record::MetricOrder>;
@@ -70,9 +70,9 @@ struct RunView : View {
   bool validates() const { return best && !best->values.empty(); }
 
   // As commands print it: all but the matrices.
-  void members(config::Members& m) const;
+  void fields(config::Fields& f);
   // The members from stopped_by to restarts, and the error.
-  void list_facts(config::Members& m) const;
+  void list_facts(config::Fields& f) const;
 };
 
 // Returns "completed (patience)" for a run that a rule ended, "stuck" for one that runs and does not go on; otherwise
@@ -91,7 +91,7 @@ struct TrialView {
   config::Value parameters = config::Value::object();
   std::string error;
 
-  void members(config::Members& m) const;
+  void fields(config::Fields& f);
 };
 
 // Returns "at rung 1" for a trial that may continue later, "promoted from rung 1" for one that does; else its status.
@@ -112,14 +112,15 @@ struct SweepView : View {
   std::string repeat;              // command that trains the best trial alone
 
   // As commands print it, without the ranking.
-  void members(config::Members& m) const;
-  void list_facts(config::Members& m) const;
-  void list_ranking(config::Members& m) const { m({"ranking", "best first; trials without a metric last"}, ranking); }
+  void fields(config::Fields& f);
+  void list_facts(config::Fields& f) const;
+  void list_ranking(config::Fields& f) const { f({"ranking", "best first; trials without a metric last"}, ranking); }
 
   const TrialView* best() const { return ranking.empty() || !ranking.front().place ? nullptr : &ranking.front(); }
 };
 
-inline constexpr const char* kTrialStatuses = "completed|stopped|failed|interrupted|running|waiting";
+inline const std::vector<std::string> kTrialStatuses = {"completed",   "stopped", "failed",
+                                                        "interrupted", "running", "waiting"};
 
 // Reads the summary.json of a run or a sweep. If it has begun but has no summary.json yet, the result has only a
 // status: running while it is locked, else interrupted. Throws ddp::Error if the file is damaged.

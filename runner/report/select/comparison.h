@@ -20,7 +20,7 @@ struct Comparison {
   std::vector<ComparisonLine> metrics;  // last and best values, and costs
   std::vector<ComparisonLine> environment;  // differences of ranks, versions and other surroundings
 
-  void members(config::Members& m) const;
+  void fields(config::Fields& f);
 };
 
 // Returns groups of rows that were not measured on the same rows: {{0, 2}, {1}}; empty: all were, or it is unknown.

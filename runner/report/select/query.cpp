@@ -203,10 +203,9 @@ void sort(std::vector<Row>& rows, const std::string& key, bool greatest_first) {
 }
 
 void require_status(const std::string& status) {
-  static const std::vector<std::string> kStatuses{"running", "completed", "failed", "interrupted"};
-  if (status.empty() || contains(kStatuses, status)) return;
+  if (status.empty() || contains(record::kStatuses, status)) return;
   throw usage_error("no run has the status " + config::in_quotes(status), "--status",
-                    config::suggestion(status, kStatuses, "give one of these"));
+                    config::suggestion(status, record::kStatuses, "give one of these"));
 }
 
 }  // namespace

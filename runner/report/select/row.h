@@ -106,9 +106,9 @@ struct Named {
   std::string run = {};
   View view = {};
 
-  void members(config::Members& m) const {
-    m({"run", "name of the run for commands"}, run);
-    view.members(m);
+  void fields(config::Fields& f) {
+    f({"run", "name of the run for commands"}, run);
+    view.fields(f);
   }
 };
 using ListedRow = std::variant<Named<RunView>, Named<SweepView>>;

@@ -136,17 +136,17 @@ void print_comparison(const Comparison& c, std::ostream& out, const Terminal& te
   print_chart(c, out, terminal);
 }
 
-void Comparison::members(config::Members& m) const {
+void Comparison::fields(config::Fields& f) {
   std::vector<Named<RunView>> named;
   for (const Row& row : runs) named.push_back({.run = row.run, .view = *row.as_run()});
-  const auto list = [&m](const char* name, const std::vector<ComparisonLine>& lines) {
+  const auto list = [&f](const char* name, const std::vector<ComparisonLine>& lines) {
     Value json = Value::object();
     for (const auto& [key, values] : lines) json[key] = values;
-    m.as<std::map<std::string, std::vector<Value>>>(
+    f.as<std::map<std::string, std::vector<Value>>>(
         {name, "by key, the values of the runs in their order; null: a run has none"}, json);
   };
-  m.version();
-  m({"runs"}, named);
+  f.version();
+  f({"runs"}, named);
   list("config", config);
   list("environment", environment);
   list("metrics", metrics);

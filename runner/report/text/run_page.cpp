@@ -194,13 +194,13 @@ struct Saved {
   bool latest = false;
   std::optional<record::SaveReason> reason = {};  // for a complete one
 
-  void members(config::Members& m) const {
-    m({"step"}, step);
-    m({"directory"}, config::printable(folder.string()));
-    m({"complete"}, whole);
-    m({"latest"}, latest);
-    m({"best"}, best);
-    m({.name = "reason", .doc = "null: the checkpoint is not complete", .choices = "regular|best|time"},
+  void fields(config::Fields& f) {
+    f({"step"}, step);
+    f({"directory"}, config::printable(folder.string()));
+    f({"complete"}, whole);
+    f({"latest"}, latest);
+    f({"best"}, best);
+    f({.name = "reason", .doc = "null: the checkpoint is not complete", .choices = {"regular", "best", "time"}},
       reason ? std::optional<std::string>(record::to_string(*reason)) : std::nullopt);
   }
 };
@@ -395,24 +395,24 @@ struct PageOfRun {
   std::vector<Saved> checkpoints = {};
   std::vector<std::string> logs = {};
 
-  void members(config::Members& m) const {
-    m.version();
-    run.members(m);
-    m({"parameters", "number of the model's parameters; 0: unknown"}, run.view.parameters);
-    m({"frozen_parameters", "frozen ones of `parameters`"}, run.view.frozen_parameters);
-    m({"history", "restarts, resumes, and the start of a fork; null: metrics.jsonl cannot be read"}, history);
-    m({"checkpoints"}, checkpoints);
-    m({"logs"}, logs);
+  void fields(config::Fields& f) {
+    f.version();
+    run.fields(f);
+    f({"parameters", "number of the model's parameters; 0: unknown"}, run.view.parameters);
+    f({"frozen_parameters", "frozen ones of `parameters`"}, run.view.frozen_parameters);
+    f({"history", "restarts, resumes, and the start of a fork; null: metrics.jsonl cannot be read"}, history);
+    f({"checkpoints"}, checkpoints);
+    f({"logs"}, logs);
   }
 };
 
 struct PageOfSweep {
   Named<SweepView> sweep;
 
-  void members(config::Members& m) const {
-    m.version();
-    sweep.members(m);
-    sweep.view.list_ranking(m);
+  void fields(config::Fields& f) {
+    f.version();
+    sweep.fields(f);
+    sweep.view.list_ranking(f);
   }
 };
 
@@ -516,9 +516,9 @@ namespace {
 struct ListOutput {
   std::vector<ListedRow> runs;
 
-  void members(config::Members& m) const {
-    m.version();
-    m({"runs", "runs and sweeps"}, runs);
+  void fields(config::Fields& f) {
+    f.version();
+    f({"runs", "runs and sweeps"}, runs);
   }
 };
 
