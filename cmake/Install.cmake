@@ -4,7 +4,7 @@
 #   PREFIX/include/ddp-exp/     headers for a user's own components
 #   PREFIX/lib/cmake/ddp-exp/   for find_package(ddp-exp)
 #   PREFIX/share/ddp-exp/       example experiments, their JSON Schema, and the folder python
-#   PREFIX/share/               the manual page, and completion for bash, zsh and fish
+#   PREFIX/share/               the manual page, completion for bash, zsh and fish, and the license
 # The component "bundle" adds system libraries that not every system has. scripts/setup/package/staging.py uses it.
 # LibTorch and Arrow stay outside (launch/library/libtorch.h and base/installation.cpp say where the program looks).
 set(ddp_parts ddp-exp ddp_core ddp_rank)
@@ -43,8 +43,9 @@ write_basic_package_version_file("${CMAKE_BINARY_DIR}/generated/installed/ddp-ex
 install(FILES cmake/package/ddp-exp-config.cmake "${CMAKE_BINARY_DIR}/generated/installed/ddp-exp-config-version.cmake"
   DESTINATION lib/cmake/ddp-exp COMPONENT program)
 
-# The manual page and the completion scripts, in the places where man and the shells look.
+# The manual page and the completion scripts, in the places where man and the shells look; the license.
 install(FILES "${manual}" DESTINATION share/man/man1 COMPONENT program)
+install(FILES LICENSE DESTINATION share/doc/ddp-exp COMPONENT program)
 set(program ddp-exp)
 foreach(shell_and_place bash:bash-completion/completions/ddp-exp zsh:zsh/site-functions/_ddp-exp
         fish:fish/vendor_completions.d/ddp-exp.fish)

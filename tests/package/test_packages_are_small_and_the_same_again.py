@@ -20,8 +20,8 @@ def main(folder):
         in_archive = archive.getnames()
     for names in (in_wheel, in_archive):
         for part in ("libddp_core.so", "libddp_rank.so", "components.json", "experiments/basic.toml",
-                     "experiment.schema.json", "licenses/nlohmann-json3-dev.txt", "sdk.json", "models/model.h", "nlohmann/json.hpp",
-                     "ddp-exp-config.cmake", "man1/ddp-exp.1", "site-functions/_ddp-exp"):
+                     "experiment.schema.json", "ddp-exp/LICENSE", "licenses/nlohmann-json3-dev.txt", "sdk.json",
+                     "models/model.h", "nlohmann/json.hpp", "ddp-exp-config.cmake", "man1/ddp-exp.1", "site-functions/_ddp-exp"):
             assert any(name.endswith("/" + part) for name in names), (part, names)
         libraries = [name for name in names if "/lib" in name and ".so" in name and "libddp_" not in name]
         licenses = [name for name in names if "/licenses/lib" in name and "-dev" not in name]

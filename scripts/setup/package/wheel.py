@@ -25,6 +25,7 @@ Metadata-Version: 2.1
 Name: ddp-exp
 Version: {version}
 Summary: Runs training experiments from a file, with PyTorch's distributed data parallelism
+License: BSD-3-Clause
 Requires-Python: >=3.10
 Requires-Dist: torch=={torch}
 Provides-Extra: digits
@@ -59,6 +60,8 @@ def write(stage, folder, version, torch, arrow, platform_tag):
     contents |= {f"{data}/data/share/{path}": (file.read_bytes(), 0o644)
                  for path, file in entries.files(stage / "share")}
     contents[f"{data}/scripts/ddp-exp"] = (LAUNCHER.read_bytes(), 0o755)
+    # Tools that list licenses look here.
+    contents[f"{info}/licenses/LICENSE"] = ((stage / "share/doc/ddp-exp/LICENSE").read_bytes(), 0o644)
     contents[f"{info}/METADATA"] = (metadata(version, torch, arrow).encode(), 0o644)
     contents[f"{info}/WHEEL"] = (
         f"Wheel-Version: 1.0\nGenerator: ddp-exp\nRoot-Is-Purelib: false\nTag: {tag}\n".encode(), 0o644)
