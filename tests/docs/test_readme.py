@@ -1,4 +1,5 @@
-"""Every command of README.md works exactly as written, and its model is built and trains."""
+"""Every command of README.md, docs/first-steps.md and docs/results.md works exactly as written, in this order. The model
+of docs/experiment-file.md is built and trains."""
 
 import json
 import os
@@ -13,11 +14,12 @@ import tempfile
 import time
 
 SOURCE = pathlib.Path(os.environ["DDP_SOURCE"])
-README = (SOURCE / "README.md").read_text()
+PAGES = "".join((SOURCE / page).read_text() for page in ("README.md", "docs/first-steps.md", "docs/results.md"))
+COMPONENTS = (SOURCE / "docs/experiment-file.md").read_text()
 
 
-def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```", README, re.M | re.S)
+def blocks(language, text=PAGES):
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S)
 
 
 def run(command, folder, **environment):
@@ -27,7 +29,7 @@ def run(command, folder, **environment):
 
 
 def write_people(file, count, with_target):
-    """The table that "Ten minutes with your own data" describes: customers over 40 who visit often buy; in Bonn the age is a little
+    """The table that docs/first-steps.md describes: customers over 40 who visit often buy; in Bonn the age is a little
     lower."""
     draw = random.Random(count)
     lines = ["age,city,visits" + ",bought" * with_target]
@@ -40,7 +42,7 @@ def write_people(file, count, with_target):
 
 def bring_data(folder):
     """The tables, and the experiment exactly as written."""
-    columns = re.search(r"`people.csv` has the columns (\w+), (\w+), (\w+) and (\w+)", README).groups()
+    columns = re.search(r"`people.csv` has the columns (\w+), (\w+), (\w+) and (\w+)", PAGES).groups()
     write_people(folder / "people.csv", 400, with_target=True)
     write_people(folder / "strangers.csv", 50, with_target=False)
     assert (folder / "people.csv").read_text().startswith(",".join(columns) + "\n"), columns
@@ -60,18 +62,20 @@ def answers_fit(folder):
 
 
 def commands_work(folder):
-    """Runs in a folder that looks like the checkout, so results/ is not written to the checkout."""
+    """Runs in a folder that looks like the checkout, so results/ is not written to the checkout. The pages name the
+    program by scripts/ddp-exp, or by ddp-exp with scripts/ in PATH."""
+    path = f"{folder / 'scripts'}:{os.environ['PATH']}"
     for name in ("scripts", "experiments", "data", "python"):
         (folder / name).symlink_to(SOURCE / name)
     bring_data(folder)
     commands = [line[2:] for block in blocks("console") for line in block.splitlines() if line.startswith("$ ")]
-    assert len(commands) >= 8, commands
+    assert len(commands) >= 40, commands
     for command in commands:
         words = shlex.split(command)
         if words[0] == "python3":
             run([os.environ["DDP_PYTHON"], *words[1:]], folder, PYTHONPATH=os.environ["DDP_PYTHONPATH"])
         else:
-            run(words, folder)
+            run(words, folder, PATH=path)
         print("works:", command)
     answers_fit(folder)
     basic = json.loads((folder / "results/basic/latest/summary.json").read_text())
@@ -89,12 +93,12 @@ SOURCES = ("CMakeLists.txt", "CMakePresets.json", "bench", "cmake", "datasets", 
 
 
 def added_file():
-    """The file that "Add a model" shows, its content, and the commands that follow."""
-    section = README[README.index("## Add a model") : README.index("## How it works")]
+    """The file that "A model in one file" shows, its content, and the commands that follow."""
+    section = COMPONENTS[COMPONENTS.index("### A model in one file") : COMPONENTS.index("## Weights of another model")]
     file = re.search(r"Save this as `(.*?)`", section).group(1)
     train = re.search(r"Then `(scripts/ddp-exp run .*?)` trains it", section).group(1)
     typo, said = re.search(r"`(--set .*?)` is refused with `(.*?)`", section).groups()
-    return file, blocks("cpp")[0], shlex.split(train), shlex.split(typo), said
+    return file, blocks("cpp", section)[0], shlex.split(train), shlex.split(typo), said
 
 
 def model_trains(folder):

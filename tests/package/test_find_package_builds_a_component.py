@@ -1,4 +1,4 @@
-"""An empty CMake project finds an installed ddp-exp, builds the README's model against it, and tests it. It uses no
+"""An empty CMake project finds an installed ddp-exp, builds the documented model against it, and tests it. It uses no
 file of the checkout and no package of this machine except the compiler."""
 
 import json
@@ -30,9 +30,9 @@ int main() {
 """
 
 
-def readme_model():
-    readme = (installing.SOURCE / "README.md").read_text()
-    (model,) = re.findall(r"^```cpp\n(.*?registry\(\)\.add<TwoLayersOptions>.*?)^```", readme, re.M | re.S)
+def documented_model():
+    page = (installing.SOURCE / "docs/experiment-file.md").read_text()
+    (model,) = re.findall(r"^```cpp\n(.*?registry\(\)\.add<TwoLayersOptions>.*?)^```", page, re.M | re.S)
     return model
 
 
@@ -42,7 +42,7 @@ def write_project(folder, prefix):
     assert "models/model.h" in headers and len(headers) > 20, headers
     folder.mkdir()
     (folder / "CMakeLists.txt").write_text(PROJECT)
-    (folder / "two_layers.cpp").write_text(readme_model())
+    (folder / "two_layers.cpp").write_text(documented_model())
     (folder / "check.cpp").write_text(CHECK.replace("@headers@", "\n".join(f'#include "{name}"' for name in headers)))
 
 

@@ -106,9 +106,9 @@ def expected(run):
     return series
 
 
-def readme_commands(script):
-    """The words of the README's commands that run a script."""
-    text = (SOURCE / "README.md").read_text()
+def documented_commands(script):
+    """The words of the commands of docs/results.md that run a script."""
+    text = (SOURCE / "docs/results.md").read_text()
     commands = re.findall(rf"^\$ python3 python/{script} (.*)$", text, re.M)
     assert commands, script
     return [shlex.split(words) for words in commands]

@@ -14,7 +14,7 @@ import tomllib
 os.environ |= {"MLFLOW_ALLOW_FILE_STORE": "true", "MLFLOW_LOGGING_LEVEL": "WARNING"}
 from mlflow.tracking import MlflowClient  # noqa: E402
 
-from replaying import (call, expected, finish, in_state, make_infinite, readme_commands, refused, run_script, started,
+from replaying import (call, documented_commands, expected, finish, in_state, make_infinite, refused, run_script, started,
                        train)  # fmt: skip
 
 
@@ -147,7 +147,7 @@ def main(folder):
             check_metrics(store, store.run("small/1"), run)
         shutil.copytree(run, folder / "results/digits/1", symlinks=True)
         (folder / "results/digits/latest").symlink_to("1")
-        for words in readme_commands("to_mlflow.py"):
+        for words in documented_commands("to_mlflow.py"):
             run_script("to_mlflow.py", *words)
         assert Store(None, "small").run("small/1").info.status == "FINISHED"
     check_refusals(folder, run)

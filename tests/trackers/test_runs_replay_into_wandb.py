@@ -15,7 +15,7 @@ import tomllib
 os.environ["WANDB_SILENT"] = "true"
 from wandb.proto.wandb_internal_pb2 import Record  # noqa: E402
 
-from replaying import (call, expected, finish, in_state, make_infinite, readme_commands, refused, run_script, started,
+from replaying import (call, documented_commands, expected, finish, in_state, make_infinite, refused, run_script, started,
                        train)  # fmt: skip
 
 BLOCK, HEAD = 32768, 7  # bytes, of LevelDB's log format: a block, and the head of it and of each piece of a record
@@ -151,7 +151,7 @@ def main(folder):
         check_metrics(Copy(pathlib.Path("copies"), "small/1"), run)
         shutil.copytree(run, folder / "results/digits/1", symlinks=True)
         (folder / "results/digits/latest").symlink_to("1")
-        for words in readme_commands("to_wandb.py"):
+        for words in documented_commands("to_wandb.py"):
             run_script("to_wandb.py", *words)
         assert Copy(folder, "small/1").run.project == "small"
     check_refusals(folder, run)
