@@ -1,9 +1,10 @@
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
-#include <numeric>
 
 #include "catch.h"
+#include "dist/shm/collectives.h"
 #include "shared_ranks.h"
+#include "words.h"
 
 namespace ddp::dist {
 namespace {
@@ -217,37 +218,27 @@ TEST_CASE("data is moved whole for any size, any world and every root") {
   }
 }
 
-TEST_CASE("reduce-scatter and all-to-all give each rank its part") {
-  for (const int world : kWorlds) {
-    all_well(world, [world](int rank, c10d::ProcessGroup& group) {
-      for (const auto size : kSizes) {
-        const Tensor whole = values(rank, size * world, at::kFloat);
-        const Tensor wanted =
-            reduced(ReduceOp::SUM, world, size * world, at::kFloat).slice(0, rank * size, (rank + 1) * size);
-        std::vector<Tensors> parts{size > 0 ? whole.split(size) : Tensors(world, whole)};
-        Tensors mine{at::empty({size})};
-        group.reduce_scatter(mine, parts)->wait();
-        require_equal(mine[0], wanted, "reduce-scatter");
-        Tensor base = at::empty({size}), input = whole;
-        group._reduce_scatter_base(base, input)->wait();
-        require_equal(base, wanted, "reduce-scatter of one tensor");
-
-        Tensors in, out = empties(world, size);
-        for (int r = 0; r < world; ++r) in.push_back(piece(rank, size, 31 * r));
-        group.alltoall(out, in)->wait();
-        for (int r = 0; r < world; ++r) require_equal(out[r], piece(r, size, 31 * rank), "all-to-all");
+TEST_CASE("a collective that the backend does not have is refused by its name and the group continues") {
+  all_well(2, [](int rank, c10d::ProcessGroup& group) {
+    const auto refusal_of = [](const auto& call) {
+      try {
+        call();
+        return std::string();
+      } catch (const c10::Error& error) {
+        return error.msg();
       }
-      // Rank r sends i + 1 rows to rank i.
-      std::vector<std::int64_t> to(world), from(world, rank + 1);
-      std::iota(to.begin(), to.end(), 1);
-      Tensor in = at::full({world * (world + 1) / 2, 2}, rank, at::kInt),
-             out = at::empty({world * (rank + 1), 2}, at::kInt);
-      group.alltoall_base(out, in, from, to)->wait();
-      for (int r = 0; r < world; ++r) {
-        require_equal(out.slice(0, r * (rank + 1), (r + 1) * (rank + 1)), at::full({rank + 1, 2}, r, at::kInt), "rows");
-      }
-    });
-  }
+    };
+    Tensors one{at::ones({3})}, two = empties(2, 3);
+    std::vector<Tensors> parts{two};
+    for (const std::string& text :
+         {refusal_of([&] { group.reduce_scatter(one, parts); }), refusal_of([&] { group.alltoall(two, two); }),
+          refusal_of([&] { group.send(one, 1 - rank, 0); })}) {
+      require(contains(text, "Backend shm does not support"), text);
+    }
+    const Tensor sum = at::full({3}, rank, at::kInt);
+    all_reduce(group, sum);
+    require_equal(sum, at::full({3}, 1, at::kInt), "sum");
+  });
 }
 
 TEST_CASE("many concurrent all-reduces each end with their own sum") {
@@ -270,21 +261,43 @@ TEST_CASE("many concurrent all-reduces each end with their own sum") {
 }
 
 TEST_CASE("the group waits for a rank that comes late") {
-  Flag others_wait;
+  Flag first_is_close, others_wait;
   all_well(3, [&](int rank, c10d::ProcessGroup& group) {
     // The other ranks are at the all-reduce, or close to it, when the last one arrives.
     if (rank == 2) others_wait.wait();
-    if (rank == 0) {
-      Tensors to_one{at::ones({1})};
-      group.send(to_one, 1, 0)->wait();
-    } else if (rank == 1) {
-      Tensors from_zero{at::zeros({1})};
-      group.recv(from_zero, 0, 0)->wait();
+    if (rank == 0) first_is_close.raise();
+    if (rank == 1) {
+      first_is_close.wait();
       others_wait.raise();
     }
     const Tensor one = at::full({5}, rank);
     all_reduce(group, one);
     require_equal(one, at::full({5}, 3), "sum");
+  });
+}
+
+TEST_CASE("slots that nobody used while the points of all ranks wrapped around are free") {
+  const SharedMapping memory(8u << 20);
+  all_well(2, [&](int rank, c10d::ProcessGroup&) {
+    record::RankProgress progress;
+    SharedSegment segment(memory.data(), memory.size(), rank, 2, 0, progress);
+    segment.join();
+    const SharedArena none(-1, rank, 2);
+    SharedCollectives collectives(segment, none, /*as_tree=*/false);
+    const Call call{.name = "broadcast", .timeout = std::chrono::seconds(20)};
+    const auto use_all_slots = [&] {
+      for (int slot = 0; slot < SharedSegment::kSlots; ++slot) {
+        int number = 7 + rank;
+        collectives.broadcast(reinterpret_cast<std::byte*>(&number), sizeof number, 0, call);
+        require(number == 7, "the data of rank 0");
+      }
+    };
+    use_all_slots();
+    for (int quarter = 0; quarter < 3; ++quarter) {
+      segment.post(1u << 30);
+      collectives.barrier(call);
+    }
+    use_all_slots();
   });
 }
 

@@ -158,31 +158,6 @@ void SharedCollectives::scatter(const std::vector<const std::byte*>& in, std::by
   }
 }
 
-void SharedCollectives::reduce_scatter(const std::vector<const std::byte*>& in, std::byte* data, std::size_t count,
-                                       const Reduction& reduction, const Call& call) {
-  const std::size_t bytes = count * reduction.element_bytes;
-  begin(Collective::reduce_scatter, 0, bytes);
-  const std::size_t part = segment_.slot_bytes() / static_cast<std::size_t>(segment_.world_size()) / 64 * 64;
-  const int me = segment_.rank();
-  for (std::size_t i = 0; i < pieces_of(bytes, part); ++i) {
-    const std::size_t at = i * part;
-    const std::size_t size = std::min(part, bytes - at);
-    const int slot = take_slot(true, call);
-    for (std::size_t r = 0; r < in.size(); ++r) copy_bytes(segment_.slot(me, slot) + r * part, in[r] + at, size);
-    await_all(segment_.post(), call);
-    combine_slots(slot, static_cast<std::size_t>(me) * part, data + at, size / reduction.element_bytes, reduction);
-    release_slot(slot);
-  }
-}
-
-void SharedCollectives::combine_slots(int slot, std::size_t offset, std::byte* out, std::size_t count,
-                                      const Reduction& r) const {
-  const auto of_rank = [&](int rank) { return segment_.slot(rank, slot) + offset; };
-  if (segment_.world_size() > 1) return combine_ranks(out, of_rank, count, r);
-  copy_bytes(out, of_rank(0), count * r.element_bytes);
-  if (r.finish != nullptr) r.finish(out, count, 1);
-}
-
 // The reductions of SharedCollectives.
 
 namespace {
@@ -228,7 +203,8 @@ void SharedCollectives::reduce_small(int root, std::byte* data, std::size_t coun
   const SharedSegment::Point point = segment_.post();
   if (wants(root)) {
     await_all(point, call);
-    combine_slots(slot, 0, data, count, r);
+    combine_ranks(
+        data, [&](int rank) { return segment_.slot(rank, slot); }, count, r);
   }
   release_slot(slot);
 }

@@ -52,9 +52,6 @@ class SharedCollectives {
   void gather(const std::byte* data, std::size_t bytes, const std::vector<std::byte*>& out, int root, const Call& call);
   // Copies the root's in[rank] to that rank's data. `in` is empty on other ranks.
   void scatter(const std::vector<const std::byte*>& in, std::byte* data, std::size_t bytes, int root, const Call& call);
-  // Gives each rank the reduction of all ranks' in[rank].
-  void reduce_scatter(const std::vector<const std::byte*>& in, std::byte* data, std::size_t count,
-                      const Reduction& reduction, const Call& call);
 
   // The number of calls that were begun.
   std::uint64_t calls() const { return calls_; }
@@ -117,8 +114,6 @@ class SharedCollectives {
     r.combine(out, out, second, count);
   }
   static constexpr std::size_t kTreeBytes = 4u << 10;
-  // Combines the data that all ranks wrote at one offset of a slot.
-  void combine_slots(int slot, std::size_t offset, std::byte* out, std::size_t count, const Reduction& r) const;
 
   void reduce_to(int root, std::byte* data, std::size_t count, const Reduction& r, const Call& call);
   void reduce_small(int root, std::byte* data, std::size_t count, const Reduction& r, const Call& call);

@@ -22,8 +22,6 @@ using Clock = std::chrono::steady_clock;
 
 // The interval in which a sleeping rank checks whether late ranks still live.
 constexpr std::chrono::milliseconds kLook{20};
-// The interval if the rank has other work while it waits.
-constexpr std::chrono::milliseconds kShortLook{1};
 // An idle core takes about 50 us to wake up, so ranks of about equal speed should not sleep at all.
 constexpr std::chrono::microseconds kOffer{2000};
 constexpr int kSpins = 500;  // about 10 us
@@ -45,20 +43,11 @@ std::size_t whole_pages(std::size_t bytes) { return bytes / kPage * kPage; }
 
 }  // namespace
 
-void SharedCounter::wake() {
+void SharedCounter::set(std::uint32_t to) {
+  value.store(to);
   // Both sides first write and then read, sequentially consistent: either this rank sees the sleeper, or the sleeper
   // sees the new value.
   if (sleepers.load() > 0) syscall(SYS_futex, &value, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
-}
-
-void SharedCounter::set(std::uint32_t to) {
-  value.store(to);
-  wake();
-}
-
-void SharedCounter::add_one() {
-  value.fetch_add(1);
-  wake();
 }
 
 void SharedCounter::sleep(std::uint32_t seen, std::chrono::milliseconds longest) {
@@ -75,7 +64,6 @@ struct alignas(128) SharedSegment::Line {
   std::atomic<std::int32_t> process{0};
   std::atomic<std::uint64_t> calls[kCallsRemembered] = {};
   std::atomic<std::uint64_t> place{0};  // offset plus one; 0: none
-  alignas(128) SharedCounter bell;
 };
 
 SharedSegment::SharedSegment(void* memory, std::size_t bytes, int rank, int world_size, int first_rank,
@@ -89,9 +77,8 @@ SharedSegment::SharedSegment(void* memory, std::size_t bytes, int rank, int worl
   const auto world = static_cast<std::size_t>(world_size);
   const std::size_t lines = in_pages(sizeof(Line) * world);
   const std::size_t for_rank = bytes > lines ? (bytes - lines) / world : 0;
-  slot_bytes_ = std::min(kSlotBytes, whole_pages(for_rank / (2 * kSlots)));
-  channel_bytes_ = (for_rank - kSlots * slot_bytes_) / world / 64 * 64;
-  if (slot_bytes_ == 0 || channel_bytes_ < 1024) {
+  slot_bytes_ = std::min(kSlotBytes, whole_pages(for_rank / kSlots));
+  if (slot_bytes_ == 0) {
     throw training_error("too little shared memory for " + std::to_string(world_size) + " ranks");
   }
   // If ranks share cores, a spinning rank takes time from the rank that it waits for.
@@ -106,10 +93,6 @@ std::byte* SharedSegment::slot(int rank, int index) const {
   const auto world = static_cast<std::size_t>(world_size_);
   const std::size_t lines = in_pages(sizeof(Line) * world);
   return memory_ + lines + (static_cast<std::size_t>(rank) * kSlots + static_cast<std::size_t>(index)) * slot_bytes_;
-}
-
-std::byte* SharedSegment::channel(int from, int to) const {
-  return slot(world_size_, 0) + static_cast<std::size_t>(from * world_size_ + to) * channel_bytes_;
 }
 
 std::string SharedSegment::name(const std::vector<int>& ranks) const {
@@ -145,10 +128,8 @@ std::optional<std::size_t> SharedSegment::announced_place(int rank) const {
   return told == 0 ? std::nullopt : std::optional<std::size_t>(told - 1);
 }
 
-void SharedSegment::ring(int rank) { line(rank).bell.add_one(); }
-
 template <class Ready>
-bool SharedSegment::spin(const Ready& ready) {
+bool SharedSegment::spin(const Ready& ready) const {
   for (int i = 0; i < spins_; ++i) {
     if (ready()) return true;
     pause_processor();
@@ -156,21 +137,21 @@ bool SharedSegment::spin(const Ready& ready) {
   const auto end = Clock::now() + yield_;
   do {
     if (ready()) return true;
-    work_meanwhile();
     sched_yield();
   } while (Clock::now() < end);
   return ready();
 }
 
 template <class Ready>
-void SharedSegment::sleep(SharedCounter& counter, const Ready& ready, const LateRanks& late, const Call& call) {
+void SharedSegment::sleep(SharedCounter& counter, const Ready& ready, Point point, const Call& call) {
   const auto deadline = Clock::now() + call.timeout;
   while (true) {
     const std::uint32_t seen = counter.value.load();
     if (ready()) return;
-    counter.sleep(seen, work_meanwhile() ? kShortLook : kLook);
+    counter.sleep(seen, kLook);
     if (ready()) return;
-    const std::vector<int> missing = late();
+    // Any rank that has not reached this point may block the awaited rank.
+    const std::vector<int> missing = behind(point);
     for (const int r : missing) {
       // Check again: the rank may have reached the point before its end.
       if (!has_ended(r) || ready()) continue;
@@ -189,10 +170,7 @@ void SharedSegment::await(int rank, Point point, const Call& call) {
   const auto ready = [&] { return reached(counter.value.load(std::memory_order_acquire), point); };
   if (ready()) return;
   const record::RankWait wait(progress_);
-  if (spin(ready)) return;
-  // Any rank that has not reached this point may block the awaited rank.
-  sleep(
-      counter, ready, [&] { return behind(point); }, call);
+  if (!spin(ready)) sleep(counter, ready, point, call);
 }
 
 void SharedSegment::await_all(Point point, const Call& call) {
@@ -201,20 +179,6 @@ void SharedSegment::await_all(Point point, const Call& call) {
     if (r != rank_) await(r, point, call);
   }
   all_reached_ = point;
-}
-
-void SharedSegment::await_bell(const std::function<bool()>& ready, int late, const Call& call) {
-  if (ready() || spin(ready)) return;
-  const auto others = [&] {
-    std::vector<int> ranks;
-    for (int r = 0; r < world_size_; ++r) {
-      // If any rank may ring, ranks that have ended are not late: they may be done.
-      const bool may_ring = late < 0 ? !has_ended(r) || world_size_ == 2 : r == late;
-      if (r != rank_ && may_ring) ranks.push_back(r);
-    }
-    return ranks;
-  };
-  sleep(line(rank_).bell, ready, others, call);
 }
 
 std::vector<int> SharedSegment::behind(Point point) const {

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,13 +32,8 @@ struct SharedCounter {
 
   // Sets the counter and wakes its sleepers. Only one rank may set a counter.
   void set(std::uint32_t to);
-  // Adds one and wakes the sleepers, for a counter that several ranks add to.
-  void add_one();
   // Sleeps until the value is no longer `seen`, at most about `longest`; may wake up earlier.
   void sleep(std::uint32_t seen, std::chrono::milliseconds longest);
-
- private:
-  void wake();
 };
 
 // Counters wrap around, so the sign of their distance tells which is later.
@@ -48,7 +42,7 @@ inline bool reached(std::uint32_t value, std::uint64_t point) {
 }
 
 // The shared memory of the ranks of one node, mapped by their parent before it forked them, initially all zeros. Each
-// rank has a line with its progress, which other ranks wait for, and slots and channels for data.
+// rank has a line with its progress, which other ranks wait for, and slots for data.
 //
 // A rank's progress is a count of points. All ranks call the same collectives in the same order and pass the same
 // points. So "rank 1 has reached point 70" tells what rank 1 has written and what it has read.
@@ -86,11 +80,6 @@ class SharedSegment {
   void await(int rank, Point point, const Call& call);
   void await_all(Point point, const Call& call);
 
-  // Waits until `ready` returns true. Other ranks must ring this rank after they change its result. `late`: the rank it
-  // depends on; -1: any rank. Throws as await().
-  void await_bell(const std::function<bool()>& ready, int late, const Call& call);
-  void ring(int rank);
-
   // announce() publishes this rank's call, in kSignatureBits, with the call's first point, so that other ranks can
   // compare it. announced() returns nullopt if the rank is several calls ahead and has replaced its announcement.
   static constexpr int kSignatureBits = 56;
@@ -104,23 +93,15 @@ class SharedSegment {
 
   std::size_t slot_bytes() const { return slot_bytes_; }
   std::byte* slot(int rank, int index) const;
-  // The memory for messages of `from` to `to`.
-  std::size_t channel_bytes() const { return channel_bytes_; }
-  std::byte* channel(int from, int to) const;
-
-  // Sets work that is called repeatedly while this rank waits; the work returns false if it has nothing to do.
-  void set_meanwhile(std::function<bool()> work) { meanwhile_ = std::move(work); }
 
  private:
   struct Line;
-  using LateRanks = std::function<std::vector<int>()>;
 
   Line& line(int rank) const;
   template <class Ready>
-  bool spin(const Ready& ready);
+  bool spin(const Ready& ready) const;
   template <class Ready>
-  void sleep(SharedCounter& counter, const Ready& ready, const LateRanks& late, const Call& call);
-  bool work_meanwhile() { return meanwhile_ && meanwhile_(); }
+  void sleep(SharedCounter& counter, const Ready& ready, Point point, const Call& call);
   std::vector<int> behind(Point point) const;
   bool has_ended(int rank);
 
@@ -130,13 +111,11 @@ class SharedSegment {
   const int first_rank_;
   record::RankProgress& progress_;
   std::size_t slot_bytes_;
-  std::size_t channel_bytes_;
   int spins_;                        // pause instructions before anything else
   std::chrono::microseconds yield_;  // how long the rank then yields its core before it sleeps
   Point posted_ = 0;
   Point all_reached_ = 0;                  // every rank has reached this point
   std::vector<FileDescriptor> processes_;  // pidfds by rank, opened when a rank is first late
-  std::function<bool()> meanwhile_;
 };
 
 }  // namespace ddp::dist
