@@ -12,7 +12,7 @@ namespace ddp {
 namespace {
 
 // Address space only: a memory page counts once it is written to.
-constexpr std::size_t kBytesPerRank = 4u << 20;
+constexpr std::size_t kBytesPerRank = 1u << 20;
 
 }  // namespace
 
