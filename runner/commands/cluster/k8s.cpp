@@ -6,11 +6,11 @@
 
 #include "base/log.h"
 #include "base/paths.h"
+#include "commands/cluster/kubernetes_job.h"
 #include "commands/cluster/slurm.h"
 #include "commands/commands.h"
 #include "commands/options.h"
 #include "config/text/compose.h"
-#include "launch/cluster/kubernetes_job.h"
 #include "launch/library/libtorch.h"
 #include "launch/library/plugin.h"
 

@@ -15,12 +15,12 @@
 #include "base/log.h"
 #include "base/own_command.h"
 #include "base/paths.h"
+#include "commands/cluster/slurm_job.h"
 #include "commands/commands.h"
 #include "commands/options.h"
 #include "commands/use/unnamed_output.h"
 #include "config/load.h"
 #include "config/text/compose.h"
-#include "launch/cluster/slurm_job.h"
 #include "launch/library/plugin.h"
 #include "record/file/atomic_file.h"
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "commands/cluster/slurm_job.h"
 #include "commands/commands.h"
 #include "config/load.h"
-#include "launch/cluster/slurm_job.h"
 
 namespace CLI {
 class Option;

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "commands/look/machine.h"
 #include "config/option/fields.h"
-#include "launch/start/machine.h"
 #include "report/text/table.h"
 
 namespace ddp::commands {

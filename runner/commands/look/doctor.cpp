@@ -7,8 +7,8 @@
 
 #include "commands/commands.h"
 #include "commands/look/diagnosis.h"
+#include "commands/look/machine.h"
 #include "commands/options.h"
-#include "launch/start/machine.h"
 #include "report/text/words.h"
 
 namespace ddp::commands {

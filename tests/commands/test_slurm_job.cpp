@@ -2,7 +2,7 @@
 
 #include "base/own_command.h"
 #include "catch.h"
-#include "launch/cluster/slurm_job.h"
+#include "commands/cluster/slurm_job.h"
 
 namespace ddp::launch {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "launch/cluster/training_job.h"
+#include "commands/cluster/training_job.h"
 
 namespace ddp::launch {
 

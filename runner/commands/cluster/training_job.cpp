@@ -1,4 +1,4 @@
-#include "launch/cluster/training_job.h"
+#include "commands/cluster/training_job.h"
 
 #include <algorithm>
 

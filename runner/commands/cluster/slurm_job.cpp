@@ -1,4 +1,4 @@
-#include "launch/cluster/slurm_job.h"
+#include "commands/cluster/slurm_job.h"
 
 #include <strings.h>
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "launch/cluster/kubernetes_job.h"
+#include "commands/cluster/kubernetes_job.h"
 
 #include <algorithm>
 #include <cmath>

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "launch/cluster/training_job.h"
+#include "commands/cluster/training_job.h"
 
 namespace ddp::launch {
 

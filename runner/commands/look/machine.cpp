@@ -1,4 +1,4 @@
-#include "launch/start/machine.h"
+#include "commands/look/machine.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
