@@ -14,8 +14,8 @@ namespace {
 constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 
 // A machine without fault.
-launch::Machine sound_machine() {
-  launch::Machine m{.cpu = "A CPU", .cpu_capability = "avx2"};
+Machine sound_machine() {
+  Machine m{.cpu = "A CPU", .cpu_capability = "avx2"};
   m.library.facts.seconds = 0.2;
   m.cores = {.online = 8, .allowed = 8, .quota = std::numeric_limits<double>::infinity()};
   m.usable_cores = m.threads = 8;
@@ -32,8 +32,8 @@ launch::Machine sound_machine() {
   return m;
 }
 
-launch::Machine machine_with_gpus() {
-  launch::Machine m = sound_machine();
+Machine machine_with_gpus() {
+  Machine m = sound_machine();
   m.gpus.facts = {.exists = true, .cuda = 13000, .gpus = {"A GPU, 80.0 GiB", "A GPU, 80.0 GiB"}};
   m.library.facts.cuda = 13000;
   m.library.facts.nccl = 22705;
@@ -41,8 +41,7 @@ launch::Machine machine_with_gpus() {
 }
 
 // The finding of this name, after this change of the machine.
-Finding found(const std::string& name, const std::function<void(launch::Machine&)>& change,
-              launch::Machine machine = sound_machine()) {
+Finding found(const std::string& name, const std::function<void(Machine&)>& change, Machine machine = sound_machine()) {
   change(machine);
   for (const Finding& finding : judge(machine)) {
     const bool advised = finding.state == "slow" || finding.state == "broken";
@@ -52,7 +51,7 @@ Finding found(const std::string& name, const std::function<void(launch::Machine&
   return {.state = "not listed"};
 }
 
-void nothing(launch::Machine&) {}
+void nothing(Machine&) {}
 
 }  // namespace
 
@@ -96,7 +95,7 @@ TEST_CASE("limits of cores, threads, memory, files and processes are named with 
 }
 
 TEST_CASE("what GPUs lack is broken or slow") {
-  const auto with = [](const std::string& name, const std::function<void(launch::Machine&)>& change) {
+  const auto with = [](const std::string& name, const std::function<void(Machine&)>& change) {
     return found(name, change, machine_with_gpus());
   };
   CHECK(with("GPU 1", nothing).text == "A GPU, 80.0 GiB");
@@ -159,7 +158,7 @@ TEST_CASE("a LibTorch that does not load is broken, and one that loads for long 
 }
 
 TEST_CASE("no line of the page is longer than the terminal, and colour is on the states alone") {
-  launch::Machine m = machine_with_gpus();
+  Machine m = machine_with_gpus();
   m.folder.facts.not_written = "cannot be written: Read-only file system";
   m.results = std::string(300, 'x') + "/文字文字文字文字文字文字文字文字文字文字文字文字文字文字文字文字文字文字文字";
   m.usable_cores = m.cores.allowed = 1;

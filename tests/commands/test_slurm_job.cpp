@@ -4,7 +4,7 @@
 #include "catch.h"
 #include "commands/cluster/slurm_job.h"
 
-namespace ddp::launch {
+namespace ddp::commands {
 namespace {
 
 // The output of a command in bash.
@@ -51,4 +51,4 @@ TEST_CASE("shell_word keeps all characters of a word through a shell") {
   CHECK(shell_word("optimizer.lr=0.1") == "optimizer.lr=0.1");
 }
 
-}  // namespace ddp::launch
+}  // namespace ddp::commands

@@ -18,7 +18,7 @@ namespace ddp::commands {
 namespace {
 
 struct KubernetesOptions {
-  launch::KubernetesJob job;
+  KubernetesJob job;
   std::string file;
   std::string results = "results";
 };
@@ -26,8 +26,8 @@ struct KubernetesOptions {
 // Returns a path of this machine in the pods: the volume is there what the working folder is here.
 std::string in_pods(const std::string& path) {
   const std::string here = paths::working_folder().string();
-  if (path == here) return launch::kVolume;
-  return path.starts_with(here + "/") ? launch::kVolume + path.substr(here.size()) : path;
+  if (path == here) return kVolume;
+  return path.starts_with(here + "/") ? kVolume + path.substr(here.size()) : path;
 }
 
 bool is_of_texts(const config::Value& value) {
@@ -66,7 +66,7 @@ void require_text(const std::string& text, const std::string& where) {
 }
 
 int k8s(KubernetesOptions& o) {
-  launch::KubernetesJob& job = o.job;
+  KubernetesJob& job = o.job;
   job.results = in_pods(paths::absolute(o.results).string());
   require_text(job.results, "--results");
   require_text(job.image, "--image");
@@ -75,8 +75,8 @@ int k8s(KubernetesOptions& o) {
   if (!job.name.empty()) sets.push_back(config::assignment_of_option("--name", "name", job.name));
   const auto loaded = launch::load_experiment(o.file, sets);
   const std::string name = job.job_name.empty() ? loaded.experiment.name : job.job_name;
-  if (job.job_name.empty()) job.job_name = launch::kubernetes_name(name);
-  if (job.job_name != launch::kubernetes_name(job.job_name)) {
+  if (job.job_name.empty()) job.job_name = kubernetes_name(name);
+  if (job.job_name != kubernetes_name(job.job_name)) {
     throw usage_error(config::in_quotes(name) + " cannot be the name of a job", "--job-name",
                       "use at most 56 lower-case letters, digits and '-', a letter first");
   }
@@ -84,13 +84,13 @@ int k8s(KubernetesOptions& o) {
   if (config::has_sweep(o.file, sets)) log::warn(o.file + " has a [sweep], and this job trains the file once");
   job.grace = loaded.experiment.grace;
   job.experiment = text_for_pods(o, sets, loaded.experiment);
-  std::cout << launch::kubernetes_file(job) << std::flush;
+  std::cout << kubernetes_file(job) << std::flush;
   return 0;
 }
 
 void add_k8s(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<KubernetesOptions>();
-  launch::KubernetesJob& job = o->job;
+  KubernetesJob& job = o->job;
   job.image = std::string("ddp-exp:") + launch::kVersion;
   job.claim = "ddp-exp";
   CLI::App* verb = app.add_subcommand("k8s", "print a job that trains on the nodes of a Kubernetes cluster");

@@ -7,7 +7,7 @@
 
 #include "config/value.h"
 
-namespace ddp::launch {
+namespace ddp::commands {
 namespace {
 
 constexpr std::size_t kLongestName = 56;  // a pod's name is a label of at most 63 characters, with "-" and its number
@@ -179,4 +179,4 @@ std::string kubernetes_file(const KubernetesJob& job) {
                         {"shm", std::to_string(std::max(1, gpus))}});
 }
 
-}  // namespace ddp::launch
+}  // namespace ddp::commands

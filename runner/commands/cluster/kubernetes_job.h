@@ -4,7 +4,7 @@
 
 #include "commands/cluster/training_job.h"
 
-namespace ddp::launch {
+namespace ddp::commands {
 
 // The place of the volume in each pod, and its working folder. deploy/Dockerfile makes it.
 inline constexpr const char* kVolume = "/srv/ddp-exp";
@@ -25,4 +25,4 @@ std::string kubernetes_name(const std::string& name);
 // Indexed Job. The run's id is the job's name, so a pod that is made anew resumes the run.
 std::string kubernetes_file(const KubernetesJob& job);
 
-}  // namespace ddp::launch
+}  // namespace ddp::commands

@@ -31,7 +31,7 @@ namespace {
 
 // A line end in one of these would begin a new line of the script.
 void require_one_line(const SlurmOptions& o) {
-  const launch::SlurmJob& job = o.job;
+  const SlurmJob& job = o.job;
   std::vector<std::pair<std::string, std::string>> texts = {
       {job.experiment, "FILE"},   {job.program, "the folder of ddp-exp"},
       {job.results, "--results"}, {job.partition, "--partition"},
@@ -53,7 +53,7 @@ constexpr const char* kSignalBefore =
 // time.
 int choose_signal_before(const SlurmOptions& o) {
   if (o.job.time.empty()) return o.signal_before.value_or(o.job.signal_before);
-  const auto seconds = launch::slurm_seconds(o.job.time);
+  const auto seconds = slurm_seconds(o.job.time);
   if (!seconds) {
     throw usage_error("\"" + o.job.time + "\" is not a time", "--time",
                       "write minutes, or hours:minutes:seconds, or days-hours:minutes:seconds: 30, 1:00:00, 2-12");
@@ -94,7 +94,7 @@ void write(const SlurmOptions& o, const std::string& script) {
 
 }  // namespace
 
-void add_training(CLI::App& verb, std::string& file, launch::TrainingJob& job) {
+void add_training(CLI::App& verb, std::string& file, TrainingJob& job) {
   const CLI::Range count(1, 1'000'000);
   verb.add_option("FILE", file, "experiment file")->required();
   verb.add_option("--nodes", job.nodes, "number of nodes")->check(count)->capture_default_str();
@@ -105,7 +105,7 @@ void add_training(CLI::App& verb, std::string& file, launch::TrainingJob& job) {
 }
 
 std::vector<CLI::Option*> add_slurm_requests(CLI::App& verb, SlurmOptions& o) {
-  launch::SlurmJob& job = o.job;
+  SlurmJob& job = o.job;
   const CLI::Range count(1, 1'000'000);
   return {verb.add_option("--gpus-per-node", job.gpus_per_node, "Slurm option: GPUs per node")->check(count),
           verb.add_option("--cpus-per-task", job.cpus_per_task, "Slurm option: CPUs per node, for all of its ranks")
@@ -127,7 +127,7 @@ std::vector<CLI::Option*> add_slurm_requests(CLI::App& verb, SlurmOptions& o) {
 }
 
 void complete(SlurmOptions& o) {
-  launch::SlurmJob& job = o.job;
+  SlurmJob& job = o.job;
   job.program = paths::program();
   job.experiment = paths::absolute(o.file);
   job.results = paths::absolute(o.results);
@@ -135,17 +135,17 @@ void complete(SlurmOptions& o) {
   job.signal_before = choose_signal_before(o);
 }
 
-void warn_of_devices(const std::vector<config::Loaded>& runs, const launch::TrainingJob& job) {
+void warn_of_devices(const std::vector<config::Loaded>& runs, const TrainingJob& job) {
   std::vector<std::string> warnings;
   for (const config::Loaded& run : runs) {
-    for (const std::string& warning : launch::check_devices(run, job)) add_once(warnings, warning);
+    for (const std::string& warning : check_devices(run, job)) add_once(warnings, warning);
   }
   for (const std::string& warning : warnings) log::warn(warning);
 }
 
 int write_job(const SlurmOptions& o) {
   if (o.submit && o.output == "-") throw usage_error("only prints the script: it cannot be submitted", "--output -");
-  const std::string script = launch::slurm_script(o.job);
+  const std::string script = slurm_script(o.job);
   if (o.output == "-") {
     std::cout << script << std::flush;
     return 0;
@@ -169,7 +169,7 @@ void tell_of_sweep(const SlurmOptions& o, const std::vector<std::string>& sets) 
 
 // Checks the whole experiment before it writes anything.
 int slurm(SlurmOptions& o) {
-  launch::SlurmJob& job = o.job;
+  SlurmJob& job = o.job;
   std::vector<std::string> sets = job.sets;
   if (!job.name.empty()) sets.push_back(config::assignment_of_option("--name", "name", job.name));
   const auto loaded = launch::load_experiment(o.file, sets);
@@ -183,7 +183,7 @@ int slurm(SlurmOptions& o) {
 
 void add_slurm(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<SlurmOptions>();
-  launch::SlurmJob& job = o->job;
+  SlurmJob& job = o->job;
   CLI::App* verb = app.add_subcommand("slurm", "write a job script that trains on the nodes of a Slurm cluster");
   add_training(*verb, o->file, job);
   verb->add_option("--port", job.port,

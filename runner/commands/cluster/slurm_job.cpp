@@ -6,7 +6,7 @@
 
 #include "base/own_command.h"
 
-namespace ddp::launch {
+namespace ddp::commands {
 namespace {
 
 constexpr std::int64_t kMinute = 60;
@@ -208,4 +208,4 @@ std::string slurm_script(const SlurmJob& job) {
          kTraps + (job.trials ? trial(job) : launches(job)) + watch(job.elastic ? kGoOn : "");
 }
 
-}  // namespace ddp::launch
+}  // namespace ddp::commands

@@ -8,7 +8,7 @@
 
 #include "commands/cluster/training_job.h"
 
-namespace ddp::launch {
+namespace ddp::commands {
 
 // A training on nodes of a Slurm cluster. Members that are empty or not set keep the cluster's default.
 struct SlurmJob : TrainingJob {
@@ -44,4 +44,4 @@ std::optional<std::int64_t> slurm_seconds(const std::string& time);
 // the same run id. No text of the job may contain a line end.
 std::string slurm_script(const SlurmJob& job);
 
-}  // namespace ddp::launch
+}  // namespace ddp::commands

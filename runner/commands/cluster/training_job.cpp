@@ -5,12 +5,12 @@
 #include "launch/plan/plan.h"
 #include "report/text/words.h"
 
-namespace ddp::launch {
+namespace ddp::commands {
 namespace {
 
 // Returns the GPUs that a node must have. A pool that names no devices trains on CPUs if the job requests no GPUs.
 int needed_gpus(const config::Experiment& e, const TrainingJob& job) {
-  if (e.device_pool.is_array()) return static_cast<int>(gpus_of_list(e.device_pool));
+  if (e.device_pool.is_array()) return static_cast<int>(launch::gpus_of_list(e.device_pool));
   if (job.gpus_per_node.value_or(0) == 0 && e.distributed.backend != "nccl") return 0;
   const int ranks = e.device_pool.is_number() ? e.device_pool.get<int>() : job.nproc_per_node.value_or(1);
   return ranks * static_cast<int>(e.devices_per_rank.value_or(1));
@@ -47,8 +47,9 @@ std::vector<std::string> check_devices(const config::Loaded& loaded, const Train
   // Without --gpus-per-node a pool decides only on the node: one of GPUs, or one of CPU ranks.
   if (!named && !job.gpus_per_node && !job.nproc_per_node && needed == 0) return {};
   const auto gpus = static_cast<std::size_t>(job.gpus_per_node.value_or(needed));
-  const Plan plan = make_plan(loaded, std::vector<Gpu>(gpus),
-                              {.nodes = job.nodes, .ranks_here = job.nproc_per_node, .elastic = job.elastic});
+  const launch::Plan plan =
+      launch::make_plan(loaded, std::vector<launch::Gpu>(gpus),
+                        {.nodes = job.nodes, .ranks_here = job.nproc_per_node, .elastic = job.elastic});
   int used = 0;
   for (const auto& group : plan.groups)
     used += static_cast<int>(group.size() - std::count(group.begin(), group.end(), "cpu"));
@@ -65,4 +66,4 @@ std::vector<std::string> check_devices(const config::Loaded& loaded, const Train
   return warnings;
 }
 
-}  // namespace ddp::launch
+}  // namespace ddp::commands

@@ -7,7 +7,7 @@
 
 #include "config/load.h"
 
-namespace ddp::launch {
+namespace ddp::commands {
 
 // A training on the nodes of a cluster, with one launch per node.
 struct TrainingJob {
@@ -41,4 +41,4 @@ std::vector<std::string> node_command(const TrainingJob& job, const NodeWords& w
 // experiment cannot train on such nodes.
 std::vector<std::string> check_devices(const config::Loaded& loaded, const TrainingJob& job);
 
-}  // namespace ddp::launch
+}  // namespace ddp::commands

@@ -15,7 +15,6 @@
 namespace ddp::commands {
 namespace {
 
-using launch::Machine;
 using report::bytes_in_words;
 
 constexpr const char* kAnother = "name another folder with --results";
@@ -70,13 +69,13 @@ class Page {
 };
 
 template <class Facts>
-std::string remedy_of(const launch::Answered<Facts>& answered, const std::string& otherwise) {
+std::string remedy_of(const Answered<Facts>& answered, const std::string& otherwise) {
   return answered.remedy.empty() ? otherwise : answered.remedy;
 }
 
-std::string within_patience() { return " within " + report::in_words(launch::kMachinePatience) + " s"; }
+std::string within_patience() { return " within " + report::in_words(kMachinePatience) + " s"; }
 
-void judge_library(const launch::Answered<launch::LibraryFacts>& library, Page& page) {
+void judge_library(const Answered<LibraryFacts>& library, Page& page) {
   const std::string advice = "put it on a disk of this machine; the next start reads it from memory";
   const std::string version = launch::kLibTorchVersion;
   if (library.late) return page.add("slow", "LibTorch", version + ", not loaded" + within_patience(), advice);
@@ -93,7 +92,7 @@ void judge_program(const Machine& m, Page& page) {
   page.fact("ddp-exp", m.build);
   judge_library(m.library, page);
   page.fact("system", m.kernel + ", glibc " + m.glibc);
-  const launch::ProgramFacts& programs = m.programs.facts;
+  const ProgramFacts& programs = m.programs.facts;
   const std::string reason = m.programs.late ? "no answer" + within_patience() : programs.compiler_error;
   page.fact("compiler", programs.compiler.empty() ? "none: " + m.programs.error + reason : programs.compiler);
 }
@@ -164,7 +163,7 @@ std::string cuda_in_words(std::int64_t version) {
 }
 
 // Why there is no GPU, if so.
-bool judge_absence(const launch::Answered<launch::DriverFacts>& gpus, Page& page) {
+bool judge_absence(const Answered<launch::DriverFacts>& gpus, Page& page) {
   constexpr int kNoDevice = 100;  // CUDA_ERROR_NO_DEVICE
   const launch::DriverFacts& driver = gpus.facts;
   if (gpus.late) {
@@ -205,7 +204,7 @@ void judge_gpus(const Machine& m, Page& page) {
   for (std::size_t i = 0; i < driver.gpus.size(); ++i) {
     page.fact(("GPU " + std::to_string(i)).c_str(), driver.gpus[i]);
   }
-  const launch::LibraryFacts& library = m.library.facts;
+  const LibraryFacts& library = m.library.facts;
   page.add(driver.cuda / 1000 < library.cuda / 1000 ? "broken" : "good", "driver",
            (m.gpu_driver.empty() ? "" : m.gpu_driver + ", ") + "runs up to " + cuda_in_words(driver.cuda) +
                (library.cuda > 0 ? "; LibTorch has " + cuda_in_words(library.cuda) : ""),
@@ -239,7 +238,7 @@ void judge_interfaces(const Machine& m, Page& page) {
 void judge_network(const Machine& m, Page& page) {
   page.group("network");
   judge_interfaces(m, page);
-  const launch::HostFacts& name = m.host_name.facts;
+  const HostFacts& name = m.host_name.facts;
   const std::string is = m.host + (name.addresses.empty() ? "" : " is " + report::joined(name.addresses));
   const std::string advice = "add it to /etc/hosts: programs that look it up wait or fail";
   if (m.host_name.late) {
@@ -256,7 +255,7 @@ void judge_network(const Machine& m, Page& page) {
 
 void judge_slurm(const Machine& m, Page& page) {
   page.group("Slurm");
-  const launch::ProgramFacts& there = m.programs.facts;
+  const ProgramFacts& there = m.programs.facts;
   const char* programs = there.sbatch && there.srun   ? "sbatch and srun are there"
                          : there.sbatch || there.srun ? "one of sbatch and srun is missing"
                                                       : "neither sbatch nor srun is there";
@@ -273,7 +272,7 @@ bool is_of_network(std::string_view type) {
 }
 
 std::string folder_in_words(const Machine& m) {
-  const launch::FolderFacts& f = m.folder.facts;
+  const FolderFacts& f = m.folder.facts;
   const std::string where = f.exists ? m.results : m.results + ", not made yet; " + f.folder;
   return where + (f.type.empty() ? "" : " on " + f.type) +
          (is_of_network(f.type)
@@ -282,13 +281,13 @@ std::string folder_in_words(const Machine& m) {
                               : "");
 }
 
-void judge_disk(const launch::Answered<launch::DiskSpeed>& disk, Page& page) {
+void judge_disk(const Answered<DiskSpeed>& disk, Page& page) {
   const std::string advice = "save less often (checkpoint.save_every_steps), or name a faster disk with --results";
   if (disk.late) {
     return page.add("slow", "writing", "a few MB are not on the disk" + within_patience(), advice);
   }
   if (!disk.error.empty()) return page.add("broken", "writing", disk.error, remedy_of(disk, kAnother));
-  const launch::DiskSpeed& speed = disk.facts;
+  const DiskSpeed& speed = disk.facts;
   page.add(speed.bytes_per_second < kSlowWriting ? "slow" : "good", "writing",
            bytes_in_words(static_cast<std::int64_t>(speed.bytes_per_second)) + "/s to the disk", advice,
            speed.bytes_per_second);
@@ -303,7 +302,7 @@ void judge_results(const Machine& m, Page& page) {
                     "its file system hangs: findmnt names the server; or name another folder with --results");
   }
   if (!m.folder.error.empty()) return page.add("broken", "results", m.folder.error, remedy_of(m.folder, kAnother));
-  const launch::FolderFacts& folder = m.folder.facts;
+  const FolderFacts& folder = m.folder.facts;
   if (!folder.not_written.empty()) {
     return page.add("broken", "results", folder_in_words(m) + ", " + folder.not_written, kAnother);
   }

@@ -30,7 +30,7 @@ struct Finding {
 };
 
 // Judges the facts, in the order of the page. All texts are printable.
-std::vector<Finding> judge(const launch::Machine& machine);
+std::vector<Finding> judge(const Machine& machine);
 
 // Returns whether something is broken: training does not start, or fails.
 bool any_broken(const std::vector<Finding>& findings);

@@ -36,7 +36,7 @@ void add_doctor(CLI::App& app, int& exit_code) {
   add_results(*verb, o->results, "results folder, whose disk is measured");
   verb->add_flag("--json", o->json, "print JSON");
   verb->callback([o, &exit_code] {
-    const std::vector<Finding> findings = judge(launch::measure_machine(o->results));
+    const std::vector<Finding> findings = judge(measure_machine(o->results));
     const bool broken = any_broken(findings);
     if (o->json) {
       report::print_json(config::written(DoctorOutput{.broken = broken, .findings = findings}), std::cout);

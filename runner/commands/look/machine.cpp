@@ -35,7 +35,7 @@
 #include "launch/run/environment.h"
 #include "record/liveness.h"
 
-namespace ddp::launch {
+namespace ddp::commands {
 namespace fs = std::filesystem;
 namespace {
 
@@ -80,7 +80,7 @@ class FactFinder {
     write_all(pipe, json.data(), json.size(), "pipe");
   }
 
-  std::optional<AskedChild> child_;
+  std::optional<launch::AskedChild> child_;
   std::string no_child_;  // why there is none
 };
 
@@ -114,11 +114,11 @@ std::int64_t version_told_by(const char* name) {
 LibraryFacts load_library(bool gpus) {
   LibraryFacts facts;
   const auto begun = SteadyClock::now();
-  const RankLibrary library(/*gpus=*/false);
+  const launch::RankLibrary library(/*gpus=*/false);
   facts.seconds = passed_since(begun);
   if (!gpus) return facts;
   try {
-    const RankLibrary with_gpus(/*gpus=*/true);
+    const launch::RankLibrary with_gpus(/*gpus=*/true);
     facts.nccl = version_told_by("ncclGetVersion");
     facts.cuda = version_told_by("cudaRuntimeGetVersion");
   } catch (const Error& error) {
@@ -128,9 +128,10 @@ LibraryFacts load_library(bool gpus) {
 }
 
 ProgramFacts look_for_programs() {
-  ProgramFacts facts{.sbatch = !program_file("sbatch").empty(), .srun = !program_file("srun").empty()};
+  ProgramFacts facts{.sbatch = !launch::program_file("sbatch").empty(), .srun = !launch::program_file("srun").empty()};
   try {
-    for (const std::string& word : read_sdk().compiler) facts.compiler += (facts.compiler.empty() ? "" : " ") + word;
+    for (const std::string& word : launch::read_sdk().compiler)
+      facts.compiler += (facts.compiler.empty() ? "" : " ") + word;
   } catch (const Error& error) {
     facts.compiler_error = error.what();
   }
@@ -152,7 +153,7 @@ HostFacts look_up_host(const std::string& name) {
     const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(list, &freeaddrinfo);
     for (const addrinfo* i = list; i != nullptr; i = i->ai_next) {
       facts.addresses.push_back(ip_of(i->ai_addr, i->ai_addrlen));
-      facts.is_own = facts.is_own || is_of_this_machine({.ip = facts.addresses.back()});
+      facts.is_own = facts.is_own || launch::is_of_this_machine({.ip = facts.addresses.back()});
     }
   }
   return facts;
@@ -262,11 +263,11 @@ std::int64_t soft_limit(__rlimit_resource resource) {
 Machine without_children() {
   utsname system{};
   uname(&system);
-  Machine m{.build = build_id(),
+  Machine m{.build = launch::build_id(),
             .kernel = std::string(system.sysname) + " " + system.release,
             .glibc = gnu_get_libc_version(),
             .cpu = cpu_model(),
-            .cpu_capability = cpu_capability(),
+            .cpu_capability = launch::cpu_capability(),
             .cores = cores(),
             .usable_cores = usable_cores(),
             .threads = default_threads(1),
@@ -276,7 +277,7 @@ Machine without_children() {
             .user_tasks = soft_limit(RLIMIT_NPROC),
             .tasks = tasks(),
             .gpu_driver = first_line("/sys/module/nvidia/version"),
-            .interfaces = interfaces_up(),
+            .interfaces = launch::interfaces_up(),
             .gloo_names = variable("GLOO_SOCKET_IFNAME"),
             .nccl_names = variable("NCCL_SOCKET_IFNAME"),
             .host = record::host_name(),
@@ -294,8 +295,8 @@ Machine measure_machine(const std::string& results) {
   const auto deadline = SteadyClock::now() + std::chrono::milliseconds(static_cast<int>(kMachinePatience * 1000));
   FactFinder<FolderFacts> folder("looking at the results folder", [&] { return look_at_folder(results); });
   FactFinder<DiskSpeed> disk("timing the disk", [&] { return time_disk(results); });
-  FactFinder<DriverFacts> gpus("asking for GPUs", ask_driver);
-  FactFinder<LibraryFacts> library("loading LibTorch", [] { return load_library(has_nvidia_driver()); });
+  FactFinder<launch::DriverFacts> gpus("asking for GPUs", launch::ask_driver);
+  FactFinder<LibraryFacts> library("loading LibTorch", [] { return load_library(launch::has_nvidia_driver()); });
   FactFinder<ProgramFacts> programs("looking for programs", look_for_programs);
   FactFinder<HostFacts> host("looking up the host's name", [&] { return look_up_host(m.host); });
   m.folder = folder.answer(deadline);
@@ -307,4 +308,4 @@ Machine measure_machine(const std::string& results) {
   return m;
 }
 
-}  // namespace ddp::launch
+}  // namespace ddp::commands

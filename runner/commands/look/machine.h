@@ -11,7 +11,7 @@
 #include "launch/plan/devices.h"
 
 // The facts about this machine that decide whether and how fast training runs.
-namespace ddp::launch {
+namespace ddp::commands {
 
 // LibTorch, as a rank loads it.
 struct LibraryFacts {
@@ -107,10 +107,10 @@ struct Machine {
   std::int64_t files = 0;                     // RLIMIT_NOFILE
   std::int64_t user_tasks = 0;                // RLIMIT_NPROC
   Tasks tasks = {};
-  Answered<DriverFacts> gpus = {};
-  std::string gpu_driver = {};                   // its version
-  std::vector<Interface> interfaces = {};        // the first one is taken if no other node gives the route
-  std::string gloo_names = {}, nccl_names = {};  // GLOO_SOCKET_IFNAME and NCCL_SOCKET_IFNAME
+  Answered<launch::DriverFacts> gpus = {};
+  std::string gpu_driver = {};                     // its version
+  std::vector<launch::Interface> interfaces = {};  // the first one is taken if no other node gives the route
+  std::string gloo_names = {}, nccl_names = {};    // GLOO_SOCKET_IFNAME and NCCL_SOCKET_IFNAME
   std::string host = {};
   Answered<HostFacts> host_name = {};
   std::string slurm_job = {}, slurm_nodes = {};  // the job's id and its number of nodes
@@ -122,4 +122,4 @@ struct Machine {
 // Measures in at most about kMachinePatience. Writes some MB into the results folder, into a file without a name.
 Machine measure_machine(const std::string& results);
 
-}  // namespace ddp::launch
+}  // namespace ddp::commands
