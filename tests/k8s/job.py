@@ -1,9 +1,8 @@
 """The documents that `ddp-exp k8s` prints."""
 
+import json
 import pathlib
 import sys
-
-import yaml
 
 sys.path[:0] = [str(pathlib.Path(__file__).parent.parent / name) for name in (".", "cluster")]
 from commands import Command  # noqa: E402
@@ -14,7 +13,9 @@ def documents(folder, *words):
     """The ConfigMap, the Service and the Job."""
     done = Command([PROGRAM, "k8s", *words], folder).finish()
     assert done.code == 0, done
-    return list(yaml.safe_load_all(done.out))
+    printed = json.loads(done.out)
+    assert (printed["apiVersion"], printed["kind"]) == ("v1", "List"), printed
+    return printed["items"]
 
 
 def pod_of(job):

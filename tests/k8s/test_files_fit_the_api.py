@@ -74,7 +74,7 @@ def names_are_labels(folder):
         assert done.code == 2 and "--job-name" in done.err and done.out == "", done
 
 
-def texts_that_yaml_cannot_print_are_refused(folder):
+def texts_that_cannot_be_printed_are_refused(folder):
     for option in ("--results", "--image", "--claim"):
         for text in ("a\nb", os.fsdecode(b"\xff")):
             done = Command([PROGRAM, "k8s", "pair.toml", option, text], folder).finish()
@@ -88,7 +88,7 @@ def devices_that_contradict_are_refused(folder):
 
 with tempfile.TemporaryDirectory() as scratch:
     checks = (documents_fit, a_job_says_what_was_asked, odd_texts_are_kept, names_are_labels,
-              texts_that_yaml_cannot_print_are_refused, devices_that_contradict_are_refused)  # fmt: skip
+              texts_that_cannot_be_printed_are_refused, devices_that_contradict_are_refused)  # fmt: skip
     for check in checks:
         check(pathlib.Path(scratch))
         print("works:", check.__name__.replace("_", " "))
