@@ -19,7 +19,7 @@
 #include "base/error.h"
 #include "base/file_descriptor.h"
 #include "base/log.h"
-#include "config/option/option.h"
+#include "config/option/fields.h"
 #include "config/value.h"
 
 namespace ddp::dist {

@@ -1,5 +1,5 @@
 """The files that commands write and the JSON that they print fit the schemas that `ddp-exp schema` prints. One list of
-members makes both (config/output.h): this test finds a value whose type is not the listed one."""
+members makes both (config/option/fields.h): this test finds a value whose type is not the listed one."""
 
 import json
 import os
