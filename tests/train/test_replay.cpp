@@ -5,6 +5,7 @@
 
 #include <ATen/Functions.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/_efficientzerotensor.h>
 #include <torch/nn/modules/common.h>
 #include <torch/nn/modules/linear.h>
 
@@ -134,6 +135,11 @@ TEST_CASE("memory that a kernel has written without a call is not replayed") {
     CHECK(difference_of(pooled).empty());
   }
   CHECK(difference_of([](const at::Tensor& one) { return at::empty_like(one).copy_(one).exp(); }).empty());
+}
+
+TEST_CASE("zeros without memory, as autograd makes them, are a constant of a replay") {
+  const at::Tensor zeros = at::_efficientzerotensor({4, 3});
+  CHECK(difference_of([&](const at::Tensor& x) { return (x + zeros).exp(); }).empty());
 }
 
 TEST_CASE("a first replay with other bits than the forward beside it is refused, and the first tensor is named") {

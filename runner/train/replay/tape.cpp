@@ -25,6 +25,8 @@ bool same_place(const at::Tensor& a, const at::Tensor& b) {
 bool same_values(const at::Tensor& a, const at::Tensor& b) {
   if (a.scalar_type() != b.scalar_type() || a.sizes() != b.sizes() || a.strides() != b.strides()) return false;
   if (!same_reading(a, b)) return false;
+  // Zeros that autograd makes without memory.
+  if (a._is_zerotensor() || b._is_zerotensor()) return a._is_zerotensor() == b._is_zerotensor();
   if (!a.device().is_cpu() || !b.device().is_cpu() || !a.is_non_overlapping_and_dense()) return false;
   return std::memcmp(a.const_data_ptr(), b.const_data_ptr(), a.nbytes()) == 0;
 }
