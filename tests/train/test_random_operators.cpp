@@ -222,7 +222,11 @@ class DrawnGraph {
       for (const DrawnCall& call : calls_) make(call, all);
       tensors = all.size();
       sizes_.clear();
-      for (const at::Tensor& one : all) sizes_.push_back(one.sizes().vec());
+      memory_.clear();
+      for (const at::Tensor& one : all) {
+        sizes_.push_back(one.sizes().vec());
+        memory_.push_back(one.has_storage() ? one.storage().unsafeGetStorageImpl() : nullptr);
+      }
     } catch (const std::exception&) {
       return false;
     }
@@ -235,6 +239,7 @@ class DrawnGraph {
       if (!call.arguments.back().isNone() || !call.tensors.back().empty()) continue;
       if (!argument.default_value() && argument.type()->kind() != c10::TypeKind::OptionalType) return false;
     }
+    if (writes_an_input(call)) return false;
     calls_.push_back(std::move(call));
     try {
       const at::AutoGradMode mode(true);
@@ -244,6 +249,23 @@ class DrawnGraph {
     } catch (const std::exception&) {
     }
     calls_.pop_back();
+    return false;
+  }
+
+  // Has an out argument the memory of another argument? Then the call may read what it has resized: its results are
+  // undefined.
+  bool writes_an_input(const DrawnCall& call) const {
+    const auto& arguments = call.operation.schema().arguments();
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      const bool is_out =
+          arguments[i].kwarg_only() && arguments[i].alias_info() && arguments[i].alias_info()->isWrite();
+      for (std::size_t j = 0; is_out && j < arguments.size(); ++j) {
+        for (const std::size_t out : call.tensors[i]) {
+          const auto shares = [&](std::size_t other) { return memory_[out] == memory_[other]; };
+          if (j != i && std::any_of(call.tensors[j].begin(), call.tensors[j].end(), shares)) return true;
+        }
+      }
+    }
     return false;
   }
 
@@ -305,6 +327,7 @@ class DrawnGraph {
   NamedTensors parameters_;
   std::vector<DrawnCall> calls_;
   std::vector<std::vector<std::int64_t>> sizes_;  // of all tensors so far
+  std::vector<const void*> memory_;               // the same
   std::vector<at::Tensor> last_outputs_;
   std::size_t calls_of_forward_ = 0;
 };
