@@ -66,7 +66,8 @@ TEST_CASE("reproduce trains a run with all its changes and its fork again, on an
   w.done({"resume", "a/r", "--set", "optimizer.lr=0.02", "--set", "epochs=3", "--set",
           R"(groups=[{match="*.bias",lr_scale=0.1}])"});
   w.done({"fork", "a/r", "--from", "6", "--run-id", "f", "--set", "optimizer.lr=0.005", "--set", "epochs=3"});
-  for (const char* run : {"a/r", "a/f"}) {
+  w.done({"fork", "a/r", "--from", "6", "--name", "other", "--run-id", "g", "--set", "epochs=3"});
+  for (const char* run : {"a/r", "a/f", "other/g"}) {
     const Json again = Json::parse(w.done({"reproduce", run, "--device-pool", "1", "--json"}).out);
     CHECK(again.at("same") == true);
     const RunFolder folder(w.folder() / again.at("again").get<std::string>());

@@ -83,8 +83,10 @@ void tell_nothing_to_do(const ResumePoint& point, const record::RunDirectory& di
 
 // The folder of a run has its name: another name takes another folder.
 void require_same_name(const Resumption& r, const ResumePoint& point) {
-  if (!point.changes.contains("name")) return;
   const config::Loaded& loaded = point.prepared.loaded;
+  // The first checkpoint of a fork may have its origin's name.
+  const bool is_of_folder = loaded.experiment.name == r.directory.path().parent_path().filename();
+  if (!point.changes.contains("name") || is_of_folder) return;
   std::vector<std::string> others = r.sets;
   std::erase_if(others, [](const std::string& set) { return set.substr(0, set.find_first_of("= ")) == "name"; });
   const std::string fork =
