@@ -364,18 +364,18 @@ std::vector<std::string> ArrayOptions::weight_names(Role role) const {
   return role == Role::prediction || weights.empty() ? std::vector<std::string>() : std::vector{weights};
 }
 
-config::Value Arrays::describe() const {
-  config::Value arrays = config::Value::array();
+config::DatasetDescription Arrays::describe() const {
+  std::vector<config::ArrayDescription> arrays;
   const auto add = [&](const ArrayRows& rows, const char* role) {
     config::ArrayDescription array{
         .name = rows.shown(), .role = role, .dtype = rows.stored_type(), .shape = {rows.rows()}};
     for (const std::int64_t extent : rows.shape()) array.shape.push_back(extent);
-    arrays.push_back(config::written(array));
+    arrays.push_back(std::move(array));
   };
   for (const ArrayRows& rows : inputs_) add(rows, "input");
   for (const ArrayRows& rows : targets_) add(rows, "target");
   for (const ArrayRows& rows : weights_) add(rows, "weights");
-  return {{"rows", size()}, {"arrays", std::move(arrays)}};
+  return {.rows = size(), .arrays = std::move(arrays)};
 }
 
 void ArrayOptions::fields(config::Fields& f, const std::string& are, bool paths) {

@@ -92,7 +92,7 @@ class Arrays : public MapDataset {
   // "rows", and, if the only target holds integers, "num_classes": the largest number that counts plus one; absent if
   // no target counts. Throws ddp::Error (usage) if a class that counts is negative.
   config::Value facts() const override;
-  config::Value describe() const override;
+  config::DatasetDescription describe() const override;
   // Warns of classes that seem to count from 1.
   std::vector<std::string> warnings() const override;
   NamedTensors held() const override { return held_; }

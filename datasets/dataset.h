@@ -10,6 +10,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "config/data_description.h"
 #include "config/experiment.h"
 #include "config/registry.h"
 #include "config/value.h"
@@ -109,11 +110,8 @@ class Dataset {
   // Returns the sizes that a model may take from the data: "num_classes", "vocab_size", … Sizes that the shape of a
   // sample shows may be missing.
   virtual config::Value facts() const { return config::Value::object(); }
-  // Describes the data for people, without a pass over the files. Every key is optional: "rows" of the files; "columns"
-  // of a table; "classes", the names in the order of their numbers; "arrays" of the files; "tokens", "tokenizer",
-  // "vocab_size" and "block_size" of a text; "image", the shape [h, w] or [c, h, w] of a picture whose input tensor has
-  // another shape.
-  virtual config::Value describe() const { return config::Value::object(); }
+  // Describes the data for people.
+  virtual config::DatasetDescription describe() const { return {}; }
   // Returns warnings about the data, a line each.
   virtual std::vector<std::string> warnings() const { return {}; }
   // Returns the parts of a data report that are specific to this kind of dataset: "rows" and "histograms" of a table,

@@ -21,7 +21,7 @@ constexpr std::size_t kLargestFile = 64u << 20;
 class Digits final : public InMemory {
  public:
   using InMemory::InMemory;
-  config::Value describe() const override { return {{"image", {8, 8}}}; }
+  config::DatasetDescription describe() const override { return {.image = {8, 8}}; }
 };
 
 struct DigitsOptions {

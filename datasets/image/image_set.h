@@ -121,7 +121,7 @@ class ImageSet final : public MapDataset {
 
   config::Value preprocessing() const override { return {{"classes", source_->classes()}}; }
   config::Value facts() const override { return {{"num_classes", source_->classes().size()}}; }
-  config::Value describe() const override { return {{"classes", source_->classes()}}; }
+  config::DatasetDescription describe() const override { return {.classes = source_->classes()}; }
   NamedTensors held() const override { return source_->held(); }
 
   config::Value draws(std::int64_t sample, std::int64_t epoch) const override;

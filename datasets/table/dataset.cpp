@@ -144,7 +144,7 @@ class TableDataset : public MapDataset {
     return facts;
   }
 
-  config::Value describe() const override { return describe_table(encoder_, rows_, missing_); }
+  config::DatasetDescription describe() const override { return describe_table(encoder_, rows_, missing_); }
 
   std::vector<std::string> warnings() const override {
     std::vector<std::string> all = warnings_;
@@ -223,7 +223,9 @@ class HeldTable final : public InMemory {
 
   at::Tensor groups(const std::string& column) const override { return groups_of(files(), how_, column); }
 
-  config::Value describe() const override { return describe_table(encoder_from_json(fitted_), size(), missing_); }
+  config::DatasetDescription describe() const override {
+    return describe_table(encoder_from_json(fitted_), size(), missing_);
+  }
 
   config::Value preview(const at::Tensor& training, const Batch&) const override {
     Encoder encoder = encoder_from_json(fitted_);

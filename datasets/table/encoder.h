@@ -137,10 +137,9 @@ ValueNames distinct_values(const Table& table, std::size_t column, const at::Ten
 // Returns the number of missing cells in each column of a table: int64 [columns].
 at::Tensor missing_cells(const Table& table);
 
-// Describes a table for Dataset::describe. A column: {"name", "role" ("feature" or "target"), "type" ("number",
-// "category", "class" or "binary"), "missing"}; a category also has "values", the first 50, and "value_count".
+// Describes a table for Dataset::describe.
 // `missing`: the number of missing cells of each feature, then of each target.
-config::Value describe_table(const Encoder& encoder, std::int64_t rows, const at::Tensor& missing);
+config::DatasetDescription describe_table(const Encoder& encoder, std::int64_t rows, const at::Tensor& missing);
 
 // Reads a table again, for Dataset::preview:
 //   "rows": {"columns", "before": a list of cells for each of the first 20 rows; "encoded", "after": the encoded names

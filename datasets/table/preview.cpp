@@ -171,8 +171,8 @@ at::Tensor missing_cells(const Table& table) {
   return at::tensor(missing, at::kLong);
 }
 
-Value describe_table(const Encoder& e, std::int64_t rows, const at::Tensor& missing) {
-  Value columns = Value::array();
+config::DatasetDescription describe_table(const Encoder& e, std::int64_t rows, const at::Tensor& missing) {
+  std::vector<config::ColumnDescription> columns;
   const auto* cells = missing.const_data_ptr<std::int64_t>();
   for (const auto& feature : e.features) {
     config::ColumnDescription column{.name = feature.name,
@@ -183,18 +183,16 @@ Value describe_table(const Encoder& e, std::int64_t rows, const at::Tensor& miss
       column.values = first_of(feature.values.names(), kValuesListed);
       column.value_count = feature.values.size();
     }
-    columns.push_back(config::written(column));
+    columns.push_back(std::move(column));
   }
   for (const auto& name : e.targets) {
-    columns.push_back(config::written(config::ColumnDescription{
-        .name = name, .role = "target", .type = type_of_target(e.kind), .missing = *cells++}));
+    columns.push_back({.name = name, .role = "target", .type = type_of_target(e.kind), .missing = *cells++});
   }
   if (!e.weights.empty()) {
-    columns.push_back(config::written(
-        config::ColumnDescription{.name = e.weights, .role = "weights", .type = "number", .missing = *cells++}));
+    columns.push_back({.name = e.weights, .role = "weights", .type = "number", .missing = *cells++});
   }
-  Value description = {{"rows", rows}, {"columns", std::move(columns)}};
-  if (e.kind == TargetKind::classes) description["classes"] = e.classes.names();
+  config::DatasetDescription description{.rows = rows, .columns = std::move(columns)};
+  if (e.kind == TargetKind::classes) description.classes = e.classes.names();
   return description;
 }
 

@@ -193,11 +193,11 @@ class OfTokens : public Base, public TokenReader {
             {"tokens", tokens_.size()}};
   }
 
-  config::Value describe() const override {
-    config::Value description = {{"tokens", tokens_.size()}, {"block_size", block_size_}};
+  config::DatasetDescription describe() const override {
+    config::DatasetDescription description{.tokens = tokens_.size(), .block_size = block_size_};
     if (!tokenizer().is_object()) return description;
-    description["tokenizer"] = tokenizer().at("name");
-    description["vocab_size"] = data_.vocab_size();
+    description.tokenizer = tokenizer().at("name").template get<std::string>();
+    description.vocab_size = data_.vocab_size();
     return description;
   }
 

@@ -47,8 +47,9 @@ struct State {
   std::map<std::string, record::Digest> files;
   // The files of the data, recorded before they were read; nullopt: an older version wrote the state.
   std::optional<std::vector<record::DataFile>> data = std::vector<record::DataFile>{};
-  config::Value rows = nullptr;  // data::Sets::rows; null: an older version wrote the state
+  config::Rows rows = {};  // of the data; none: an older version wrote the state
 
+  void fields(config::Fields& f);
   std::int64_t epoch_of_step() const { return record::epoch_of_step(epoch, position > 0 || offset > 0); }
 };
 

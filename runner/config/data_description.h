@@ -4,11 +4,30 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "config/option/fields.h"
 
 namespace ddp::config {
 
 // A description of the data of an experiment, as ranks make it and `plan` prints it.
+
+// What tells the rows of [dataset] from other rows, and which of them are measured.
+struct Rows {
+  std::int64_t count = 0;     // 0: the samples have no indices
+  std::string marks = {};     // kDigitsOfMark of the hash of each compared row
+  std::string known = {};     // the same of the rows before the last ones were added; "": none were
+  std::string held_out = {};  // hash of the rows that are measured; "": none are
+
+  static constexpr std::size_t kDigitsOfMark = 8;
+  bool any() const { return count > 0; }
+  void fields(Fields& f) {
+    f({.name = "count", .optional = true}, count);
+    f({.name = "marks", .optional = true}, marks);
+    f({.name = "known", .optional = true}, known);
+    f({.name = "held_out", .optional = true}, held_out);
+    if (f.reads() && marks.size() % kDigitsOfMark != 0) throw usage_error("\"marks\" is cut");
+  }
+};
 
 // One of the sets to train and to measure on.
 struct SetDescription {
@@ -107,26 +126,36 @@ struct BatchDescription {
   }
 };
 
+// What a dataset says of itself, without a pass over its files.
+struct DatasetDescription {
+  std::optional<std::int64_t> rows = {};                       // of the files
+  std::optional<std::vector<ColumnDescription>> columns = {};  // of a table
+  std::optional<std::vector<ArrayDescription>> arrays = {};
+  std::optional<std::int64_t> tokens = {};  // of a text, as the next three
+  std::optional<std::int64_t> block_size = {};
+  std::optional<std::string> tokenizer = {};
+  std::optional<std::int64_t> vocab_size = {};
+  std::vector<std::string> classes = {};  // names, in the order of their numbers
+  std::vector<std::int64_t> image = {};   // [h, w] or [c, h, w] of a picture whose input tensor has another shape
+};
+
 struct DataDescription {
-  Value of_dataset = Value::object();  // Dataset::describe
+  DatasetDescription of_dataset = {};  // of training
   std::optional<std::int64_t> left_out = {};
   std::vector<SetDescription> sets = {};
   std::optional<ClassesDescription> classes = {};
   BatchDescription first_batch = {};
 
   void fields(Fields& f) {
-    const auto own = [this](const char* key) { return of_dataset.value(key, Value()); };
-    f.as<std::int64_t>({.name = "rows", .doc = "number of rows of the training files", .optional = true}, own("rows"));
+    f({.name = "rows", .doc = "number of rows of the training files", .optional = true}, of_dataset.rows);
     f({.name = "left_out", .doc = "rows of the training files in no set: missing = \"drop\"", .optional = true},
       left_out);
-    f.as<std::vector<ColumnDescription>>(
-        {.name = "columns", .doc = "of a table: the used columns, targets last", .optional = true}, own("columns"));
-    f.as<std::vector<ArrayDescription>>({.name = "arrays", .doc = "as the files store them", .optional = true},
-                                        own("arrays"));
-    f.as<std::int64_t>({.name = "block_size", .doc = "tokens of a sample", .range = at_least(1), .optional = true},
-                       own("block_size"));
-    f.as<std::string>({.name = "tokenizer", .optional = true}, own("tokenizer"));
-    f.as<std::int64_t>({.name = "vocab_size", .doc = "of the tokenizer", .optional = true}, own("vocab_size"));
+    f({.name = "columns", .doc = "of a table: the used columns, targets last", .optional = true}, of_dataset.columns);
+    f({.name = "arrays", .doc = "as the files store them", .optional = true}, of_dataset.arrays);
+    f({.name = "block_size", .doc = "tokens of a sample", .range = at_least(1), .optional = true},
+      of_dataset.block_size);
+    f({.name = "tokenizer", .optional = true}, of_dataset.tokenizer);
+    f({.name = "vocab_size", .doc = "of the tokenizer", .optional = true}, of_dataset.vocab_size);
     f({"sets"}, sets);
     f({.name = "classes", .doc = "if each sample has a class", .optional = true}, classes);
     f({"first_batch", "first batch of rank 0"}, first_batch);

@@ -16,6 +16,7 @@ enum class Direction { less, greater };
 const char* to_string(Direction direction);
 // The reverse. Throws std::runtime_error for any other text.
 Direction read_direction(const std::string& text);
+inline void from_string(const std::string& text, Direction& direction) { direction = read_direction(text); }
 
 // A metric that judges checkpoints or trials: its name in events, such as val_loss, and its direction.
 struct Metric {

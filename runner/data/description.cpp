@@ -159,10 +159,6 @@ NamedTensors all_tensors(const datasets::Batch& batch) {
   return all;
 }
 
-std::vector<std::string> class_names(const datasets::Dataset& dataset) {
-  return dataset.describe().value("classes", std::vector<std::string>());
-}
-
 // Returns the name of a class if the dataset has names, else its number.
 std::string label_of(std::int64_t number, const std::vector<std::string>& names) {
   const bool named = number >= 0 && number < std::ssize(names);
@@ -212,7 +208,7 @@ Value preview_tensors(const Set& train, const datasets::Batch& first) {
     tensors.push_back(histogram_of(tensor));
     tensors.back()["name"] = name;
   }
-  return {{"samples", sample_rows(first, class_names(*train.dataset))},
+  return {{"samples", sample_rows(first, train.dataset->describe().classes)},
           {"tensors", std::move(tensors)},
           {"counted", some.samples()},
           {"samples_in_all", train.samples.defined() ? Value(train.size()) : Value()}};
@@ -300,11 +296,10 @@ Value describe(const Sets& sets, const config::Experiment& experiment, const dat
     if (of_set != groups.end() && sets.shares(*set)) {
       one.groups = std::get<0>(at::_unique(of_set->second.index_select(0, set->samples))).numel();
     }
-    const Value own = set->dataset->describe();
-    if (own.contains("tokens")) one.tokens = own.at("tokens").get<std::int64_t>();
+    one.tokens = set->dataset->describe().tokens;
     description.sets.push_back(std::move(one));
   }
-  add_classes(sets, description.of_dataset.value("classes", std::vector<std::string>()), description);
+  add_classes(sets, description.of_dataset.classes, description);
   description.first_batch = {.inputs = describe_tensors(first.inputs), .targets = describe_tensors(first.targets)};
   return config::written(description);
 }
@@ -316,8 +311,8 @@ Value preview(const Sets& sets) {
   if (page.contains("rows")) add_sets(sets, page["rows"]);
   if (!page.empty()) return page;
   page = preview_tensors(train, first);
-  const auto shape = train.dataset->describe().value("image", std::vector<std::int64_t>());
-  page["images"] = pictures_of(first.inputs.front().second, shape, labels_of(first, class_names(*train.dataset)));
+  const auto shape = train.dataset->describe().image;
+  page["images"] = pictures_of(first.inputs.front().second, shape, labels_of(first, train.dataset->describe().classes));
   return page;
 }
 

@@ -9,7 +9,6 @@ namespace {
 
 constexpr std::int64_t kMarks = 64;
 constexpr std::int64_t kMeasured = 256;
-constexpr std::size_t kDigits = 8;
 
 // Calls `take` with at most `most` numbers from 0 to `count` - 1 at equal distances, the first and the last included.
 template <class Take>
@@ -22,16 +21,16 @@ std::string marks_of_first(const datasets::MapDataset& dataset, std::int64_t cou
   std::string marks;
   at_equal_distances(count, kMarks, [&](std::int64_t row) {
     const datasets::Content content = dataset.content(row);
-    marks += record::hash_hex(content.input + '\0' + content.target).substr(0, kDigits);
+    marks += record::hash_hex(content.input + '\0' + content.target).substr(0, config::Rows::kDigitsOfMark);
   });
   return marks;
 }
 
 }  // namespace
 
-config::Value marks_of(const datasets::MapDataset& dataset, const std::vector<std::int64_t>& known_rows) {
-  config::Value rows = {{"count", dataset.size()}, {"marks", marks_of_first(dataset, dataset.size())}};
-  if (!known_rows.empty()) rows["known"] = marks_of_first(dataset, std::min(known_rows.back(), dataset.size()));
+config::Rows marks_of(const datasets::MapDataset& dataset, const std::vector<std::int64_t>& known_rows) {
+  config::Rows rows{.count = dataset.size(), .marks = marks_of_first(dataset, dataset.size())};
+  if (!known_rows.empty()) rows.known = marks_of_first(dataset, std::min(known_rows.back(), dataset.size()));
   return rows;
 }
 

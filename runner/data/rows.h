@@ -6,7 +6,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "config/value.h"
+#include "config/data_description.h"
 #include "datasets/dataset.h"
 
 namespace ddp::data {
@@ -14,12 +14,8 @@ namespace ddp::data {
 // Rows are compared by some of them, at equal distances: another order, or a row that was inserted, changes most of
 // them, and a start need not read all data.
 
-// The member of Sets::rows with the result of hash_of_rows().
-inline constexpr const char* kHeldOut = "held_out";
-
-// Returns {"count", "marks"} of the rows of a dataset: a text with 8 hexadecimal digits of the hash of each compared
-// row. "known" are the marks of the first known_rows.back() rows, if any are known.
-config::Value marks_of(const datasets::MapDataset& dataset, const std::vector<std::int64_t>& known_rows);
+// Returns the marks of the rows of a dataset, and of the first known_rows.back() rows, if any are known.
+config::Rows marks_of(const datasets::MapDataset& dataset, const std::vector<std::int64_t>& known_rows);
 
 // Returns a hash of samples (int64 [n]): their numbers and targets. Inputs play no part: with other features or
 // transforms they are the same rows.

@@ -89,7 +89,7 @@ class Builder {
     add_own(sets, sets.validation, Role::validation, e_.validation, sets.train.dataset);
     add_own(sets, sets.test, Role::test, e_.test, sets.train.dataset);
     if (const at::Tensor rows = tensor_named(kRows, held_); rows.defined()) {
-      sets.rows = Value::parse(text_of_bytes(rows));
+      sets.rows = config::read_written<config::Rows>(Value::parse(text_of_bytes(rows)));
     }
     return sets;
   }
@@ -165,9 +165,9 @@ class Builder {
   // Warns of a column of `by` that is also a feature.
   static void warn_of_feature(const std::string& by, const datasets::Dataset& dataset, Sets& sets) {
     if (by.empty()) return;
-    const Value described = dataset.describe();
-    for (const Value& column : described.value("columns", Value::array())) {
-      if (column.at("name") != by || column.at("role") != "feature") continue;
+    const auto columns = dataset.describe().columns;
+    for (const auto& column : columns ? *columns : std::vector<config::ColumnDescription>()) {
+      if (column.name != by || column.role != "feature") continue;
       sets.warnings.push_back("column \"" + by +
                               "\" is a feature, and `by` names it: training never sees the values of held-out "
                               "samples; dataset.drop = [\"" +
@@ -198,7 +198,7 @@ class Builder {
 
   // Notes which rows are measured, unless another set is.
   static void note_held_out(Sets& sets, const datasets::MapDataset& dataset, const at::Tensor& samples) {
-    if (!sets.rows.contains(kHeldOut) && samples.numel() > 0) sets.rows[kHeldOut] = hash_of_rows(dataset, samples);
+    if (sets.rows.held_out.empty() && samples.numel() > 0) sets.rows.held_out = hash_of_rows(dataset, samples);
   }
 
   const config::Experiment& e_;
@@ -252,7 +252,7 @@ NamedTensors hold(const Sets& sets) {
     }
   }
   if (!sets.preprocessing.is_null()) all.emplace_back(kPreprocessing, bytes_of_text(sets.preprocessing.dump()));
-  all.emplace_back(kRows, bytes_of_text(sets.rows.dump()));
+  all.emplace_back(kRows, bytes_of_text(config::written(sets.rows).dump()));
   // Sort by element size, because tensors are contiguous in the file: after an odd number of bytes, 8-byte elements
   // would not be aligned for mapping.
   std::stable_sort(all.begin(), all.end(),
@@ -319,7 +319,7 @@ Value facts_of(const Sets& sets) {
   }
   // A classifier has one output for each class.
   if (facts.contains("num_classes")) facts["out_features"] = facts["num_classes"];
-  facts["rows"] = sets.rows;
+  facts["rows"] = config::written(sets.rows);
   facts["warnings"] = warnings_of(sets);
   return facts;
 }

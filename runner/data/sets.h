@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "config/data_description.h"
 #include "config/experiment.h"
 #include "datasets/dataset.h"
 
@@ -29,9 +30,7 @@ struct Sets {
   Set train;
   Set validation;
   Set test;
-  // Of a dataset whose samples have indices: "count" and "marks" of the rows of [dataset], "known" marks of the rows
-  // before the last ones were added, and "held_out", a hash of the rows that are measured (marks_of).
-  config::Value rows = config::Value::object();
+  config::Rows rows = {};                  // of [dataset], and those that are measured
   config::Value preprocessing = nullptr;   // the preprocessing fitted on the training samples; null: none
   std::vector<std::string> warnings = {};  // about the split, a line each
 

@@ -375,50 +375,6 @@ class TriedModel {
   model::Numerics numerics_;
 };
 
-// Throws if a list of names differs from the training's. Only the first differing names are shown.
-void require_same_names(const std::string& what, const config::Value& then, const config::Value& now) {
-  if (then == now) return;
-  std::size_t i = 0;
-  while (i < then.size() && i < now.size() && then[i] == now[i]) ++i;
-  const auto name = [i](const config::Value& names) { return i < names.size() ? names[i].dump() : "none"; };
-  throw usage_error("number " + std::to_string(i) + " of " + what + " of these data is " + name(now) +
-                        ", and the run trained with " + name(then) +
-                        ": the trained weights would take one for the other",
-                    "dataset", "keep them as in the training, or train a new run on these data");
-}
-
-// A run that resumes with other options of its data fits them again. Throws if a class, a category, a column or a token
-// then has another number than in the training of the checkpoint: the weights would take one for the other.
-void require_trained_meanings(const Task& t, const data::Sets& sets) {
-  const config::Value& now = sets.preprocessing;
-  if (t.resume_from.empty() || !now.is_object()) return;
-  const config::Value then = record::fitted_to_data(t.resume_from);
-  if (!then.is_object()) return;
-  const auto both_have = [&](const char* key) { return then.contains(key) && now.contains(key); };
-  const auto names_of = [](const config::Value& features) {
-    config::Value names = config::Value::array();
-    for (const config::Value& feature : features) names.push_back(feature.value("name", ""));
-    return names;
-  };
-  if (both_have("features")) {
-    const config::Value &before = then.at("features"), &after = now.at("features");
-    require_same_names("the features", names_of(before), names_of(after));
-    for (std::size_t i = 0; i < before.size(); ++i) {
-      require_same_names("the categories of " + config::in_quotes(before[i].value("name", "")),
-                         before[i].value("categories", config::Value::array()),
-                         after[i].value("categories", config::Value::array()));
-    }
-  }
-  for (const auto& [key, what] : {std::pair("targets", "the targets"), std::pair("classes", "the classes")}) {
-    if (both_have(key)) require_same_names(what, then.at(key), now.at(key));
-  }
-  if (both_have("tokenizer") && then.at("tokenizer") != now.at("tokenizer")) {
-    throw usage_error(
-        "the data give other tokens than in the training: the trained weights would take one for the other", "dataset",
-        "give dataset.tokenizer as in the training, or train a new run on these data");
-  }
-}
-
 // A step that takes longer is not recorded for a plan: it has little to gain.
 constexpr double kMostSecondsToRecord = 2;
 
@@ -521,7 +477,7 @@ void measure_model(const Task& t, bool timed, Probe& probe) {
   const auto& e = *t.experiment;
   at::manual_seed(static_cast<std::uint64_t>(e.seed));
   const data::Sets sets = build_sets(t);
-  require_trained_meanings(t, sets);
+  if (!t.resume_from.empty()) record::require_trained_meanings(t.resume_from, sets.preprocessing);
   probe.train_samples = sets.train.size();
   probe.validation_samples = sets.validation.size();
   probe.test_samples = sets.test.size();

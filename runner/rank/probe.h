@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "config/data_description.h"
 #include "config/option/fields.h"
 
 namespace ddp::rank {
@@ -22,13 +23,13 @@ struct Probe {
   std::int64_t train_samples = 0;  // 0: endless
   std::int64_t validation_samples = 0;
   std::int64_t test_samples = 0;
-  config::Value rows = config::Value::object();  // data::Sets::rows
-  std::int64_t least_batch = 1;                  // smallest batch that the model accepts
+  config::Rows rows = {};        // data::Sets::rows
+  std::int64_t least_batch = 1;  // smallest batch that the model accepts
   std::int64_t most_batch = INT64_MAX;
-  config::Value groups = config::Value::array();  // parameter groups: match, options, lr_scale, and sizes
-  bool compares_samples = false;                  // train::GraphLoss
-  std::string not_divided = {};                   // why ranks do not divide the update; "": they do
-  double step_seconds = 0;                        // estimated time of a step; 0: not requested
+  std::vector<config::GroupDescription> groups = {};  // of parameters
+  bool compares_samples = false;                      // train::GraphLoss
+  std::string not_divided = {};                       // why ranks do not divide the update; "": they do
+  double step_seconds = 0;                            // estimated time of a step; 0: not requested
   // The replay of a step, if its time was requested: the reason why there is none, or the number of calls of kernels in
   // a micro-batch, without DDP's, and the number of our own kernels among them.
   std::string not_replayed = {};
@@ -47,10 +48,10 @@ struct Probe {
     f({.name = "train_samples"}, train_samples);
     f({.name = "validation_samples"}, validation_samples);
     f({.name = "test_samples"}, test_samples);
-    f({.name = "rows", .types = {config::Type::table}}, rows);
+    f({.name = "rows"}, rows);
     f({.name = "least_batch"}, least_batch);
     f({.name = "most_batch"}, most_batch);
-    f({.name = "groups", .types = {config::Type::list}}, groups);
+    f({.name = "groups"}, groups);
     f({.name = "compares_samples"}, compares_samples);
     f({.name = "step_seconds"}, step_seconds);
     f({.name = "not_divided"}, not_divided);

@@ -99,10 +99,6 @@ std::filesystem::path follow_rank_0(const Task& t, const dist::Group& control) {
   return dist::broadcast_text(control, t.resume_from.string());
 }
 
-std::vector<record::DataFile> files_of(const TrainRequest& request) {
-  return *record::data_member({{"data", request.data_files}});
-}
-
 // Adapts the state to this run's ranks and batch size, which may have changed since the save. Samples of the epoch that
 // were seen stay seen; the rest of the epoch's order is distributed again.
 void take_over(checkpoint::State& state, const Task& t, const TrainRequest& request) {
@@ -120,7 +116,7 @@ void take_over(checkpoint::State& state, const Task& t, const TrainRequest& requ
   state.global_batch_size = *e.batch_size * e.logical(t.world_size) * e.accumulate;
   state.config_hash = t.config_hash;
   state.settings = t.settings;
-  state.data = files_of(request);
+  state.data = request.data_files;
 }
 
 // Returns "CPU0" or "GPU3", the tutorial scripts' label for the device of a rank.
@@ -231,7 +227,7 @@ void start(Parts& p) {
   if (e.ema.on()) p.ema.emplace(e.ema, *p.model, p.groups.main);
   if (saved) p.state = saved->state;
   p.state.freeze = e.freeze;
-  p.state.rows = p.data.sets.rows.contains("count") ? p.data.sets.rows : config::Value();  // drawn samples have none
+  p.state.rows = p.data.sets.rows;
   p.directory = record::RunDirectory(t.run_directory);
   p.directory.keep_open();
   if (t.rank == 0) start_records(p);
@@ -281,7 +277,7 @@ void train(Parts& p) {
   if (p.recorder) {
     show_start(t.progress->run(), e, length, p.state);
     show_model(t.progress->run(), p.model->parameters());
-    t.progress->run().note_held_out(p.data.sets.rows.value(data::kHeldOut, ""));
+    t.progress->run().note_held_out(p.data.sets.rows.held_out);
     if (p.request.resumed) {
       p.recorder->resumed({.epoch = p.state.epoch,
                            .step = p.state.step,
@@ -360,7 +356,7 @@ void run(const TrainRequest& asked, const Task& given, const TakeReply&) {
           .ranks_before = 0};
   naming_absent_ranks(t, p.groups, [&] {
     // Nodes compare their files before they fork ranks.
-    require_same_terms(t, t.watched ? std::vector<record::DataFile>() : files_of(request), p.groups.control);
+    require_same_terms(t, t.watched ? std::vector<record::DataFile>() : request.data_files, p.groups.control);
     if (t.begin) t.begin(t, request);
     start(p);
     train(p);

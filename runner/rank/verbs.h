@@ -9,6 +9,7 @@
 #include "config/option/fields.h"
 #include "config/registry.h"
 #include "rank/request.h"
+#include "record/saves/data_files.h"
 
 // The requests of the rank library's verbs, and their replies. Prediction and probe have headers of their own.
 namespace ddp::rank {
@@ -28,17 +29,16 @@ struct TrainRequest {
 
   bool resumed = false;      // the run directory existed before
   std::string changes = {};  // changed settings since then, a JSON object: {"batch_size": [32, 16]}
-  // The files of the data, as record::to_value writes them. Each checkpoint contains them.
-  config::Value data_files = config::Value::array();
-  std::int64_t until_epoch = 0;  // saves and stops when this many epochs are done; 0: at the end
-  std::int64_t until_step = 0;   // saves and stops after this step; 0: at the end
+  std::vector<record::DataFile> data_files = {};  // each checkpoint names them
+  std::int64_t until_epoch = 0;                   // saves and stops when this many epochs are done; 0: at the end
+  std::int64_t until_step = 0;                    // saves and stops after this step; 0: at the end
 
   std::int64_t profile_steps = 0;  // profiles so many steps; 0: none
 
   void fields(config::Fields& f) {
     f({.name = "resumed"}, resumed);
     f({.name = "changes"}, changes);
-    f({.name = "data_files", .types = {config::Type::list}}, data_files);
+    f({.name = "data_files"}, data_files);
     f({.name = "until_epoch"}, until_epoch);
     f({.name = "until_step"}, until_step);
     f({.name = "profile_steps"}, profile_steps);

@@ -127,15 +127,8 @@ void Environment::fields(config::Fields& f) {
 }
 
 std::optional<Environment> environment_in(const config::Value& summary) try {
-  const config::Value& kept = summary.at("environment");
-  return Environment{.program = kept.at("program"),
-                     .libtorch = kept.at("libtorch"),
-                     .cpu_capability = kept.at("cpu_capability"),
-                     .threads = kept.at("threads"),
-                     .data = kept.at("data"),
-                     .sources = kept.at("sources"),
-                     .graphs = kept.at("graphs")};
-} catch (const config::Value::exception&) {
+  return config::read_written<Environment>(summary.at("environment"));
+} catch (const std::exception&) {
   return {};
 }
 
@@ -190,18 +183,10 @@ void Summary::fields(config::Fields& f) {
   tags.fields(f);
 }
 
-std::optional<Origin> read_origin(const config::Value& json) {
-  if (!json.is_object()) return {};
-  Origin origin;
-  for (const auto& [key, field] : {std::pair{"run", &origin.run}, std::pair{"checkpoint", &origin.checkpoint}}) {
-    if (const auto found = json.find(key); found != json.end() && found->is_string())
-      *field = found->get<std::string>();
-  }
-  try {
-    if (const auto step = json.find("step"); step != json.end()) origin.step = config::as_count(*step);
-  } catch (const std::exception&) {  // the step stays 0
-  }
-  return origin;
+std::optional<Origin> read_origin(const config::Value& json) try {
+  return config::read_written<Origin>(json);
+} catch (const Error&) {
+  return {};
 }
 
 config::Value last_summary(const RunDirectory& run) {

@@ -53,8 +53,7 @@ struct Origin {
     f({"step"}, step);
   }
 };
-// Parses an origin from an untrusted file: a field that is missing or of another type stays empty. Returns nothing if
-// `json` is not an object.
+// Parses an origin from an untrusted file. Returns nothing if it is damaged.
 std::optional<Origin> read_origin(const config::Value& json);
 
 // The figures of one validation. `best` is of the checkpoint that commands use, `last` is the newest one.

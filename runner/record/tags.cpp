@@ -23,12 +23,11 @@ bool is_tag(const std::string& name) {
 std::optional<Tags> in_file(const RunDirectory& run) try {
   std::error_code unreadable;
   if (!std::filesystem::exists(run.tags(), unreadable)) return Tags{};
-  const auto json = config::Value::parse(read_text(run.tags(), kLargestTags));
-  std::set<std::string> names;
-  for (const std::string name : json.at("tags")) {
-    if (is_tag(name)) names.insert(name);
-  }
-  return Tags{.names = {names.begin(), names.end()}, .note = json.at("note").is_null() ? "" : json.at("note")};
+  auto tags = config::read_written<Tags>(config::parse_value(read_text(run.tags(), kLargestTags)));
+  std::erase_if(tags.names, [](const std::string& name) { return !is_tag(name); });
+  const std::set<std::string> sorted(tags.names.begin(), tags.names.end());
+  tags.names.assign(sorted.begin(), sorted.end());
+  return tags;
 } catch (const std::exception&) {
   return {};
 }

@@ -4,7 +4,6 @@
 #include <sys/file.h>
 #include <unistd.h>
 #include <algorithm>
-#include <array>
 #include <ctime>
 #include <stdexcept>
 
@@ -19,38 +18,69 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::uint64_t kMostBytes = 1u << 30;
-constexpr std::int64_t kMostTrials = 1'000'000;
-constexpr std::array kEnds{"finished", "paused", "failed", "interrupted"};
+using config::Fields;
+using config::Value;
 
-double seconds_of(const nlohmann::json& line) {
-  const double seconds = config::number_member(line, "seconds");
-  if (!(seconds >= 0)) throw std::runtime_error("\"seconds\" is less than 0");
-  return seconds;
-}
+const config::Option kTime{.name = "time", .pattern = record::kTimestampPattern, .may_be_missing = true};
+const config::Option kParameters{
+    .name = "parameters",
+    .doc = "the value of each key of [sweep.parameters]; {} while they depend on results of other trials",
+    .types = {config::Type::table}};
 
-Event event_of(const nlohmann::json& line, const std::string& kind) {
-  Event event{.kind = kind, .trial = static_cast<int>(config::count_member(line, "trial", kMostTrials))};
-  if (kind == "started") {
-    event.until_epoch = config::count_member(line, "until_epoch");
-    const auto& parameters = config::member(line, "parameters");
-    if (!parameters.is_object()) throw std::runtime_error("\"parameters\" is not an object");
-    event.parameters = config::parse_value(parameters.dump());
-    return event;
+const config::Option kTrial{.name = "trial", .range = config::between(0, 1'000'000)};
+
+// The kinds of lines.
+struct Begun {
+  std::string method = {};
+  int trials = 0;
+
+  void fields(Fields& f) {
+    f({.name = "event", .choices = {"sweep"}}, "sweep");
+    f.version();
+    f({.name = "method", .choices = kMethods}, method);
+    f({"trials"}, trials);
+    f(kTime, record::timestamp(std::time(nullptr)));
   }
-  if (std::find(kEnds.begin(), kEnds.end(), kind) == kEnds.end()) throw std::runtime_error("unknown event");
-  event.epochs = config::count_member(line, "epochs");
-  const auto& metric = config::member(line, "metric");
-  if (metric.is_number()) event.metric = metric.get<double>();
-  if (!metric.is_number() && !metric.is_null()) throw std::runtime_error("\"metric\" is not a number");
-  event.seconds = seconds_of(line);
-  // Journals of older versions lack this member.
-  if (line.contains("stopped_by")) event.stopped_by = config::text_member(line, "stopped_by");
-  if (kind == "failed") {
-    event.error = config::text_member(line, "error");
-    event.not_finite = line.value("not_finite", false);
+};
+
+struct Started {
+  Event e = {};
+
+  void fields(Fields& f) {
+    f({.name = "event", .choices = {"started"}}, e.kind);
+    f(kTrial, e.trial);
+    f({"until_epoch"}, e.until_epoch);
+    f(kParameters, e.parameters);
+    f(kTime, record::timestamp(std::time(nullptr)));
   }
-  return event;
-}
+};
+
+struct Ended {
+  Event e = {};
+
+  void fields(Fields& f) {
+    f({.name = "event", .choices = {"finished", "paused", "failed", "interrupted"}}, e.kind);
+    f(kTrial, e.trial);
+    f({"epochs"}, e.epochs);
+    f({"metric"}, e.metric);
+    f({.name = "seconds", .range = config::at_least(0)}, e.seconds);
+    std::optional<std::string> error = e.kind == "failed" && !f.reads() ? std::optional(e.error) : std::nullopt;
+    f({.name = "error", .doc = "of a failed trial", .optional = true}, error);
+    if (f.reads() && e.kind == "failed") {
+      if (!error) throw usage_error("\"error\" is missing");
+      e.error = *error;
+    }
+    f({.name = "stopped_by", .doc = "the rule of [stop] that ended the trial", .optional = true}, e.stopped_by);
+    f.flag({"not_finite", "failed because the metric is no finite number"}, e.not_finite);
+    f(kTime, record::timestamp(std::time(nullptr)));
+  }
+};
+
+// What begins each line.
+struct Kind {
+  std::string event = {};
+  void fields(Fields& f) { f({"event"}, event); }
+};
 
 // The size of the complete lines.
 std::size_t whole_lines(std::string_view text) { return text.rfind('\n') + 1; }
@@ -78,9 +108,10 @@ std::vector<Event> parse_journal(std::string_view text) {
   for (int number = 1; !text.empty(); ++number) {
     const std::size_t end = text.find('\n');
     try {
-      const nlohmann::json line = config::parse_json(text.substr(0, end));
-      const std::string kind = config::text_member(line, "event");
-      if (kind != "sweep") events.push_back(event_of(line, kind));
+      const Value line = config::parse_value(text.substr(0, end));
+      const std::string kind = config::read_written<Kind>(line).event;
+      if (kind == "started") events.push_back(config::read_written<Started>(line).e);
+      if (kind != "started" && kind != "sweep") events.push_back(config::read_written<Ended>(line).e);
     } catch (const std::runtime_error& error) {
       throw std::runtime_error("line " + std::to_string(number) + ": " + error.what());
     }
@@ -110,62 +141,6 @@ void Journal::append(const config::Value& line) {
   const std::string text = line.dump(-1, ' ', false, config::Value::error_handler_t::replace) + "\n";
   write_all(file_.get(), text.data(), text.size(), name_);
 }
-
-namespace {
-
-using config::Fields;
-using config::Value;
-
-const config::Option kTime{.name = "time", .pattern = record::kTimestampPattern};
-const config::Option kParameters{
-    .name = "parameters",
-    .doc = "the value of each key of [sweep.parameters]; {} while they depend on results of other trials",
-    .types = {config::Type::table}};
-
-// The kinds of lines.
-struct Begun {
-  std::string method = {};
-  int trials = 0;
-
-  void fields(Fields& f) {
-    f({.name = "event", .choices = {"sweep"}}, "sweep");
-    f.version();
-    f({.name = "method", .choices = kMethods}, method);
-    f({"trials"}, trials);
-    f(kTime, record::timestamp(std::time(nullptr)));
-  }
-};
-
-struct Started {
-  Event e = {};
-
-  void fields(Fields& f) {
-    f({.name = "event", .choices = {"started"}}, e.kind);
-    f({"trial"}, e.trial);
-    f({"until_epoch"}, e.until_epoch);
-    f(kParameters, e.parameters);
-    f(kTime, record::timestamp(std::time(nullptr)));
-  }
-};
-
-struct Ended {
-  Event e = {};
-
-  void fields(Fields& f) {
-    f({.name = "event", .choices = {"finished", "paused", "failed", "interrupted"}}, e.kind);
-    f({"trial"}, e.trial);
-    f({"epochs"}, e.epochs);
-    f.as<std::optional<double>>({"metric"}, e.metric);
-    f({"seconds"}, e.seconds);
-    f({.name = "error", .doc = "of a failed trial", .optional = true},
-      e.kind == "failed" ? std::optional(e.error) : std::nullopt);
-    f({.name = "stopped_by", .doc = "the rule of [stop] that ended the trial", .optional = true}, e.stopped_by);
-    f.flag({"not_finite", "failed because the metric is no finite number"}, e.not_finite);
-    f(kTime, record::timestamp(std::time(nullptr)));
-  }
-};
-
-}  // namespace
 
 Value journal_schema() {
   return config::output_schema<std::variant<Begun, Started, Ended>>("one line of a sweep's journal.jsonl");

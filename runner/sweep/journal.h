@@ -21,7 +21,7 @@ struct Event {
   std::int64_t until_epoch = 0;        // started: train until this epoch; 0: to the end
   config::Value parameters = nullptr;  // started
   std::int64_t epochs = 0;             // that the trial has trained
-  config::Value metric = nullptr;      // its value
+  std::optional<double> metric = {};   // its value
   double seconds = 0;
   std::string stopped_by = {};  // rule of [stop] that ended the trial before its last step; empty: none
   std::string error = {};       // failed

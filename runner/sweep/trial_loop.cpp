@@ -325,7 +325,7 @@ Event TrialLoop::end_of(int trial, int exit_status) const {
                   : error.empty() ? last_words(directory)
                                   : error;
   }
-  if ((event.kind == "finished" || event.kind == "paused") && event.metric.is_null()) {
+  if ((event.kind == "finished" || event.kind == "paused") && !event.metric) {
     event.kind = "failed";
     event.not_finite = true;
     event.error = "its " + metric + " is no finite number";

@@ -43,7 +43,7 @@ void Trials::take(const Event& event) {
   trial.epochs = event.epochs;
   trial.seconds = event.seconds;
   trial.metric.reset();
-  if (event.metric.is_number()) trial.metric = event.metric.get<double>();
+  if (event.metric) trial.metric = event.metric;
   trial.stopped_by = event.stopped_by;
   trial.error = event.error;
   if (event.kind == "interrupted") {

@@ -41,7 +41,7 @@ TEST_CASE("the five files of CIFAR-10 are the training images in their order, wi
     CHECK(at::equal(batch.inputs.at(0).second[0], cifar_pixels(5)));
     CHECK(at::equal(batch.inputs.at(0).second[1], cifar_pixels(1)));
     CHECK(at::equal(batch.targets.at(0).second, at::tensor({5, 1}, at::kLong)));
-    CHECK(dataset->describe().at("classes").at(5) == "dog");
+    CHECK(dataset->describe().classes.at(5) == "dog");
     CHECK(dataset->class_name(9) == "truck");
   }
 }

@@ -1,7 +1,5 @@
 #include <chrono>
 
-#include <nlohmann/json.hpp>
-
 #include "catch.h"
 #include "errors.h"
 #include "record/file/atomic_file.h"
@@ -29,8 +27,10 @@ config::Components components() {
       config::Value::parse(read_text(fs::path(DDP_EXP).parent_path() / "components.json")));
 }
 
-std::string state_with(const std::vector<DataFile>& files) {
-  return config::Value{{"version", 1}, {"data", to_value(files)}}.dump();
+std::string state_with(const std::vector<DataFile>& files) { return config::written(DataMember{files}).dump(); }
+
+std::optional<std::vector<DataFile>> files_of_state(const std::string& state) {
+  return parse_kept<DataMember>(state, "state.json").data;
 }
 
 std::string refusal_of(const fs::path& folder, const std::vector<DataFile>& now,
@@ -66,15 +66,14 @@ TEST_CASE("the first 20 of many files that differ are named") {
 
 TEST_CASE("files read back from a state.json, also with times before 1970, and a damaged list is an error") {
   const std::vector<DataFile> files{file("/a b/\"c\".csv", 1LL << 40), file("old", 0, -1)};
-  const auto state = nlohmann::json::parse(state_with(files));
-  CHECK((data_member(state) == files));
-  CHECK_FALSE(data_member(nlohmann::json::object()));
+  CHECK((files_of_state(state_with(files)) == files));
+  CHECK_FALSE(files_of_state("{}"));
   for (const char* damaged : {R"({"data": 1})", R"({"data": [1]})", R"({"data": [{"key": "k", "path": "p"}]})",
                               R"({"data": [{"key": "k", "path": "p", "bytes": -1, "modified": 0}]})",
                               R"({"data": [{"key": "k", "path": "p", "bytes": 1, "modified": "now"}]})"}) {
     INFO(damaged);
     const ScratchFolder scratch;
-    CHECK_THROWS(data_member(nlohmann::json::parse(damaged)));
+    CHECK_THROWS(files_of_state(damaged));
     CHECK(contains(refusal_of(checkpoint(scratch, damaged), {}), "state.json: is damaged"));
   }
 }
@@ -162,8 +161,7 @@ TEST_CASE("a file name that is not UTF-8 has a state that JSON can hold and that
                         .options = {{"path", (scratch.folder() / "data/*.csv").string()}, {"target", "y"}}};
   const std::vector<DataFile> files = data_files(experiment);
   REQUIRE(files.size() == 1);
-  const auto state = nlohmann::json::parse(config::Value{{"data", to_value(files)}}.dump());
-  CHECK(data_difference(*data_member(state), data_files(experiment)).path.empty());
+  CHECK(data_difference(*files_of_state(state_with(files)), data_files(experiment)).path.empty());
 }
 
 TEST_CASE("a folder with many files has one state per folder, which shows any change of a file in it") {
@@ -180,7 +178,7 @@ TEST_CASE("a folder with many files has one state per folder, which shows any ch
   CHECK(then[1].path == (scratch.folder() / "images/dog").string());
   CHECK(then[1].files == 600);
   CHECK(then[1].bytes == 1800);
-  CHECK((data_member(nlohmann::json::parse(state_with(then))) == then));
+  CHECK((files_of_state(state_with(then)) == then));
   CHECK(data_difference(then, data_files(e)).path.empty());
 
   const fs::path changed = scratch.folder() / "images/dog/17.png";

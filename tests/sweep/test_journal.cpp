@@ -44,10 +44,10 @@ TEST_CASE("a journal gives back the events that were added to it") {
   REQUIRE(events.size() == 4);
   CHECK(events[0].trial == 2);
   CHECK(events[0].until_epoch == 4);
-  CHECK(events[0].parameters.dump() == R"({"a":"x\n","optimizer.lr":0.1})");
+  CHECK(events[0].parameters.dump() == R"({"optimizer.lr":0.1,"a":"x\n"})");
   CHECK(events[1].metric == 0.1);
   CHECK(events[1].seconds == 2.5);
-  CHECK(events[2].metric.is_null());
+  CHECK_FALSE(events[2].metric);
   CHECK(events[2].error.starts_with("no "));
   CHECK(events[2].stopped_by.empty());
   CHECK(events[3].stopped_by == "patience");

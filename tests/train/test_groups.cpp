@@ -34,16 +34,16 @@ std::string refusal_of(const config::Value& groups) {
 TEST_CASE("a parameter belongs to the first group that matches, and without a match to the last group") {
   const config::Value groups = {{{"match", "0.*"}, {"lr_scale", 0.5}},
                                 {{"match", {"3.weight", "ndim<2"}}, {"momentum", 0.9}}};
-  const config::Value list = GroupedOptimizer(with_groups(groups), four_parameters()).description();
+  const auto list = GroupedOptimizer(with_groups(groups), four_parameters()).description();
   REQUIRE(list.size() == 3);
-  CHECK(list[0]["tensors"] == 2);
-  CHECK(list[0]["parameters"] == 9);
-  CHECK(list[0]["lr_scale"] == 0.5);
-  CHECK(list[1]["tensors"] == 2);
-  CHECK(list[1]["parameters"] == 16);
-  CHECK(list[1]["options"] == config::Value{{"momentum", 0.9}});
-  CHECK(list[2]["tensors"] == 0);
-  CHECK(list[2]["match"].empty());
+  CHECK(list[0].tensors == 2);
+  CHECK(list[0].parameters == 9);
+  CHECK(list[0].lr_scale == 0.5);
+  CHECK(list[1].tensors == 2);
+  CHECK(list[1].parameters == 16);
+  CHECK(list[1].options == config::Value{{"momentum", 0.9}});
+  CHECK(list[2].tensors == 0);
+  CHECK(list[2].match.empty());
   CHECK(GroupedOptimizer(with_groups(config::Value::array()), four_parameters()).description().empty());
 }
 
@@ -86,7 +86,7 @@ TEST_CASE("a group with an optimizer of its own steps with the same share of its
   optimizer.step(0.25);  // half of the top lr
   CHECK(at::equal(parameters[0].second.detach(), before[0] - 0.25));
   CHECK(at::equal(parameters[1].second.detach(), before[1] - 1));
-  CHECK(optimizer.description()[0]["options"]["optimizer"] == "sgd");
+  CHECK(optimizer.description()[0].options["optimizer"] == "sgd");
 }
 
 TEST_CASE("muon refuses a parameter that is not a matrix, alone and in a group") {
@@ -101,10 +101,9 @@ TEST_CASE("muon refuses a parameter that is not a matrix, alone and in a group")
 TEST_CASE("a tied parameter belongs to one group, by any of its names") {
   NamedTensors parameters = four_parameters();
   parameters.emplace_back("head.weight", parameters[2].second);
-  const config::Value list =
-      GroupedOptimizer(with_groups({{{"match", "head.*"}, {"momentum", 0.9}}}), parameters).description();
-  CHECK(list[0]["parameters"] == 12);
-  CHECK(list[1]["tensors"] == 3);
+  const auto list = GroupedOptimizer(with_groups({{{"match", "head.*"}, {"momentum", 0.9}}}), parameters).description();
+  CHECK(list[0].parameters == 12);
+  CHECK(list[1].tensors == 3);
 }
 
 TEST_CASE("a divided optimizer refuses saved state of another type, as a whole one does") {

@@ -83,7 +83,7 @@ void add_plan(CLI::App& app, int&) {
     }
     prepared.probe = launch::probe(*prepared.library, prepared.plan, prepared.start, prepared.data, /*timed=*/true);
     for (const record::DataFile& file : prepared.data.files()) refuse_input(o->rows, {file.path});
-    const config::Value data = launch::describe_data(*prepared.library, prepared.plan, prepared.data);
+    const config::DataDescription data = launch::describe_data(*prepared.library, prepared.plan, prepared.data);
     if (!o->preview.empty()) write_preview(o->preview, prepared, data);
     if (!o->rows.empty()) write_sets(o->rows, prepared);
     show_plan(prepared, data, o->results, o->json);

@@ -44,7 +44,7 @@ void require_name(const fs::path& file, const std::string& option, const std::st
                     "for example " + option + " " + path_word(fs::path(file).replace_extension(ending)));
 }
 
-void write_preview(const fs::path& page, const Prepared& prepared, const config::Value& description) {
+void write_preview(const fs::path& page, const Prepared& prepared, const config::DataDescription& description) {
   const auto& e = prepared.plan.experiment;
   const config::Value data = {{"version", 1},
                               {"kind", "preview"},
@@ -53,7 +53,7 @@ void write_preview(const fs::path& page, const Prepared& prepared, const config:
                               {"written", record::timestamp(std::time(nullptr))},
                               {"program", kProgram},
                               {"problems", prepared.warnings},
-                              {"data", description},
+                              {"data", config::written(description)},
                               {"preview", launch::preview_data(*prepared.library, prepared.plan, prepared.data)}};
   write(page, report::page(data), "--preview FILE.html");
 }

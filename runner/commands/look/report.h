@@ -16,7 +16,8 @@ void require_name(const std::filesystem::path& file, const std::string& option, 
 
 // Writes a page that shows the data of an experiment, from the output of data::describe. Throws ddp::Error (usage) if
 // the page cannot be written.
-void write_preview(const std::filesystem::path& page, const Prepared& prepared, const config::Value& description);
+void write_preview(const std::filesystem::path& page, const Prepared& prepared,
+                   const config::DataDescription& description);
 
 // Writes the set of each row as a CSV (data::sets_of_rows). Throws ddp::Error (usage) if the file cannot be written.
 void write_sets(const std::filesystem::path& file, const Prepared& prepared);

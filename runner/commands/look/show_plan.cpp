@@ -23,25 +23,26 @@ namespace ddp::commands {
 
 namespace {
 
+using config::ColumnDescription;
+using config::DataDescription;
 using config::Value;
 
 constexpr std::size_t kLinesListed = 12;
-constexpr std::size_t kValuesInLine = 8;
+constexpr std::int64_t kValuesInLine = 8;
 constexpr std::size_t kLabelWidth = 13;  // including the space behind it, as in the lines of a plan
-
-// Names come from untrusted files.
-std::string shown_text(const Value& text) { return config::printable(text.get<std::string>()); }
 
 std::string shown_number(const Value& number) {
   if (number.is_null()) return "none";
   return number.is_number_float() ? report::in_words(number.get<double>()) : number.dump();
 }
 
-std::string shown_shape(const Value& shape) {
+std::string shown_shape(const std::vector<std::int64_t>& shape) {
   std::vector<std::string> extents;
-  for (const Value& extent : shape) extents.push_back(extent.dump());
+  for (const std::int64_t extent : shape) extents.push_back(std::to_string(extent));
   return "[" + report::joined(extents) + "]";
 }
+
+std::string or_empty(const std::optional<std::int64_t>& number) { return number ? std::to_string(*number) : ""; }
 
 void row(const std::string& label, const std::string& value) {
   std::cout << label << std::string(kLabelWidth - label.size(), ' ') << value << "\n";
@@ -56,99 +57,94 @@ void print_labelled(const std::string& label, const report::Table& table, std::s
   if (left_out > 0) row("", "and " + std::to_string(left_out) + " more");
 }
 
-void print_sets(const Value& data) {
+void print_sets(const DataDescription& data) {
   report::Table table({{.header = "set"},
                        {.header = "samples", .right = true},
                        {.header = "share", .right = true},
                        {.header = "groups", .right = true},
                        {.header = "tokens", .right = true}});
-  for (const Value& set : data.at("sets")) {
-    table.row({set.at("set").get<std::string>(), set.at("samples").is_null() ? "endless" : set.at("samples").dump(),
-               set.contains("share") ? report::in_words(100 * set.at("share").get<double>()) + " %" : "",
-               set.contains("groups") ? set.at("groups").dump() : "",
-               set.contains("tokens") ? set.at("tokens").dump() : ""});
+  for (const config::SetDescription& set : data.sets) {
+    table.row({set.set, set.samples ? std::to_string(*set.samples) : "endless",
+               set.share ? report::in_words(100 * *set.share) + " %" : "", or_empty(set.groups), or_empty(set.tokens)});
   }
   print_labelled("data", table);
-  if (data.contains("left_out"))
-    row("",
-        data.at("left_out").dump() + " of " + data.at("rows").dump() + " rows are dropped, because cells are missing");
+  if (data.left_out) {
+    row("", or_empty(data.left_out) + " of " + or_empty(data.of_dataset.rows) +
+                " rows are dropped, because cells are missing");
+  }
 }
 
-void print_classes(const Value& data) {
-  if (!data.contains("classes")) return;
-  const Value& names = data.at("classes").at("names");
+void print_classes(const DataDescription& data) {
+  if (!data.classes) return;
+  const std::vector<std::string>& names = data.classes->names;
   std::vector<report::Column> columns{{.header = "class"}};
-  for (const Value& set : data.at("sets")) {
-    columns.push_back({.header = set.at("set").get<std::string>(), .right = true});
-  }
+  for (const config::SetDescription& set : data.sets) columns.push_back({.header = set.set, .right = true});
   report::Table table(std::move(columns));
   const std::size_t listed = std::min(names.size(), kLinesListed);
   for (std::size_t i = 0; i < listed; ++i) {
-    std::vector<std::string> cells{shown_text(names[i])};
-    for (const Value& set : data.at("sets")) cells.push_back(set.at("class_counts")[i].dump());
+    std::vector<std::string> cells{config::printable(names[i])};
+    for (const config::SetDescription& set : data.sets) cells.push_back(std::to_string(set.class_counts->at(i)));
     table.row(std::move(cells));
   }
-  print_labelled("classes", table, data.at("classes").at("count").get<std::size_t>() - listed);
+  print_labelled("classes", table, static_cast<std::size_t>(data.classes->count) - listed);
 }
 
 // "3: blue, green, red"
-std::string values_of(const Value& column) {
-  if (!column.contains("values")) return "";
+std::string values_of(const ColumnDescription& column) {
+  if (!column.values) return "";
   std::vector<std::string> values;
-  for (const Value& value : column.at("values")) {
-    if (values.size() < kValuesInLine) values.push_back(shown_text(value));
+  for (const std::string& value : *column.values) {
+    if (std::ssize(values) < kValuesInLine) values.push_back(config::printable(value));
   }
-  const bool more = column.at("value_count") > kValuesInLine;
-  return column.at("value_count").dump() + ": " + report::joined(values) + (more ? ", …" : "");
+  const bool more = column.value_count > kValuesInLine;
+  return or_empty(column.value_count) + ": " + report::joined(values) + (more ? ", …" : "");
 }
 
 // The targets come first, then what lacks cells, so that a list that is cut has them.
-void print_columns(const Value& data) {
-  if (!data.contains("columns")) return;
+void print_columns(const DataDescription& data) {
+  if (!data.of_dataset.columns) return;
   report::Table table({{.header = "column"},
                        {.header = "role"},
                        {.header = "type"},
                        {.header = "missing", .right = true},
                        {.header = "values"}});
-  std::vector<const Value*> columns;
-  for (const Value& column : data.at("columns")) {
-    if (column.at("role") != "weights") columns.push_back(&column);
+  std::vector<const ColumnDescription*> columns;
+  for (const ColumnDescription& column : *data.of_dataset.columns) {
+    if (column.role != "weights") columns.push_back(&column);
   }
-  std::stable_sort(columns.begin(), columns.end(), [](const Value* a, const Value* b) {
-    const auto order = [](const Value& column) {
-      return std::pair(column.at("role") != "target", column.at("missing") == 0);
+  std::stable_sort(columns.begin(), columns.end(), [](const ColumnDescription* a, const ColumnDescription* b) {
+    const auto order = [](const ColumnDescription& column) {
+      return std::pair(column.role != "target", column.missing == 0);
     };
     return order(*a) < order(*b);
   });
   if (columns.size() > kLinesListed) columns.resize(kLinesListed);
-  for (const Value* column : columns) {
-    table.row({shown_text(column->at("name")), column->at("role").get<std::string>(),
-               column->at("type").get<std::string>(), column->at("missing") == 0 ? "" : column->at("missing").dump(),
-               values_of(*column)});
+  for (const ColumnDescription* column : columns) {
+    table.row({config::printable(column->name), column->role, column->type,
+               column->missing == 0 ? "" : std::to_string(column->missing), values_of(*column)});
   }
-  print_labelled("columns", table, data.at("columns").size() - columns.size());
+  print_labelled("columns", table, data.of_dataset.columns->size() - columns.size());
 }
 
-void print_arrays(const Value& data) {
-  if (!data.contains("arrays")) return;
+void print_arrays(const DataDescription& data) {
+  if (!data.of_dataset.arrays) return;
   report::Table table({{.header = "array"}, {.header = "role"}, {.header = "stored as"}, {.header = "shape"}});
-  for (const Value& one : data.at("arrays")) {
-    table.row({shown_text(one.at("name")), one.at("role").get<std::string>(), one.at("dtype").get<std::string>(),
-               shown_shape(one.at("shape"))});
+  for (const config::ArrayDescription& one : *data.of_dataset.arrays) {
+    table.row({config::printable(one.name), one.role, one.dtype, shown_shape(one.shape)});
   }
   print_labelled("arrays", table);
 }
 
-void print_text(const Value& data) {
-  if (!data.contains("block_size")) return;
-  std::string text = "samples of " + data.at("block_size").dump() + " tokens";
-  if (data.contains("tokenizer")) {
-    text += ", tokenizer \"" + shown_text(data.at("tokenizer")) + "\" with " + data.at("vocab_size").dump() + " tokens";
+void print_text(const config::DatasetDescription& data) {
+  if (!data.block_size) return;
+  std::string text = "samples of " + or_empty(data.block_size) + " tokens";
+  if (data.tokenizer) {
+    text += ", tokenizer \"" + config::printable(*data.tokenizer) + "\" with " + or_empty(data.vocab_size) + " tokens";
   }
   row("text", text);
 }
 
-void print_first_batch(const Value& batch) {
+void print_first_batch(const config::BatchDescription& batch) {
   report::Table table({{.header = "tensor"},
                        {.header = "role"},
                        {.header = "type"},
@@ -156,12 +152,10 @@ void print_first_batch(const Value& batch) {
                        {.header = "least", .right = true},
                        {.header = "greatest", .right = true},
                        {.header = "inf or nan", .right = true}});
-  for (const std::string role : {"input", "target"}) {
-    for (const Value& one : batch.at(role + "s")) {
-      const Value& not_finite = one.at("not_finite");
-      table.row({shown_text(one.at("name")), role, one.at("dtype").get<std::string>(), shown_shape(one.at("shape")),
-                 shown_number(one.at("least")), shown_number(one.at("greatest")),
-                 not_finite == 0 ? "" : not_finite.dump()});
+  for (const auto& [role, tensors] : {std::pair("input", &batch.inputs), std::pair("target", &batch.targets)}) {
+    for (const config::TensorDescription& one : *tensors) {
+      table.row({config::printable(one.name), role, one.dtype, shown_shape(one.shape), shown_number(one.least),
+                 shown_number(one.greatest), one.not_finite == 0 ? "" : std::to_string(one.not_finite)});
     }
   }
   print_labelled("first batch", table);
@@ -248,7 +242,7 @@ struct PlanOfRun {
   std::int64_t bytes_per_rank = 0;
   std::int64_t snapshot_bytes = 0;
   Value sizes = {};
-  Value data = {};
+  DataDescription data = {};
   std::string results = {};
   std::vector<std::string> warnings = {};
 
@@ -278,18 +272,17 @@ struct PlanOfRun {
        .choices = {"none", "optimizer"}},
       probe.not_divided.empty() ? "optimizer" : "none");
     f({"snapshot_bytes", "additional bytes on rank 0 for a checkpoint"}, snapshot_bytes);
-    f.as<std::vector<config::GroupDescription>>({"groups", "the last one has the unmatched parameters; empty: none"},
-                                                probe.groups);
+    f({"groups", "the last one has the unmatched parameters; empty: none"}, probe.groups);
     f({"model"}, experiment.model.name);
     f({"sizes", "options of the model that the data can determine: from the file, or found in the data"}, sizes,
       {{"type", "object"}, {"additionalProperties", {{"type", {"integer", "array"}}}}});
-    f.as<config::DataDescription>({"data"}, data);
+    f({"data"}, data);
     f({"results", "folder of the experiment's runs"}, results);
     f({"warnings", "settings without effect, and other warnings, also about the data, as text for people"}, warnings);
   }
 };
 
-PlanOfRun output_of(const Prepared& prepared, const Value& data, const std::string& folder) {
+PlanOfRun output_of(const Prepared& prepared, const DataDescription& data, const std::string& folder) {
   const auto& [plan, probe] = std::tie(prepared.plan, prepared.probe);
   PlanOfRun all{.experiment = plan.experiment,
                 .length = prepared.length,
@@ -308,20 +301,19 @@ PlanOfRun output_of(const Prepared& prepared, const Value& data, const std::stri
 }
 
 // "*.bias, ndim<2: 40 parameters in 2 tensors, lr_scale 0.1, weight_decay 0.0"
-std::string group_line(const Value& group) {
+std::string group_line(const config::GroupDescription& group) {
   std::vector<std::string> patterns;
-  for (const Value& pattern : group.at("match")) patterns.push_back(shown_text(pattern));
+  for (const std::string& pattern : group.match) patterns.push_back(config::printable(pattern));
   std::string line = (patterns.empty() ? "the others" : report::joined(patterns)) + ": " +
-                     group.at("parameters").dump() + " parameters in " +
-                     report::counted(group.at("tensors").get<std::int64_t>(), "tensor");
-  if (group.at("lr_scale") != 1) line += ", lr_scale " + group.at("lr_scale").dump();
-  for (const auto& [option, value] : group.at("options").items()) line += ", " + option + " " + value.dump();
+                     std::to_string(group.parameters) + " parameters in " + report::counted(group.tensors, "tensor");
+  if (group.lr_scale != 1) line += ", lr_scale " + Value(group.lr_scale).dump();
+  for (const auto& [option, value] : group.options.items()) line += ", " + option + " " + value.dump();
   return line;
 }
 
 }  // namespace
 
-void show_plan(const Prepared& prepared, const Value& data, const std::filesystem::path& results, bool json) {
+void show_plan(const Prepared& prepared, const DataDescription& data, const std::filesystem::path& results, bool json) {
   const auto& [plan, length, probe] = std::tie(prepared.plan, prepared.length, prepared.probe);
   const auto& e = plan.experiment;
   const std::string folder = config::printable((results / e.name).string());
@@ -337,7 +329,7 @@ void show_plan(const Prepared& prepared, const Value& data, const std::filesyste
                    report::bytes_in_words(probe.parameter_bytes) + ")" +
                    (probe.frozen_parameters > 0 ? ", " + text(probe.frozen_parameters) + " of them frozen" : ""));
   const char* label = "groups";
-  for (const Value& group : probe.groups) row(std::exchange(label, ""), group_line(group));
+  for (const config::GroupDescription& group : probe.groups) row(std::exchange(label, ""), group_line(group));
   row("dataset", e.dataset.name + (probe.train_samples == 0
                                        ? ", endless samples"
                                        : ", " + text(probe.train_samples) + " samples to train on, " +
@@ -367,8 +359,8 @@ void show_plan(const Prepared& prepared, const Value& data, const std::filesyste
   print_classes(data);
   print_columns(data);
   print_arrays(data);
-  print_text(data);
-  print_first_batch(data.at("first_batch"));
+  print_text(data.of_dataset);
+  print_first_batch(data.first_batch);
 }
 
 namespace {

@@ -11,7 +11,8 @@ namespace ddp::commands {
 
 // Prints a plan to stdout, for people or as JSON. `data`: the output of data::describe. `results`: the results folder
 // of the planned run.
-void show_plan(const Prepared& prepared, const config::Value& data, const std::filesystem::path& results, bool json);
+void show_plan(const Prepared& prepared, const config::DataDescription& data, const std::filesystem::path& results,
+               bool json);
 
 // Prints the planned sweep for people or as JSON: its trials, their devices, and an estimate of the time. `results`:
 // the results folder of the sweep.

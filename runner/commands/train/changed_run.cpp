@@ -131,11 +131,11 @@ void require_same_order(const Prepared& now, const config::Experiment& before, c
                            "keep the " + std::to_string(position.global_batch_size) +
                                " samples of a step (leave batch_size out)" + other_end);
   }
-  const Value rows = record::rows_of_checkpoint(checkpoint);
-  if (rows.is_object() && now.probe.rows.contains("count") && now.probe.rows["count"] != rows["count"]) {
-    throw usage_error(
-        what + ": the data had " + rows["count"].dump() + " rows, and have " + now.probe.rows["count"].dump(),
-        "dataset", "put them back" + other_end);
+  const auto rows = record::rows_of_checkpoint(checkpoint);
+  if (rows && now.probe.rows.count > 0 && now.probe.rows.count != rows->count) {
+    throw usage_error(what + ": the data had " + std::to_string(rows->count) + " rows, and have " +
+                          std::to_string(now.probe.rows.count),
+                      "dataset", "put them back" + other_end);
   }
   require_batch_left(now, before, position);
 }

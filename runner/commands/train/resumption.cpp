@@ -242,10 +242,10 @@ void prepare_chosen(ResumePoint& point, const Resumption& r, const launch::Launc
   config::Loaded loaded = point.prepared.loaded;
   const bool other_rows =
       point.begun() && loaded.experiment.draws_sets() && record::has_other_data(point.checkpoint, loaded.experiment);
-  const config::Value rows = other_rows ? record::rows_of_checkpoint(point.checkpoint) : config::Value();
+  const std::optional<config::Rows> rows = other_rows ? record::rows_of_checkpoint(point.checkpoint) : std::nullopt;
   std::vector<std::int64_t>& known = loaded.experiment.validation.known_rows;
   const std::vector<std::int64_t> known_before = known;
-  if (!rows.is_null() && (known.empty() || known.back() < rows["count"])) known.push_back(rows["count"]);
+  if (rows && (known.empty() || known.back() < rows->count)) known.push_back(rows->count);
   std::optional<std::int64_t> global_batch_size;
   if (point.begun() && !sets_batch_size(r.sets) &&
       !edits_batch_size(r.directory, point.before, loaded.experiment, point.position)) {
@@ -258,10 +258,10 @@ void prepare_chosen(ResumePoint& point, const Resumption& r, const launch::Launc
     throw point.begun() ? with_cause(error, point.checkpoint, point.before, loaded) : error;
   }
   if (!other_rows) return;
-  const config::Value& now = point.prepared.probe.rows;
+  const config::Rows& now = point.prepared.probe.rows;
   record::require_known_rows(point.checkpoint, now, /*may_grow=*/true);
   // Without new rows there is no new part.
-  if (now["count"] != rows["count"]) return;
+  if (now.count != rows->count) return;
   for (config::Experiment* e : {&point.prepared.loaded.experiment, &point.prepared.plan.experiment}) {
     e->validation.known_rows = known_before;
   }

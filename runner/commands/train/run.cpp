@@ -92,7 +92,7 @@ int run(const RunOptions& o) {
   if (o.dry_run) {
     if (launch.leads()) launch::find_weights(loaded, o.results);
     const Prepared prepared = prepare(std::move(loaded), launch);
-    const config::Value data = launch::describe_data(*prepared.library, prepared.plan, prepared.data);
+    const config::DataDescription data = launch::describe_data(*prepared.library, prepared.plan, prepared.data);
     show_plan(prepared, data, o.results, /*json=*/false);
     return 0;
   }

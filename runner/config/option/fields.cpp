@@ -44,11 +44,17 @@ void require_type(const Value& value, Type type) {
 }
 
 std::int64_t integer_of(const Value& value, std::int64_t least, std::int64_t most) {
-  require_type(value, Type::integer);
+  const bool is_whole = value.is_number_integer();
   const bool too_large = value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(most);
-  const auto number = value.get<std::int64_t>();
-  if (too_large || number < least || number > most) throw usage_error("is out of its range");
-  return number;
+  const std::int64_t number = is_whole ? value.get<std::int64_t>() : 0;
+  if (is_whole && !too_large && number >= least && number <= most) return number;
+  throw usage_error("is not a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+}
+
+void Fields::version() {
+  Value version = 1;
+  (*this)({.name = "version"}, version, {{"const", 1}});
+  if (version != 1) throw usage_error("\"version\" is not 1");
 }
 
 namespace {
@@ -84,6 +90,7 @@ class Describer : public Fields {
 class Reader : public Fields {
  public:
   Reader(const Value& table, bool strict) : open_{&table}, strict_(strict) { require_type(table, Type::table); }
+  bool reads() const override { return true; }
 
  protected:
   bool replaces(Option option, Value& value) override {
@@ -104,16 +111,28 @@ class Reader : public Fields {
   const Value* find(const Option& option) const {
     const auto found = open_.back()->find(option.name);
     if (found == open_.back()->end()) {
-      if (strict_ && !option.optional && !option.may_be_missing) throw usage_error("\"" + option.name + "\" is missing");
+      if (strict_ && !option.optional && !option.may_be_missing)
+        throw usage_error("\"" + option.name + "\" is missing");
       return nullptr;
     }
-    if (found->is_null()) return nullptr;
+    const bool is_number = option.types == std::vector{Type::number};
+    if (found->is_null()) return option.may_be_null && is_number ? &*found : nullptr;
+    if (option.types == std::vector{Type::integer} && !found->is_number_integer()) {
+      throw usage_error("\"" + option.name + "\" is not a whole number");
+    }
     const auto fits = [&](Type type) { return has_type(*found, type); };
     if (!option.types.empty() && std::none_of(option.types.begin(), option.types.end(), fits)) {
       throw usage_error("\"" + option.name + "\" has the wrong type");
     }
+    const bool is_other = found->is_string() && !option.choices.empty() &&
+                          std::find(option.choices.begin(), option.choices.end(), *found) == option.choices.end();
+    if (strict_ && is_other) {
+      throw usage_error("\"" + option.name + "\" is none of " + Value(option.choices).dump());
+    }
     if (strict_ && found->is_number() && !range_of(option, *found).holds(found->get<double>())) {
-      throw usage_error("\"" + option.name + "\" is out of its range");
+      const std::string what =
+          found->is_number_integer() ? " is not a whole number of its range" : " is out of its range";
+      throw usage_error("\"" + option.name + "\"" + what);
     }
     return &*found;
   }

@@ -66,7 +66,10 @@ struct FieldType {
       constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<T>::max());
       constexpr auto kMostHere = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
       constexpr auto kLeast = static_cast<std::int64_t>(std::numeric_limits<T>::min());
-      field = static_cast<T>(integer_of(value, kLeast, static_cast<std::int64_t>(kMost < kMostHere ? kMost : kMostHere)));
+      field =
+          static_cast<T>(integer_of(value, kLeast, static_cast<std::int64_t>(kMost < kMostHere ? kMost : kMostHere)));
+    } else if (kType == Type::number && value.is_null()) {
+      if constexpr (kType == Type::number) field = std::numeric_limits<T>::quiet_NaN();
     } else {
       require_type(value, kType);
       field = value.get<T>();
@@ -81,6 +84,7 @@ struct FieldType {
   static bool is_there(const T& field) {
     if constexpr (kType == Type::boolean) return field;
     if constexpr (kType == Type::text) return !field.empty();
+    if constexpr (kType == Type::integer) return field != 0;
     return true;
   }
 };
@@ -97,8 +101,7 @@ struct FieldType<std::vector<T>> {
     for (const T& one : field) list.push_back(FieldType<T>::value(one));
     return list;
   }
-  static void assign(std::vector<T>& field, const Value& value)
-  requires Readable<T> {
+  static void assign(std::vector<T>& field, const Value& value) requires Readable<T> {
     require_type(value, kType);
     field.clear();
     for (const Value& one : value) {
@@ -124,8 +127,7 @@ struct FieldType<std::map<std::string, T, Order>> {
     for (const auto& [key, one] : field) table[key] = FieldType<T>::value(one);
     return table;
   }
-  static void assign(std::map<std::string, T, Order>& field, const Value& value)
-  requires Readable<T> {
+  static void assign(std::map<std::string, T, Order>& field, const Value& value) requires Readable<T> {
     require_type(value, kType);
     field.clear();
     for (const auto& [key, one] : value.items()) FieldType<T>::assign(field[key], one);
@@ -135,15 +137,14 @@ struct FieldType<std::map<std::string, T, Order>> {
     item.optional = false;
     return schema_of_map(option, FieldType<T>::schema(item, defs));
   }
-  static bool is_there(const std::map<std::string, T, Order>&) { return true; }
+  static bool is_there(const std::map<std::string, T, Order>& field) { return !field.empty(); }
 };
 
 // Without a value: not given; null in JSON, or left out if the member is optional.
 template <class T>
 struct FieldType<std::optional<T>> : FieldType<T> {
   static Value value(const std::optional<T>& field) { return field ? FieldType<T>::value(*field) : Value(); }
-  static void assign(std::optional<T>& field, const Value& value)
-  requires Readable<T> {
+  static void assign(std::optional<T>& field, const Value& value) requires Readable<T> {
     if (value.is_null()) return field.reset();
     T given{};
     FieldType<T>::assign(given, value);
@@ -166,15 +167,20 @@ struct FieldType<Value> {
   static bool is_there(const Value& field) { return !field.is_null(); }
 };
 
-// The name of a type.
-template <>
-struct FieldType<Type> {
+// An enumeration by its names, which its functions to_string() and from_string() know. An optional member that has the
+// first value is left out.
+template <class T>
+requires std::is_enum_v<T>
+struct FieldType<T> {
   static constexpr Type kType = Type::text;
   static void describe(Option& option) { option.types = {kType}; }
-  static Value value(Type field);
-  static void assign(Type& field, const Value& value);
+  static Value value(T field) { return to_string(field); }
+  static void assign(T& field, const Value& value) {
+    require_type(value, kType);
+    from_string(value.get<std::string>(), field);
+  }
   static Value schema(const Option& option, Value&) { return schema_of_text(option); }
-  static bool is_there(Type) { return true; }
+  static bool is_there(T field) { return field != T{}; }
 };
 
 // One of several types; it is only written.
@@ -231,10 +237,10 @@ class Fields {
     (*this)(std::move(option), std::forward<V>(value));
   }
   // A value that is already JSON, as T would be.
-  template <class T>
-  void as(Option option, const Value& value) {
+  template <class T, class V>
+  void as(Option option, V&& value) {
     if (defs_ != nullptr) return note(option, FieldType<T>::schema(option, *defs_));
-    (*this)(std::move(option), value);
+    (*this)(std::move(option), std::forward<V>(value));
   }
   // The section [option.name] with the fields of `section`.
   template <class Section>
@@ -259,7 +265,9 @@ class Fields {
   // The mark of an object in which a number is null because it was not finite.
   virtual void not_finite() {}
   // The version of the format.
-  void version() { (*this)({.name = "version"}, Value(1), {{"const", 1}}); }
+  void version();
+  // Is the struct being filled? Then what follows from its fields is to be made.
+  virtual bool reads() const { return false; }
 
  protected:
   explicit Fields(Value* defs = nullptr) : defs_(defs) {}
@@ -316,9 +324,9 @@ Value written(const T& object) {
   return written(visit<T>, const_cast<T*>(&object));  // only a reader changes the fields
 }
 
-// Fills a struct from an object of JSON that another process, an older version or a stranger may have written: written()
-// made it, or it is damaged. Throws ddp::Error (usage) that names a member that is missing, has another type, or is out
-// of its range.
+// Fills a struct from an object of JSON that another process, an older version or a stranger may have written:
+// written() made it, or it is damaged. Throws ddp::Error (usage) that names a member that is missing, has another type,
+// or is out of its range.
 void read_written(const Value& object, Visit visit, void* section);
 template <HasFields T>
 T read_written(const Value& object) {

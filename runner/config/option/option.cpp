@@ -12,16 +12,15 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kTypeNames = {"boolean", "integer", "number", "text", "list", "table"};
 
-std::string type_name(Type type) { return std::string(kTypeNames[static_cast<std::size_t>(type)]); }
-
-Type type_from(const std::string& name) {
-  for (std::size_t i = 0; i < kTypeNames.size(); ++i) {
-    if (kTypeNames[i] == name) return static_cast<Type>(i);
-  }
-  throw usage_error("components.json names an unknown type \"" + name + "\"");
-}
-
 }  // namespace
+
+std::string to_string(Type type) { return std::string(kTypeNames[static_cast<std::size_t>(type)]); }
+
+void from_string(const std::string& name, Type& type) {
+  const auto found = std::find(kTypeNames.begin(), kTypeNames.end(), name);
+  if (found == kTypeNames.end()) throw usage_error("\"" + name + "\" is no type");
+  type = static_cast<Type>(found - kTypeNames.begin());
+}
 
 Value FieldType<Component>::value(const Component& field) {
   if (field.name.empty()) return nullptr;
@@ -39,10 +38,6 @@ void FieldType<Component>::assign(Component& field, const Value& value) {
   field.name = value.value("name", field.name);
   field.options.erase("name");
 }
-
-Value FieldType<Type>::value(Type field) { return type_name(field); }
-
-void FieldType<Type>::assign(Type& field, const Value& value) { field = type_from(value.get<std::string>()); }
 
 bool Range::holds(double number) const {
   if (minimum && (minimum_excluded ? number <= *minimum : number < *minimum)) return false;

@@ -175,7 +175,7 @@ std::vector<std::string> without_effect(const config::Loaded& loaded, const Plan
   add_of_batches(loaded, plan, probe.train_samples, run, found);
   add_of_schedule(e, run, found);
   for (std::size_t i = 0; i + 1 < probe.groups.size(); ++i) {
-    found.add_if(probe.groups[i].at("parameters") == 0, "groups[" + std::to_string(i) + "]",
+    found.add_if(probe.groups[i].parameters == 0, "groups[" + std::to_string(i) + "]",
                  "has no effect: all of its parameters are frozen");
   }
   if (e.stop.patience > 0) {

@@ -96,7 +96,7 @@ int train_launched(const Run& t) {
   const Launch& launch = t.plan.launch;
   record::SharedProgress shared(t.plan.world_size());
   const rank::TrainRequest request{
-      .data_files = record::to_value(t.data.files()), .until_epoch = t.until_epoch, .profile_steps = t.profile_steps};
+      .data_files = t.data.files(), .until_epoch = t.until_epoch, .profile_steps = t.profile_steps};
   FileDescriptor listener;
   rank::Task task = launched_task(t.plan, shared, listener);
   task.held_data = t.data.file();

@@ -269,7 +269,7 @@ Job ForkedRun::job() const {
   kept.push_back(open_.lock.get());
   for (const FileDescriptor& lock : device_locks_) kept.push_back(lock.get());
   rank::Task task{.held_data = run_.data.file()};
-  rank::TrainRequest request{.data_files = record::to_value(run_.data.files()),
+  rank::TrainRequest request{.data_files = run_.data.files(),
                              .until_epoch = run_.until_epoch,
                              .until_step = run_.until_step,
                              .profile_steps = run_.profile_steps};

@@ -188,9 +188,10 @@ HeldData hold_data(const RankLibrary& library, const config::Loaded& loaded, Pla
   return data;
 }
 
-config::Value rows_of_data(const RankLibrary& library, const Plan& plan, const HeldData& data) {
+config::Rows rows_of_data(const RankLibrary& library, const Plan& plan, const HeldData& data) {
   const config::Value& facts = data.facts();
-  return facts.empty() ? HeldData::facts_alone(library, plan).facts()["rows"] : facts["rows"];
+  return config::read_written<config::Rows>(
+      (facts.empty() ? HeldData::facts_alone(library, plan).facts() : facts).at("rows"));
 }
 
 void fill_sizes(const HeldData& data, const config::Loaded& loaded, Plan& plan) {
@@ -225,14 +226,14 @@ void DataShelf::keep(const Plan& plan, std::shared_ptr<const HeldData> data) {
 
 std::vector<int> DataShelf::descriptors() const { return kept_ == nullptr ? std::vector<int>() : kept_->kept(); }
 
-config::Value describe_data(const RankLibrary& library, const Plan& plan, const HeldData& data) {
+config::DataDescription describe_data(const RankLibrary& library, const Plan& plan, const HeldData& data) {
   // The first batch of rank 0 depends on the world size, including ranks of other machines.
   const std::string key = probe_key(plan, {});
   const std::string entry = key.empty() ? "" : "data-" + key + "-" + std::to_string(plan.world_size());
-  if (const auto known = find_reply(entry)) return *known;
+  if (const auto known = find_reply(entry)) return config::read_written<config::DataDescription>(*known);
   const config::Value description = ask_about_data<rank::DescribeRequest>(library, plan, data);
   keep_reply(entry, description);
-  return description;
+  return config::read_written<config::DataDescription>(description);
 }
 
 config::Value preview_data(const RankLibrary& library, const Plan& plan, const HeldData& data) {

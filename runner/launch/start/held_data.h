@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/file_descriptor.h"
+#include "config/data_description.h"
 #include "config/load.h"
 #include "config/value.h"
 #include "launch/library/rank_library.h"
@@ -47,7 +48,7 @@ class HeldData {
 
  private:
   friend HeldData hold_data(const RankLibrary&, const config::Loaded&, Plan&, const DataUse&);
-  friend config::Value rows_of_data(const RankLibrary&, const Plan&, const HeldData&);
+  friend config::Rows rows_of_data(const RankLibrary&, const Plan&, const HeldData&);
 
   // For ranks that a launcher started one by one: a file in the folder "held" of the cache folder. The first rank of
   // the machine prepares it under a lock; the last one removes it. If the cache folder is not writable, each rank reads
@@ -71,7 +72,7 @@ HeldData hold_data(const RankLibrary& library, const config::Loaded& loaded, Pla
 
 // Returns the description of the rows of a plan's data (data::Sets::rows): the data have it, or a throw-away child
 // reads them.
-config::Value rows_of_data(const RankLibrary& library, const Plan& plan, const HeldData& data);
+config::Rows rows_of_data(const RankLibrary& library, const Plan& plan, const HeldData& data);
 
 // Fills in those sizes from data that have been prepared.
 void fill_sizes(const HeldData& data, const config::Loaded& loaded, Plan& plan);
@@ -101,7 +102,7 @@ class DataShelf {
 
 // Returns a description of a plan's data (data::describe), from a throw-away child or from the cache of an earlier
 // call.
-config::Value describe_data(const RankLibrary& library, const Plan& plan, const HeldData& data);
+config::DataDescription describe_data(const RankLibrary& library, const Plan& plan, const HeldData& data);
 
 // Asks a throw-away child for the parts of a report about the data (data::preview). Tables are read again.
 config::Value preview_data(const RankLibrary& library, const Plan& plan, const HeldData& data);

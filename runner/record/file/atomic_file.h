@@ -4,7 +4,10 @@
 #include <filesystem>
 #include <string>
 
+#include "base/error.h"
 #include "base/file_descriptor.h"
+#include "config/option/fields.h"
+#include "config/text/json_text.h"
 
 namespace ddp::record {
 
@@ -34,5 +37,18 @@ void sync_files(const std::filesystem::path& folder);
 // Returns the text of a regular file. Throws ddp::Error (usage) if the file cannot be read or is larger than `most`
 // bytes: no file of this program is that large.
 std::string read_text(const std::filesystem::path& file, std::uint64_t most = 64 << 20);
+
+// Reads JSON that config::written() made of a T; it may be damaged. `file` names it in errors. Throws ddp::Error
+// (usage) that says what is wrong.
+template <class T>
+T parse_kept(const std::string& text, const std::filesystem::path& file) try {
+  return config::read_written<T>(config::parse_value(text));
+} catch (const std::exception& error) {
+  throw usage_error(std::string("is damaged: ") + error.what(), file.string());
+}
+template <class T>
+T read_kept(const std::filesystem::path& file) {
+  return parse_kept<T>(read_text(file), file);
+}
 
 }  // namespace ddp::record

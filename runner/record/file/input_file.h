@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/file_descriptor.h"
+#include "config/option/fields.h"
 
 namespace ddp::record {
 
@@ -34,6 +35,10 @@ struct Digest {
   std::uint64_t bytes = 0;
   std::string hash;
   bool operator==(const Digest&) const = default;
+  void fields(config::Fields& f) {
+    f({.name = "bytes"}, bytes);
+    f({.name = "xxh3"}, hash);
+  }
 };
 
 // Returns the XXH3-64 of the bytes as 16 hexadecimal digits. It detects damage, not an attack.

@@ -1,13 +1,12 @@
 #include "record/saves/checkpoint_index.h"
 
 #include <algorithm>
-#include <climits>
+#include <cmath>
 #include <functional>
+#include <map>
 #include <string>
 #include <system_error>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -26,19 +25,23 @@ constexpr std::uint64_t kLargestComplete = 64;
 constexpr int kMostListings = 5;
 constexpr std::string_view kStep = "step-";
 
+// The member "files" of a state.json.
+struct FilesMember {
+  std::map<std::string, Digest> files = {};
+  void fields(config::Fields& f) { f({.name = "files"}, files); }
+};
+
 // Returns the damage of one of a checkpoint's files; "" if the file matches state.json.
-std::string damage_of_file(const fs::path& folder, const std::string& name, const nlohmann::json& digest) {
+std::string damage_of_file(const fs::path& folder, const std::string& name, const Digest& digest) {
   if (!is_safe_name(name)) return "it names " + config::in_quotes(name) + ", which is not a plain file name";
-  const auto bytes = static_cast<std::uint64_t>(config::count_member(digest, "bytes"));
-  const std::string hash = config::text_member(digest, "xxh3");
   std::error_code missing;
   if (!fs::exists(folder / name, missing)) return name + " is missing";
   try {
     const std::uint64_t found = InputFile(folder / name).size();
-    if (found != bytes) {
-      return name + " is damaged: " + std::to_string(found) + " bytes, not " + std::to_string(bytes);
+    if (found != digest.bytes) {
+      return name + " is damaged: " + std::to_string(found) + " bytes, not " + std::to_string(digest.bytes);
     }
-    if (hash_hex_of(folder / name) != hash) {
+    if (hash_hex_of(folder / name) != digest.hash) {
       return name + " is damaged: its checksum differs from state.json";
     }
   } catch (const Error& error) {
@@ -61,22 +64,13 @@ const char* to_string(SaveReason reason) {
   return "?";
 }
 
-SaveReason reason_member(const nlohmann::json& state) {
-  if (!state.contains("reason")) return SaveReason::regular;
-  const std::string text = config::text_member(state, "reason");
-  for (const SaveReason reason : {SaveReason::best, SaveReason::time}) {
-    if (text == to_string(reason)) return reason;
+void from_string(const std::string& text, SaveReason& reason) {
+  for (const SaveReason one : {SaveReason::regular, SaveReason::best, SaveReason::time}) {
+    if (text != to_string(one)) continue;
+    reason = one;
+    return;
   }
-  throw std::runtime_error(config::in_quotes(text) + " is not a reason to save");
-}
-
-config::Metric metric_member(const nlohmann::json& state) {
-  const auto& metric = config::member(state, "metric");
-  const std::string name = config::text_member(metric, "name");
-  if (metric.contains("direction")) {
-    return {.name = name, .direction = config::read_direction(config::text_member(metric, "direction"))};
-  }
-  return {.name = name, .direction = name == "val_accuracy" ? config::Direction::greater : config::Direction::less};
+  throw usage_error(config::in_quotes(text) + " is not a reason to save");
 }
 
 bool is_checkpoint_name(const std::string& name) {
@@ -98,13 +92,11 @@ bool is_complete(const fs::path& folder) {
 std::string damage_of(const fs::path& folder) {
   if (!is_complete(folder)) return "it is not complete";
   try {
-    const auto state = config::parse_json(read_text(folder / "state.json"));
-    const auto& files = config::member(state, "files");
-    if (!files.is_object()) return "state.json is damaged: \"files\" is not an object";
+    const auto files = config::read_written<FilesMember>(config::parse_value(read_text(folder / "state.json"))).files;
     for (const char* needed : {"model.safetensors", "optimizer.safetensors"}) {
       if (!files.contains(needed)) return std::string("state.json is damaged: it does not name ") + needed;
     }
-    for (const auto& [name, digest] : files.items()) {
+    for (const auto& [name, digest] : files) {
       if (std::string damage = damage_of_file(folder, name, digest); !damage.empty()) return damage;
     }
   } catch (const std::exception& error) {
@@ -173,32 +165,26 @@ fs::path latest_checkpoint(const fs::path& checkpoints) {
   return found == list.end() ? fs::path() : *found;
 }
 
-Position position_of(const fs::path& checkpoint) {
-  const std::string text = read_text(checkpoint / "state.json");
-  try {
-    using config::count_member;
-    const auto state = config::parse_json(text);
-    const auto& metric = config::member(state, "metric");
-    Position position{.step = count_member(state, "step"),
-                      .epoch = count_member(state, "epoch"),
-                      .position = count_member(state, "position"),
-                      .offset = count_member(state, "offset"),
-                      .world_size = static_cast<int>(count_member(state, "world_size", INT_MAX)),
-                      .global_batch_size = count_member(state, "global_batch_size"),
-                      .seconds = config::number_member(state, "seconds"),
-                      .judged_by = metric_member(state),
-                      .metric = {},
-                      .reason = reason_member(state),
-                      .ended_by = state.contains("ended_by") ? config::text_member(state, "ended_by") : ""};
-    if (const auto rules = state.find("rules"); rules != state.end() && rules->is_object() && rules->contains("stop")) {
-      position.stop = rules->at("stop");
-    }
-    if (!config::member(metric, "value").is_null()) position.metric = config::number_member(metric, "value");
-    return position;
-  } catch (const std::exception& error) {
-    throw usage_error(std::string("is damaged: ") + error.what(), (checkpoint / "state.json").string());
-  }
+void Position::fields(config::Fields& f) {
+  Judgement judged;
+  std::map<std::string, config::Value> rules;
+  f({.name = "epoch"}, epoch);
+  f({.name = "position"}, position);
+  f({.name = "offset"}, offset);
+  f({.name = "step"}, step);
+  f({.name = "world_size"}, world_size);
+  f({.name = "global_batch_size"}, global_batch_size);
+  f({.name = "metric"}, judged);
+  f({.name = "seconds"}, seconds);
+  f({.name = "rules", .optional = true}, rules);
+  f({.name = "ended_by", .optional = true}, ended_by);
+  f({.name = "reason", .optional = true}, reason);
+  judged_by = judged.by;
+  if (!std::isnan(judged.value)) metric = judged.value;
+  if (const auto rule = rules.find("stop"); rule != rules.end()) stop = rule->second;
 }
+
+Position position_of(const fs::path& checkpoint) { return read_kept<Position>(checkpoint / "state.json"); }
 
 std::vector<Ranked> by_metric(const std::vector<fs::path>& newest_first, const config::Metric& metric) {
   std::vector<Ranked> ranked;

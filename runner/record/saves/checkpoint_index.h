@@ -2,14 +2,13 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "config/metric.h"
-#include "config/value.h"
+#include "config/option/fields.h"
 
 namespace ddp::record {
 
@@ -17,12 +16,22 @@ namespace ddp::record {
 // metric was the best so far; or save_every_minutes had passed. If several hold, the first of them counts.
 enum class SaveReason { regular, best, time };
 const char* to_string(SaveReason reason);
-// Returns the member "reason" of a state.json; regular if it is missing. Throws std::runtime_error if it is invalid.
-SaveReason reason_member(const nlohmann::json& state);
+// Throws ddp::Error (usage) if no reason has this name.
+void from_string(const std::string& text, SaveReason& reason);
 
-// Returns the metric that the member "metric" of a state.json names. A metric without a direction comes from a version
-// that had only losses and val_accuracy. Throws std::runtime_error if the member is damaged.
-config::Metric metric_member(const nlohmann::json& state);
+// The metric of a checkpoint with its value, as state.json has it.
+struct Judgement {
+  config::Metric by = {};
+  double value = std::numeric_limits<double>::quiet_NaN();
+
+  void fields(config::Fields& f) {
+    f({.name = "name"}, by.name);
+    f({.name = "value", .may_be_null = true}, value);
+    // A metric without a direction comes from a version that had only losses and val_accuracy.
+    if (f.reads()) by.direction = by.name == "val_accuracy" ? config::Direction::greater : config::Direction::less;
+    f({.name = "direction", .may_be_missing = true}, by.direction);
+  }
+};
 
 // Functions on checkpoints that need no torch: the parent picks the checkpoint from which a run resumes.
 
@@ -80,6 +89,8 @@ struct Position {
   std::string ended_by = {};  // why the run ended; empty: it had not ended
   config::Value stop = {};    // the numbers of its rule "stop" (train/rules/patience.h); null: no such rule
 
+  // Of state.json, which has more.
+  void fields(config::Fields& f);
   bool inside_epoch() const { return position > 0 || offset > 0; }
   std::int64_t epoch_of_step() const { return record::epoch_of_step(epoch, inside_epoch()); }
 };

@@ -15,7 +15,7 @@
 
 #include "base/error.h"
 #include "config/check/files.h"
-#include "config/text/json_text.h"
+#include "config/text/source.h"
 #include "record/file/atomic_file.h"
 #include "record/file/input_file.h"
 #include "record/saves/graphs.h"
@@ -96,12 +96,6 @@ bool names_data(const std::string& key) {
          names_part(key);
 }
 
-std::int64_t whole_member(const nlohmann::json& object, const std::string& key) {
-  const auto& value = config::member(object, key);
-  if (!value.is_number_integer()) throw std::runtime_error("\"" + key + "\" is not a whole number");
-  return value.get<std::int64_t>();
-}
-
 // Runs keep their own copies of graphs (record/saves/graphs.h).
 bool is_graph(const DataFile& file) { return file.files == 0 && !file.hash.empty(); }
 
@@ -155,20 +149,12 @@ DataDifference in_words(const std::vector<Change>& changes) {
   return all;
 }
 
-// Returns what `take` makes of the content of a JSON file.
-template <class Take>
-auto read_json(const fs::path& file, const Take& take) try {
-  return take(config::parse_json(read_text(file)));
-} catch (const std::runtime_error& error) {
-  throw usage_error(std::string("is damaged: ") + error.what(), file.string());
-}
-
 // Returns nothing if an older version wrote the checkpoint.
 std::optional<std::vector<DataFile>> data_of_checkpoint(const fs::path& checkpoint) {
-  return read_json(checkpoint / "state.json", data_member);
+  return read_kept<DataMember>(checkpoint / "state.json").data;
 }
 
-constexpr std::size_t kDigitsOfMark = 8;
+constexpr std::size_t kDigitsOfMark = config::Rows::kDigitsOfMark;
 
 // Other rows, or another order, change nearly all marks; a correction changes few.
 bool are_mostly_equal(const std::string& then, const std::string& now) {
@@ -180,17 +166,31 @@ bool are_mostly_equal(const std::string& then, const std::string& now) {
   return 2 * equal >= then.size();
 }
 
+// The member "rows" of a state.json.
+struct RowsMember {
+  std::optional<config::Rows> rows = {};
+  void fields(config::Fields& f) { f({.name = "rows", .optional = true}, rows); }
+};
+
+// accepted-data.json.
+struct AcceptedData {
+  std::string checkpoint = {};
+  DataMember data = {};
+
+  void fields(config::Fields& f) {
+    f({.name = "checkpoint"}, checkpoint);
+    data.fields(f);
+  }
+};
+
 fs::path accepted_file(const fs::path& checkpoint) { return checkpoint.parent_path() / kAccepted; }
 
 // Returns the other data with which a run resumed from this checkpoint, if any.
 std::optional<std::vector<DataFile>> accepted_data(const fs::path& checkpoint) {
   std::error_code unreadable;
   if (!fs::exists(accepted_file(checkpoint), unreadable)) return {};
-  return read_json(accepted_file(checkpoint), [&](const nlohmann::json& accepted) {
-    const bool is_of_this =
-        accepted.is_object() && accepted.value("checkpoint", nlohmann::json()) == checkpoint.filename().string();
-    return is_of_this ? data_member(accepted) : std::nullopt;
-  });
+  const auto accepted = read_kept<AcceptedData>(accepted_file(checkpoint));
+  return accepted.checkpoint == checkpoint.filename().string() ? accepted.data.data : std::nullopt;
 }
 
 }  // namespace
@@ -218,31 +218,13 @@ std::vector<DataFile> data_files(const config::Experiment& experiment) {
   return files;
 }
 
-config::Value to_value(const std::vector<DataFile>& files) {
-  config::Value list = config::Value::array();
-  for (const DataFile& file : files) {
-    list.push_back({{"key", file.key}, {"path", file.path}, {"bytes", file.bytes}, {"modified", file.modified}});
-    if (file.files > 0) list.back()["files"] = file.files;
-    if (!file.hash.empty()) list.back()["hash"] = file.hash;
-  }
-  return list;
-}
-
-std::optional<std::vector<DataFile>> data_member(const nlohmann::json& state) {
-  if (!state.contains("data")) return {};
-  const auto& list = config::member(state, "data");
-  if (!list.is_array()) throw std::runtime_error("\"data\" is not a list");
-  std::vector<DataFile> files;
-  for (const auto& file : list) {
-    files.push_back({.key = config::text_member(file, "key"),
-                     .path = config::text_member(file, "path"),
-                     .bytes = whole_member(file, "bytes"),
-                     .modified = whole_member(file, "modified")});
-    if (file.contains("files")) files.back().files = whole_member(file, "files");
-    if (file.contains("files") || file.contains("hash")) files.back().hash = config::text_member(file, "hash");
-    if (files.back().bytes < 0) throw std::runtime_error("a data file has less than 0 bytes");
-  }
-  return files;
+void DataFile::fields(config::Fields& f) {
+  f({.name = "key"}, key);
+  f({.name = "path"}, path);
+  f({.name = "bytes"}, bytes);
+  f({.name = "modified", .range = config::at_least(-9e18)}, modified);
+  f({.name = "files", .optional = true}, files);
+  f({.name = "hash", .optional = true}, hash);
 }
 
 std::vector<DataFile> files_of_checkpoint(const fs::path& checkpoint) {
@@ -285,14 +267,8 @@ void require_same_data(const fs::path& checkpoint, const std::vector<DataFile>& 
                                          : "put it back, or name the place where it is now: --set " + gone->key + "=…");
 }
 
-config::Value rows_of_checkpoint(const fs::path& checkpoint) {
-  return read_json(checkpoint / "state.json", [](const nlohmann::json& state) {
-    config::Value rows = state.value("rows", config::Value());
-    if (rows.is_null()) return rows;
-    config::as_count(config::member(rows, "count"));
-    if (config::text_member(rows, "marks").size() % kDigitsOfMark != 0) throw std::runtime_error("\"marks\" is cut");
-    return rows;
-  });
+std::optional<config::Rows> rows_of_checkpoint(const fs::path& checkpoint) {
+  return read_kept<RowsMember>(checkpoint / "state.json").rows;
 }
 
 bool has_other_data(const fs::path& checkpoint, const config::Experiment& now) {
@@ -304,18 +280,18 @@ bool has_other_data(const fs::path& checkpoint, const config::Experiment& now) {
   return !data_difference(then, files).path.empty();
 }
 
-void require_known_rows(const fs::path& checkpoint, const config::Value& now, bool may_grow) {
-  const config::Value then = rows_of_checkpoint(checkpoint);
+void require_known_rows(const fs::path& checkpoint, const config::Rows& now, bool may_grow) {
+  const std::optional<config::Rows> then = rows_of_checkpoint(checkpoint);
   std::string what;
-  if (then.is_null()) {
+  if (!then) {
     what = "an older version wrote the checkpoint, which does not say which rows it held out";
-  } else if (now.value("count", std::int64_t{0}) == then["count"]) {
-    if (are_mostly_equal(then["marks"], now.value("marks", ""))) return;
+  } else if (now.count == then->count) {
+    if (are_mostly_equal(then->marks, now.marks)) return;
     what = "the data have other rows than the run's, or in another order";
   } else {
-    if (may_grow && now.value("known", "") == then["marks"]) return;
-    what = "the data have " + now.value("count", config::Value()).dump() + " rows, and the run's had " +
-           then["count"].dump() + (may_grow ? ", with which they do not begin" : "");
+    if (may_grow && now.known == then->marks) return;
+    what = "the data have " + std::to_string(now.count) + " rows, and the run's had " + std::to_string(then->count) +
+           (may_grow ? ", with which they do not begin" : "");
   }
   throw usage_error(what + ": the held-out rows cannot be told from those of training", checkpoint.string(),
                     config::kOtherRowsRemedy);
@@ -330,6 +306,50 @@ config::Value fitted_to_data(const fs::path& checkpoint) {
   return json;
 }
 
+namespace {
+
+// Throws if a list of names differs from the training's. Only the first differing names are shown.
+void require_same_names(const std::string& what, const config::Value& then, const config::Value& now) {
+  if (then == now) return;
+  std::size_t i = 0;
+  while (i < then.size() && i < now.size() && then[i] == now[i]) ++i;
+  const auto name = [i](const config::Value& names) { return i < names.size() ? names[i].dump() : "none"; };
+  throw usage_error("number " + std::to_string(i) + " of " + what + " of these data is " + name(now) +
+                        ", and the run trained with " + name(then) +
+                        ": the trained weights would take one for the other",
+                    "dataset", "keep them as in the training, or train a new run on these data");
+}
+
+}  // namespace
+
+void require_trained_meanings(const fs::path& checkpoint, const config::Value& now) {
+  const config::Value then = fitted_to_data(checkpoint);
+  if (!then.is_object() || !now.is_object()) return;
+  const auto both_have = [&](const char* key) { return then.contains(key) && now.contains(key); };
+  const auto names_of = [](const config::Value& features) {
+    config::Value names = config::Value::array();
+    for (const config::Value& feature : features) names.push_back(feature.value("name", ""));
+    return names;
+  };
+  if (both_have("features")) {
+    const config::Value &before = then.at("features"), &after = now.at("features");
+    require_same_names("the features", names_of(before), names_of(after));
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      require_same_names("the categories of " + config::in_quotes(before[i].value("name", "")),
+                         before[i].value("categories", config::Value::array()),
+                         after[i].value("categories", config::Value::array()));
+    }
+  }
+  for (const auto& [key, what] : {std::pair("targets", "the targets"), std::pair("classes", "the classes")}) {
+    if (both_have(key)) require_same_names(what, then.at(key), now.at(key));
+  }
+  if (both_have("tokenizer") && then.at("tokenizer") != now.at("tokenizer")) {
+    throw usage_error(
+        "the data give other tokens than in the training: the trained weights would take one for the other", "dataset",
+        "give dataset.tokenizer as in the training, or train a new run on these data");
+  }
+}
+
 void accept_data(const fs::path& checkpoint, const std::vector<DataFile>& now) {
   const auto then = data_of_checkpoint(checkpoint);
   if (!then || data_difference(*then, now).path.empty()) {
@@ -337,9 +357,9 @@ void accept_data(const fs::path& checkpoint, const std::vector<DataFile>& now) {
     fs::remove(accepted_file(checkpoint), not_there);
     return;
   }
-  const config::Value accepted = {{"checkpoint", checkpoint.filename().string()}, {"data", to_value(now)}};
+  const AcceptedData accepted{.checkpoint = checkpoint.filename().string(), .data = {now}};
   write_atomically(accepted_file(checkpoint),
-                   accepted.dump(1, ' ', false, config::Value::error_handler_t::replace) + "\n");
+                   config::written(accepted).dump(1, ' ', false, config::Value::error_handler_t::replace) + "\n");
 }
 
 namespace {

@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
+#include "config/data_description.h"
 #include "config/experiment.h"
 #include "config/value.h"
 
@@ -27,6 +26,7 @@ struct DataFile {
   std::string hash = {};      // of a folder: of its files' names, sizes and times; of a graph: of its content
 
   bool operator==(const DataFile&) const = default;
+  void fields(config::Fields& f);
 };
 
 // Returns the states of all files that the options of [dataset], [validation] dataset and [test] dataset name, and
@@ -35,12 +35,11 @@ struct DataFile {
 // checksum guards their content.
 std::vector<DataFile> data_files(const config::Experiment& experiment);
 
-// Returns the member "data" of a state.json: {"key", "path", "bytes", "modified"} for each file; a folder also has
-// {"files", "hash"}, and a graph has {"hash"}.
-config::Value to_value(const std::vector<DataFile>& files);
-// Parses that member. Returns nothing if it is missing: an older version wrote the checkpoint. Throws
-// std::runtime_error if it is damaged.
-std::optional<std::vector<DataFile>> data_member(const nlohmann::json& state);
+// The member "data" of a state.json. Nothing: an older version wrote it.
+struct DataMember {
+  std::optional<std::vector<DataFile>> data = {};
+  void fields(config::Fields& f) { f({.name = "data", .optional = true}, data); }
+};
 
 // Returns the files that the checkpoint's state.json records; none if an older version wrote it. Throws ddp::Error
 // (usage) if the file is damaged.
@@ -58,20 +57,25 @@ DataDifference data_difference(const std::vector<DataFile>& then, const std::vec
 void require_same_data(const std::filesystem::path& checkpoint, const std::vector<DataFile>& now,
                        const std::vector<std::string>& set_keys);
 
-// Returns the member "rows" of the checkpoint's state.json, which describes the rows of its data (data::marks_of);
-// null: an older version wrote it. Throws ddp::Error (usage) if the file is damaged.
-config::Value rows_of_checkpoint(const std::filesystem::path& checkpoint);
+// Returns the rows of the data as the checkpoint's state.json tells them; nothing: an older version wrote it. Throws
+// ddp::Error (usage) if the file is damaged.
+std::optional<config::Rows> rows_of_checkpoint(const std::filesystem::path& checkpoint);
 
 // Do the files of [dataset] differ from those of the checkpoint?
 bool has_other_data(const std::filesystem::path& checkpoint, const config::Experiment& now);
 
 // Throws ddp::Error (usage) unless `now` describes the rows of the checkpoint, of which some may be corrected, or
 // `may_grow` and these rows and then others: the held-out ones could not be told from those of training.
-void require_known_rows(const std::filesystem::path& checkpoint, const config::Value& now, bool may_grow);
+void require_known_rows(const std::filesystem::path& checkpoint, const config::Rows& now, bool may_grow);
 
 // Returns the values that were fitted to the data when the checkpoint was trained (its preprocessing.json); null if
 // there are none. Throws ddp::Error (usage) if the file is damaged.
 config::Value fitted_to_data(const std::filesystem::path& checkpoint);
+
+// A run that resumes with other options of its data fits them again: `now` is its preprocessing. Throws ddp::Error
+// (usage) if a class, a category, a column or a token then has another number than in the training of the checkpoint:
+// the weights would take one for the other.
+void require_trained_meanings(const std::filesystem::path& checkpoint, const config::Value& now);
 
 // Notes in the run's checkpoints folder that the run resumes from this checkpoint with these files, if they differ from
 // the checkpoint's files. A resume after a kill then accepts them until the run saves. Throws ddp::Error (training).

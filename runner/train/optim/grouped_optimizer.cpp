@@ -273,18 +273,18 @@ std::string GroupedOptimizer::division_obstacle(const config::Experiment& e, int
   return bytes() < kLeastState && parameter_bytes < kLeastParameters ? "the model is small" : "";
 }
 
-config::Value GroupedOptimizer::description() const {
-  config::Value list = config::Value::array();
+std::vector<config::GroupDescription> GroupedOptimizer::description() const {
+  std::vector<config::GroupDescription> list;
   if (groups_.size() == 1) return list;
   for (const Group& group : groups_) {
     const NamedTensors trained = trained_of(group.parameters);
     config::Value options = group.given.options;
     if (group.given.optimizer) options["optimizer"] = *group.given.optimizer;
-    list.push_back(config::written(config::GroupDescription{.match = group.patterns,
-                                                            .options = options,
-                                                            .lr_scale = group.given.lr_scale,
-                                                            .parameters = model::count_of(trained),
-                                                            .tensors = static_cast<std::int64_t>(trained.size())}));
+    list.push_back({.match = group.patterns,
+                    .options = options,
+                    .lr_scale = group.given.lr_scale,
+                    .parameters = model::count_of(trained),
+                    .tensors = static_cast<std::int64_t>(trained.size())});
   }
   return list;
 }

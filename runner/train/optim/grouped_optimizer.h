@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "config/data_description.h"
 #include "config/experiment.h"
 #include "dist/collectives.h"
 #include "model/named_tensors.h"
@@ -50,7 +51,7 @@ class GroupedOptimizer {
   std::string division_obstacle(const config::Experiment& experiment, int ranks, bool share_memory) const;
 
   // Describes the groups for `plan --json`, the rest last; empty if the experiment has no groups.
-  config::Value description() const;
+  std::vector<config::GroupDescription> description() const;
 
  private:
   struct Group {
