@@ -171,7 +171,7 @@ class MapDataset : public Dataset {
     static_cast<void>(sample);
     return "";
   }
-  // Returns what the data call a sample, for people. "": nothing.
+  // Returns the name that the data give to a sample, for people. "": none.
   virtual std::string sample_id(std::int64_t sample) const {
     static_cast<void>(sample);
     return "";

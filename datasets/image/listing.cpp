@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// What is done with the files of an ending. ImageFolder takes the first two; no decoder reads `unread`.
+// The treatment of the files of an ending. ImageFolder takes the first two; no decoder reads `unread`.
 enum class Fate { read, unread, left_out };
 struct Ending {
   std::string_view text;

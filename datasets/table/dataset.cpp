@@ -25,18 +25,18 @@ at::Tensor groups_of(const std::vector<std::filesystem::path>& files, const form
   return numbers_of(table, 0, distinct_values(table, 0, at::arange(table.rows, at::kLong)));
 }
 
-// What the data call their rows. The texts are in tensors, which processes share.
+// The names that the data give to their rows. The texts are in tensors, which processes share.
 class RowIds {
  public:
   RowIds() = default;
   // Takes them from what a table holds.
   explicit RowIds(const NamedTensors& held) : text_(tensor_named(kText, held)), ends_(tensor_named(kEnds, held)) {}
-  // Takes the cells of a text column.
+  // Takes the cells of the last column.
   explicit RowIds(const Table& table) : ends_(at::empty(table.rows, at::kLong)) {
     std::string text;
     auto* end = ends_.mutable_data_ptr<std::int64_t>();
     for (const Table::Piece& piece : table.pieces) {
-      const format::ColumnCells& cells = piece.chunk.columns.front();
+      const format::ColumnCells& cells = piece.chunk.columns.back();
       for (std::int64_t r = 0; r < piece.chunk.rows; ++r) {
         const bool has_none = cells.is_missing(r) || cells.text_of(r).empty();
         text += has_none ? "(missing)" : cells.text_of(r);
@@ -82,14 +82,11 @@ class TableDataset : public MapDataset {
     encoder_.loss = context.loss;
     encoder_.given_classes = given_classes(options_);
     encoder_.trained_before = context.trained_before;
-    table_ = read_table(files_, how_, encoder_.wanted(/*with_targets=*/true), opened);
+    read(context.role == Role::prediction ? "" : id_column(encoder_, columns), opened);
     rows_ = table_.rows;
     if (rows_ == 0) throw usage_error("has no rows", files_.front().string());
     is_fitted_ = !context.preprocessing.is_null();
-    if (context.role == Role::prediction)
-      encode_all();
-    else
-      read_ids(id_column(encoder_, columns));
+    if (context.role == Role::prediction) encode_all();
   }
 
   std::int64_t size() const override { return rows_; }
@@ -158,12 +155,22 @@ class TableDataset : public MapDataset {
   }
 
  private:
-  void read_ids(const std::string& column) {
-    if (column.empty()) return;
+  // Reads the cells, and the ids of the rows from this column; "": they have none.
+  void read(const std::string& ids, const OpenTables& opened) {
+    std::vector<format::WantedColumn> wanted = encoder_.wanted(/*with_targets=*/true);
+    if (ids.empty()) {
+      table_ = read_table(files_, how_, wanted, opened);
+      return;
+    }
+    wanted.push_back({.name = ids, .type = format::CellType::text});
     try {
-      ids_ = RowIds(read_table(files_, how_, {{.name = column, .type = format::CellType::text}}));
+      table_ = read_table(files_, how_, wanted, opened);
+      ids_ = RowIds(table_);
+      for (Table::Piece& piece : table_.pieces) piece.chunk.columns.pop_back();
     } catch (const Error&) {
-      // The cells are no text: the model does not see them, so the run goes on without ids.
+      // Ids that are no text are no mistake: the model does not see them. Other mistakes are found again.
+      wanted.pop_back();
+      table_ = read_table(files_, how_, wanted);
     }
   }
 

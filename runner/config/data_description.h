@@ -11,7 +11,7 @@ namespace ddp::config {
 
 // A description of the data of an experiment, as ranks make it and `plan` prints it.
 
-// What tells the rows of [dataset] from other rows, and which of them are measured.
+// Hashes that identify the rows of [dataset], and those of them that are measured.
 struct Rows {
   std::int64_t count = 0;     // 0: the samples have no indices
   std::string marks = {};     // kDigitsOfMark of the hash of each compared row
@@ -126,7 +126,7 @@ struct BatchDescription {
   }
 };
 
-// What a dataset says of itself, without a pass over its files.
+// A dataset's description of itself, without a pass over its files.
 struct DatasetDescription {
   std::optional<std::int64_t> rows = {};                       // of the files
   std::optional<std::vector<ColumnDescription>> columns = {};  // of a table

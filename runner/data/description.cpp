@@ -311,8 +311,8 @@ Value preview(const Sets& sets) {
   if (page.contains("rows")) add_sets(sets, page["rows"]);
   if (!page.empty()) return page;
   page = preview_tensors(train, first);
-  const auto shape = train.dataset->describe().image;
-  page["images"] = pictures_of(first.inputs.front().second, shape, labels_of(first, train.dataset->describe().classes));
+  const config::DatasetDescription own = train.dataset->describe();
+  page["images"] = pictures_of(first.inputs.front().second, own.image, labels_of(first, own.classes));
   return page;
 }
 

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "config/metric.h"
-#include "config/text/json_text.h"
 #include "record/file/atomic_file.h"
 
 namespace ddp::record {
@@ -135,15 +134,8 @@ std::optional<Environment> environment_in(const config::Value& summary) try {
 void Summary::fields(config::Fields& f) {
   f.version();
   f({.name = "status", .choices = kStatuses}, status);
-  f({.name = "stuck",
-     .doc = "the rank that holds up a run that trains, and where; null: it goes on",
-     .may_be_null = true},
-    stuck);
-  f({.name = "stopped_by",
-     .doc = "the rule of [stop] that ended the run; null: none",
-     .choices = kStopRules,
-     .may_be_null = true},
-    stopped_by);
+  f(kStuck, stuck);
+  f(kStoppedBy, stopped_by);
   f({"name"}, name);
   f({"run_id"}, run_id);
   f({.name = "started", .pattern = kTimestampPattern}, started);

@@ -28,8 +28,17 @@ struct Failure {
 };
 
 inline const std::vector<std::string> kStatuses = {"running", "completed", "failed", "interrupted"};
-inline const std::vector<std::string> kStopRules = {"patience",
-                                                    "max_time"};  // of a run that ended before its last step
+// The rules that end a run before its last step.
+inline const std::vector<std::string> kStopRules = {"patience", "max_time"};
+
+// Members that a summary and a view of it have.
+inline const config::Option kStuck{.name = "stuck",
+                                   .doc = "the rank that holds up a run that trains, and where; null: it goes on",
+                                   .may_be_null = true};
+inline const config::Option kStoppedBy{.name = "stopped_by",
+                                       .doc = "the rule of [stop] that ended the run; null: none",
+                                       .choices = kStopRules,
+                                       .may_be_null = true};
 
 // Metrics by name, and matrices if there may be any; null: a metric has no value, such as auroc without samples of a
 // class. `prefixes`: "train|val|test".

@@ -76,7 +76,7 @@ struct Ended {
   }
 };
 
-// What begins each line.
+// The member that each line has.
 struct Kind {
   std::string event = {};
   void fields(Fields& f) { f({"event"}, event); }

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "config/text/json_text.h"
 
 namespace ddp::config {
 namespace {
@@ -51,6 +50,13 @@ std::int64_t integer_of(const Value& value, std::int64_t least, std::int64_t mos
   throw usage_error("is not a whole number from " + std::to_string(least) + " to " + std::to_string(most));
 }
 
+void Fields::named(const std::string& field, const std::function<void()>& assign) try {
+  assign();
+} catch (const Error& error) {
+  const bool is_deeper = error.summary().starts_with('"');
+  throw usage_error("\"" + field + "\"" + (is_deeper ? ": " : " ") + error.summary());
+}
+
 void Fields::version() {
   Value version = 1;
   (*this)({.name = "version"}, version, {{"const", 1}});
@@ -65,7 +71,7 @@ class Describer : public Fields {
   std::vector<Option> take() { return std::move(open_.front()); }
 
  protected:
-  bool replaces(Option option, Value& value) override {
+  bool replaces(Option& option, Value& value) override {
     const bool names_component = !option.component_kind.empty() && value.is_object();
     if (!option.required) option.default_value = names_component ? value["name"] : std::move(value);
     open_.back().push_back(std::move(option));
@@ -93,7 +99,7 @@ class Reader : public Fields {
   bool reads() const override { return true; }
 
  protected:
-  bool replaces(Option option, Value& value) override {
+  bool replaces(Option& option, Value& value) override {
     const Value* given = find(option);
     if (given == nullptr) return false;
     value = *given;
@@ -109,30 +115,27 @@ class Reader : public Fields {
 
  private:
   const Value* find(const Option& option) const {
+    const auto refused = [&](const std::string& why) { return usage_error("\"" + option.name + "\" " + why); };
     const auto found = open_.back()->find(option.name);
     if (found == open_.back()->end()) {
-      if (strict_ && !option.optional && !option.may_be_missing)
-        throw usage_error("\"" + option.name + "\" is missing");
+      if (strict_ && !option.optional && !option.may_be_missing) throw refused("is missing");
       return nullptr;
     }
-    const bool is_number = option.types == std::vector{Type::number};
-    if (found->is_null()) return option.may_be_null && is_number ? &*found : nullptr;
+    if (found->is_null() && strict_ && option.may_be_null) return &*found;
+    if (found->is_null() && !strict_) return nullptr;
     if (option.types == std::vector{Type::integer} && !found->is_number_integer()) {
-      throw usage_error("\"" + option.name + "\" is not a whole number");
+      throw refused("is not a whole number");
     }
     const auto fits = [&](Type type) { return has_type(*found, type); };
     if (!option.types.empty() && std::none_of(option.types.begin(), option.types.end(), fits)) {
-      throw usage_error("\"" + option.name + "\" has the wrong type");
+      throw refused("has the wrong type");
     }
+    if (!strict_) return &*found;
     const bool is_other = found->is_string() && !option.choices.empty() &&
                           std::find(option.choices.begin(), option.choices.end(), *found) == option.choices.end();
-    if (strict_ && is_other) {
-      throw usage_error("\"" + option.name + "\" is none of " + Value(option.choices).dump());
-    }
-    if (strict_ && found->is_number() && !range_of(option, *found).holds(found->get<double>())) {
-      const std::string what =
-          found->is_number_integer() ? " is not a whole number of its range" : " is out of its range";
-      throw usage_error("\"" + option.name + "\"" + what);
+    if (is_other) throw refused("is none of " + Value(option.choices).dump());
+    if (found->is_number() && !range_of(option, *found).holds(found->get<double>())) {
+      throw refused(found->is_number_integer() ? "is not a whole number of its range" : "is out of its range");
     }
     return &*found;
   }
@@ -148,7 +151,7 @@ class Writer : public Fields {
   Value take() { return std::move(open_.front()); }
 
  protected:
-  bool replaces(Option option, Value& value) override {
+  bool replaces(Option& option, Value& value) override {
     const bool left_out = value.is_null() && (option.optional || !nulls_);
     if (!left_out) open_.back()[option.name] = std::move(value);
     return false;
@@ -192,7 +195,7 @@ class SchemaMaker : public Fields {
   }
 
  protected:
-  bool replaces(Option, Value&) override { return false; }
+  bool replaces(Option&, Value&) override { return false; }
   void enter(Option) override {}
   void leave() override {}
   void note(const Option& option, Value schema) override {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
@@ -52,6 +54,8 @@ Value schema_of_list(Value items);
 Value schema_of_map(const Option& option, Value values);
 Value or_null(Value schema);
 
+inline constexpr std::uint64_t kMostInteger = std::numeric_limits<std::int64_t>::max();
+
 // A boolean, a number or a text.
 template <class T>
 struct FieldType {
@@ -63,13 +67,10 @@ struct FieldType {
   static Value value(const T& field) { return field; }
   static void assign(T& field, const Value& value) {
     if constexpr (kType == Type::integer) {
-      constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<T>::max());
-      constexpr auto kMostHere = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-      constexpr auto kLeast = static_cast<std::int64_t>(std::numeric_limits<T>::min());
-      field =
-          static_cast<T>(integer_of(value, kLeast, static_cast<std::int64_t>(kMost < kMostHere ? kMost : kMostHere)));
-    } else if (kType == Type::number && value.is_null()) {
-      if constexpr (kType == Type::number) field = std::numeric_limits<T>::quiet_NaN();
+      constexpr auto kMost = std::min<std::uint64_t>(std::numeric_limits<T>::max(), kMostInteger);
+      field = static_cast<T>(integer_of(value, std::numeric_limits<T>::min(), static_cast<std::int64_t>(kMost)));
+    } else if (value.is_null()) {
+      field = kType == Type::number ? std::numeric_limits<T>::quiet_NaN() : T();  // see Option::may_be_null
     } else {
       require_type(value, kType);
       field = value.get<T>();
@@ -143,6 +144,10 @@ struct FieldType<std::map<std::string, T, Order>> {
 // Without a value: not given; null in JSON, or left out if the member is optional.
 template <class T>
 struct FieldType<std::optional<T>> : FieldType<T> {
+  static void describe(Option& option) {
+    FieldType<T>::describe(option);
+    option.may_be_null = true;
+  }
   static Value value(const std::optional<T>& field) { return field ? FieldType<T>::value(*field) : Value(); }
   static void assign(std::optional<T>& field, const Value& value) requires Readable<T> {
     if (value.is_null()) return field.reset();
@@ -160,7 +165,7 @@ struct FieldType<std::optional<T>> : FieldType<T> {
 // A value of any of option.types, which the caller gives.
 template <>
 struct FieldType<Value> {
-  static void describe(Option&) {}
+  static void describe(Option& option) { option.may_be_null = true; }
   static Value value(const Value& field) { return field; }
   static void assign(Value& field, const Value& value) { field = value; }
   static Value schema(const Option& option, Value&) { return schema_of_value(option); }
@@ -224,10 +229,11 @@ class Fields {
     if (defs_ != nullptr) return note(option, Of::schema(option, *defs_));
     Of::describe(option);
     Value value;
-    const bool may_lack = option.optional || (option.may_be_null && std::is_same_v<Plain, std::string>);
-    if (!may_lack || Of::is_there(field)) value = Of::value(field);
-    if (!replaces(std::move(option), value)) return;
-    if constexpr (!std::is_const_v<std::remove_reference_t<T>> && Readable<Plain>) Of::assign(field, value);
+    if (!(option.optional || option.may_be_null) || Of::is_there(field)) value = Of::value(field);
+    if (!replaces(option, value)) return;
+    if constexpr (!std::is_const_v<std::remove_reference_t<T>> && Readable<Plain>) {
+      named(option.name, [&] { Of::assign(field, value); });
+    }
   }
   void operator()(Option option, const char* text) { (*this)(std::move(option), std::string(text)); }
   // A value that is already JSON, with its own schema.
@@ -271,8 +277,11 @@ class Fields {
 
  protected:
   explicit Fields(Value* defs = nullptr) : defs_(defs) {}
-  // Takes a field with its value, null if it has none. Returns whether it has put another one in place of the value.
-  virtual bool replaces(Option option, Value& value) = 0;
+  // Takes a field with its value, null if it has none; may take the option's texts. Returns whether it has put another
+  // value in place of this one.
+  virtual bool replaces(Option& option, Value& value) = 0;
+  // Takes a value; an error of it names the field.
+  static void named(const std::string& field, const std::function<void()>& assign);
   virtual void enter(Option option) = 0;
   virtual void leave() = 0;
   // Takes the JSON Schema of a field, if there are `defs`.

@@ -58,7 +58,7 @@ struct Option {
   std::vector<std::string> choices = {};   // of a text: the only allowed values
   std::string pattern = {};                // of a text in JSON: its regular expression; of a map: that of its keys
   bool optional = false;                   // of JSON: left out if it has no value
-  bool may_be_null = false;                // of a number in JSON: null if it is not finite
+  bool may_be_null = false;                // of JSON: null for a number that is not finite, or a text that is empty
   bool may_be_missing = false;             // of JSON: files of older versions lack it
   std::string form = {};                   // of a text: the name of its form, for text_form()
   std::vector<std::string> numbered = {};  // with choices: each of these followed by a whole number is also a choice

@@ -103,7 +103,7 @@ class JsonLine {
   JsonLine& add(std::string_view key, std::string_view value);
   // A value that is not finite becomes null, and the line gets "finite":false once.
   JsonLine& add(std::string_view key, double value);
-  // What config::Option says of a member that a line has, without memory of its own.
+  // The parts of a config::Option that a line needs, without memory of its own.
   struct Named {
     const char* name = "";
     const char* doc = "";

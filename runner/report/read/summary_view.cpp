@@ -254,15 +254,8 @@ void RunView::fields(config::Fields& f) {
 }
 
 void RunView::list_facts(config::Fields& f) const {
-  f({.name = "stuck",
-     .doc = "the rank that holds up a run that trains, and where; null: it goes on",
-     .may_be_null = true},
-    stuck);
-  f({.name = "stopped_by",
-     .doc = "the rule of [stop] that ended the run; null: none",
-     .choices = record::kStopRules,
-     .may_be_null = true},
-    stopped_by);
+  f(record::kStuck, stuck);
+  f(record::kStoppedBy, stopped_by);
   f({"epochs"}, epochs);
   f({"steps"}, steps);
   f({"total_steps", "when all are done; 0: unknown"}, total_steps);
