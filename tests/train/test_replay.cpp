@@ -137,6 +137,22 @@ TEST_CASE("memory that a kernel has written without a call is not replayed") {
   CHECK(difference_of([](const at::Tensor& one) { return at::empty_like(one).copy_(one).exp(); }).empty());
 }
 
+TEST_CASE("a recording in which memory that two tensors share grows is refused") {
+  Recording recording;
+  const at::Tensor x = at::randn({4, 8});
+  at::Tensor output;
+  {
+    const Recorder recorder(recording);
+    const at::Tensor y = x.exp();
+    at::Tensor same_memory = y.view(at::kDouble);
+    at::exp_out(same_memory, x);
+    output = y.neg();
+  }
+  const NamedTensors no_parameters;
+  const auto tape = [&] { tape_of(recording, {.batch = {x}, .parameters = &no_parameters}, {output}); };
+  CHECK(contains(refusal(tape), "gives a tensor more memory"));
+}
+
 TEST_CASE("zeros without memory, as autograd makes them, are a constant of a replay") {
   const at::Tensor zeros = at::_efficientzerotensor({4, 3});
   CHECK(difference_of([&](const at::Tensor& x) { return (x + zeros).exp(); }).empty());

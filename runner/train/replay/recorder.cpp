@@ -21,6 +21,16 @@ void look_at(const c10::IValue& result) {
   if (std::any_of(writes->buffers.begin(), writes->buffers.end(), holds)) writes->look(result.toTensor());
 }
 
+// The bytes of memory that the arguments have.
+std::vector<std::size_t> memory_of(const std::vector<c10::IValue>& arguments) {
+  std::vector<std::size_t> bytes;
+  for (const c10::IValue& argument : arguments) {
+    const bool has_memory = argument.isTensor() && argument.toTensor().defined() && argument.toTensor().has_storage();
+    bytes.push_back(has_memory ? argument.toTensor().storage().nbytes() : 0);
+  }
+  return bytes;
+}
+
 void record(const c10::OperatorHandle& operation, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
   using Difference = torch::jit::Stack::difference_type;
   std::vector<c10::IValue> arguments;
@@ -28,6 +38,7 @@ void record(const c10::OperatorHandle& operation, c10::DispatchKeySet keys, torc
   if (records) {
     arguments.assign(stack->end() - static_cast<Difference>(operation.schema().arguments().size()), stack->end());
   }
+  const std::vector<std::size_t> before = memory_of(arguments);
   {
     // Calls that the kernel makes are its own.
     const c10::impl::ExcludeDispatchKeyGuard exclude(kKey);
@@ -44,6 +55,8 @@ void record(const c10::OperatorHandle& operation, c10::DispatchKeySet keys, torc
                     .grad = at::GradMode::is_enabled(),
                     .arguments = std::move(arguments),
                     .results = std::vector<c10::IValue>(stack->end() - results, stack->end())};
+  const std::vector<std::size_t> after = memory_of(call.arguments);
+  for (std::size_t i = 0; i < after.size(); ++i) call.moves_memory |= before[i] != 0 && before[i] != after[i];
   {
     const c10::impl::ExcludeDispatchKeyGuard exclude(kKey);
     call.kernel = own_kernel(call, current->scratch);

@@ -33,7 +33,8 @@ struct RecordedCall {
   bool grad = true;  // GradMode: some kernels keep what backward needs only if it is on
   std::vector<c10::IValue> arguments;
   std::vector<c10::IValue> results;
-  Kernel kernel = {};  // our own, which computed the same bits; empty: none
+  bool moves_memory = false;  // an argument's memory has grown: tensors that share it have another address since
+  Kernel kernel = {};         // our own, which computed the same bits; empty: none
 };
 
 // Returns a kernel of ours for a recorded call, whose results it computed with the same bits on this machine; empty: we

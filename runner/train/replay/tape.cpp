@@ -152,6 +152,7 @@ bool Builder::add_call(const RecordedCall& recorded) {
     if (sums_buffer(recorded)) return false;
     throw NotStatic{.reason = schema.name() + " waits for other ranks"};
   }
+  if (recorded.moves_memory) throw NotStatic{.reason = schema.name() + " gives a tensor more memory"};
   follow_memory(recorded);
   Tape::Call call{.operation = recorded.operation,
                   .grad = recorded.grad,
