@@ -15,22 +15,19 @@ using config::Value;
 
 const Value kTerms{{"build", "x"}, {"nnodes", 2}, {"experiment", {{"epochs", 1}, {"hidden", {1, 2}}}}};
 
-void take(const Value& message) {
+void take(const launch::message::Any& message) {
   static record::SharedProgress shared(4);
   static const launch::Plan own = [] {
     launch::Plan plan;
     plan.groups = {{"cpu"}, {"cpu"}};
     return plan;
   }();
-  if (message.contains("terms")) {
-    if (const auto differs = config::first_difference(kTerms, message.at("terms"))) {
+  if (const auto* hello = std::get_if<launch::message::Hello>(&message)) {
+    if (const auto differs = config::first_difference(kTerms, hello->terms)) {
       require(is_showable(differs->key + differs->first + differs->second), "a difference is fit for a terminal");
     }
   }
-  try {
-    if (message.contains("ranks")) launch::note_standing(message.at("ranks"), shared, own);
-  } catch (const std::exception&) {  // a message that node 0 cannot read ends the run
-  }
+  if (const auto* alive = std::get_if<launch::message::Alive>(&message)) launch::note_standing(*alive, shared, own);
   for (int rank = 0; rank < shared.ranks(); ++rank) record::standing(shared.rank(rank));
 }
 

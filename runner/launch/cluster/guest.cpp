@@ -49,17 +49,25 @@ std::string place_in_words(const Launch& launch) {
                                      : launch.meeting_file;
 }
 
+// Returns node 0's message, which is of this type. Throws ddp::Error (training) if it is another one.
+template <class T>
+T expected(message::Any message) {
+  if (T* const found = std::get_if<T>(&message)) return std::move(*found);
+  throw training_error("sent another message than expected", "node 0");
+}
+
 }  // namespace
 
 Guest::Guest(const Launch& launch, const Value& terms, milliseconds patience) : launch_(launch) {
   find_node_0(patience);
-  link_->send({{"type", "hello"}, {"node", launch.node_rank}, {"terms", terms}});
-  const Value answer = next_message(patience);
-  if (answer.value("type", "") == "refused") throw usage_error("node 0 refuses this node: " + answer.value("why", ""));
+  link_->send(message::Hello{.node = launch.node_rank, .terms = terms});
+  message::Any answer = next_message(patience);
+  if (const auto* refused = std::get_if<message::Refused>(&answer)) {
+    throw usage_error("node 0 refuses this node: " + refused->why);
+  }
   if (over()) return;
-  work_ = answer.at("work");
-  ip_of_node_0_ = answer.at("ip");
-  if (launch.max_restarts > 0 && answer.at("restarts") == 0) {
+  welcome_ = expected<message::Welcome>(std::move(answer));
+  if (launch.max_restarts > 0 && welcome_.restarts == 0) {
     log::warn("--max-restarts has no effect here: node 0, which was started without it, restarts the ranks");
   }
 }
@@ -85,30 +93,33 @@ void Guest::find_node_0(milliseconds patience) {
 }
 
 // Returns node 0's next message.
-Value Guest::next_message(milliseconds patience) {
+message::Any Guest::next_message(milliseconds patience) {
   // Node 0 waits for the other nodes equally long, and sends a message after that.
   return accepted(link_->wait(patience + kVerdictPatience));
 }
 
-// Returns the message. An `end` message ends this node; null: none came.
-Value Guest::accepted(const Value& message) {
-  if (!message.is_object()) {
+// Returns the message. `End` ends this node; nothing: no message came.
+message::Any Guest::accepted(const std::optional<message::Any>& message) {
+  if (!message) {
     throw training_error(link_->closed() ? "ended before the run began" : "does not answer",
                          "node 0 (" + link_->peer() + ")");
   }
-  if (message.value("type", "") != "end") return message;
-  if (message.value("code", 1) == 0) return end_ = message;
-  const std::string why = message.value("why", "node 0 has ended");
-  throw message.value("code", 1) == 2 ? usage_error(why, "node 0") : training_error(why, "node 0");
+  const auto* const end = message::get_if<message::End>(message);
+  if (end != nullptr && end->code != 0) {
+    throw end->code == 2 ? usage_error(end->why, "node 0") : training_error(end->why, "node 0");
+  }
+  if (end != nullptr) end_ = *end;
+  return *message;
 }
 
-void Guest::decline(const std::string& why) { link_->send({{"type", "failed"}, {"why", why}}); }
+void Guest::decline(const std::string& why) { link_->send(message::Failed{why}); }
 
-void Guest::start_ranks(const Value& start, const Job& job, Supervisor& supervisor, record::SharedProgress& shared) {
+void Guest::start_ranks(const message::Start& start, const Job& job, Supervisor& supervisor,
+                        record::SharedProgress& shared) {
   const MeetingPoint meeting{.listener = {},
-                             .address = {.ip = ip_of_node_0_, .port = start.at("store_port").get<std::uint16_t>()},
+                             .address = {.ip = welcome_.ip, .port = start.store_port},
                              .file = {},
-                             .own_ip = own_ip_towards({.ip = ip_of_node_0_, .port = 1})};
+                             .own_ip = own_ip_towards({.ip = welcome_.ip, .port = 1})};
   std::vector<FileDescriptor> ends;  // of the ranks' output, until the ranks have them
   Job here = job;
   here.output = [&](int rank) {
@@ -131,22 +142,21 @@ bool Guest::send_output(const Output& output) {
     const ssize_t size = read(output.from.get(), piece, sizeof piece);
     if (size < 0 && errno == EINTR) continue;
     if (size <= 0) return size < 0;
-    link_->send({{"type", "log"}, {"rank", output.rank}, {"text", std::string(piece, static_cast<std::size_t>(size))}});
+    link_->send(message::Log{.rank = output.rank, .text = std::string(piece, static_cast<std::size_t>(size))});
   }
 }
 
 void Guest::receive(const Plan& plan, Supervisor& supervisor, record::SharedProgress& shared) {
-  for (const Value& message : link_->receive()) {
-    const std::string type = message.value("type", "");
-    if (type == "stop") supervisor.stop(message.at("signal").get<int>(), message.at("at_once").get<bool>());
-    if (type == "alive") note_standing(message.at("ranks"), shared, plan);
-    if (type == "end") end_ = message;
-    again_ = again_ || type == "again";
+  for (const message::Any& message : link_->receive()) {
+    if (const auto* stop = std::get_if<message::Stop>(&message)) supervisor.stop(stop->signal, stop->at_once);
+    if (const auto* alive = std::get_if<message::Alive>(&message)) note_standing(*alive, shared, plan);
+    if (const auto* end = std::get_if<message::End>(&message)) end_ = *end;
+    again_ = again_ || std::holds_alternative<message::Again>(message);
   }
   // Node 0 sends `end` when all is done, or when a rank elsewhere has failed. Either way nothing is left to do here;
   // the same holds before all ranks start again.
-  if (end_.is_object() || again_ || link_->closed()) {
-    const std::string why = end_.is_object() ? end_.value("why", "") : "node 0 (" + link_->peer() + ") is gone";
+  if (end_ || again_ || link_->closed()) {
+    const std::string why = end_ ? end_->why : "node 0 (" + link_->peer() + ") is gone";
     supervisor.fail({.rank = -1, .what = why, .log = ""});
   }
 }
@@ -156,31 +166,39 @@ void Guest::tick(const Plan& plan, Supervisor& supervisor, record::SharedProgres
   if (Clock::now() - last_beat_ >= heartbeat.every) {
     last_beat_ = Clock::now();
     supervisor.note_stopped();
-    link_->send({{"type", "alive"}, {"ranks", standing_of(shared)}});
+    link_->send(standing_of(shared));
   }
   link_->flush();
   if (link_->silence() < heartbeat.limit) return;
   supervisor.fail({.rank = -1, .what = silent("node 0 (" + link_->peer() + ")", *link_), .log = ""});
 }
 
-// Returns node 0's `start`. An elastic run may do without this node for a while: then heartbeats come. If this process
-// is asked to stop meanwhile, returns {"signal": number}.
-Value Guest::wait_for_start(const Plan& plan) {
+// Returns node 0's `Start`; nothing: it is over. An elastic run may do without this node for a while: then heartbeats
+// come, and this node ends if it is asked to stop.
+std::optional<message::Start> Guest::wait_for_start(const Plan& plan) {
   const auto patience =
       milliseconds(static_cast<std::int64_t>(plan.experiment.distributed.timeout * 1000)) + kVerdictPatience;
   bool idle = false;
   for (auto deadline = Clock::now() + patience;;) {
     // Otherwise ranks start in a moment, and save.
-    if (const int signal = idle ? pending_stop() : 0) return {{"signal", signal}};
-    const Value message = link_->wait(kSignalLook);
-    if (!message.is_object() && !link_->closed() && Clock::now() < deadline) continue;
-    const std::string type = message.is_object() ? message.value("type", "") : "";
-    if (type == "end" && message.value("code", 1) > 128) return end_ = message;
-    accepted(message);
-    if (type == "again") link_->send({{"type", "ended"}});
-    if (type == "alive") link_->send({{"type", "waiting"}});
-    if (type != "again" && type != "alive") return message;
-    idle = type == "alive";
+    if (const int signal = idle ? pending_stop() : 0) end_ = message::End{.code = 128 + signal};
+    if (over()) return {};
+    const auto message = link_->wait(kSignalLook);
+    if (!message && !link_->closed() && Clock::now() < deadline) continue;
+    if (const auto* end = message::get_if<message::End>(message); end != nullptr && end->code > 128) {
+      end_ = *end;
+      return {};
+    }
+    const message::Any next = accepted(message);
+    if (over()) return {};
+    idle = std::holds_alternative<message::Alive>(next);
+    if (idle) {
+      link_->send(message::Waiting{});
+    } else if (std::holds_alternative<message::Again>(next)) {
+      link_->send(message::Ended{});
+    } else {
+      return expected<message::Start>(next);
+    }
     deadline = Clock::now() + patience;
   }
 }
@@ -188,23 +206,21 @@ Value Guest::wait_for_start(const Plan& plan) {
 int Guest::run(const Job& job) {
   // A signal between two groups of ranks must reach the second group.
   const BlockedStopSignals signals;
-  link_->send({{"type", "ready"}, {"devices", job.plan.device_names()}, {"data", job.data}});
+  link_->send(message::Ready{.devices = job.plan.device_names(), .data = job.data});
   for (;;) {
-    const Value start = wait_for_start(job.plan);
-    if (over()) return end_.value("code", 0);
-    if (const int signal = start.value("signal", 0)) return 128 + signal;
-    const Plan plan = job.plan.in({.nodes = start.at("nodes"), .ranks_here = start.at("ranks_here")}, start.at("place"),
-                                  start.at("lost"));
+    const std::optional<message::Start> start = wait_for_start(job.plan);
+    if (!start) return end_->code;
+    const Plan plan = job.plan.in({.nodes = start->nodes, .ranks_here = start->ranks_here}, start->place, start->lost);
     const Outcome outcome = run_group(
-        {.plan = plan, .as_rank = job.as_rank, .saves = job.saves, .task = job.task, .kept = job.kept}, start);
+        {.plan = plan, .as_rank = job.as_rank, .saves = job.saves, .task = job.task, .kept = job.kept}, *start);
     receive_verdict(outcome);
     if (!std::exchange(again_, false)) return conclude(outcome, job);
     log::warn("node 0 starts all ranks again");
-    link_->send({{"type", "ended"}});
+    link_->send(message::Ended{});
   }
 }
 
-Outcome Guest::run_group(const Job& job, const Value& start) {
+Outcome Guest::run_group(const Job& job, const message::Start& start) {
   const Plan& plan = job.plan;
   record::SharedProgress shared(plan.world_size());
   outputs_.clear();
@@ -220,9 +236,8 @@ Outcome Guest::run_group(const Job& job, const Value& start) {
     if (link_->silence() <= heartbeat.worrying()) return {};
     return silent("node 0 (" + link_->peer() + ")", *link_);
   });
-  supervisor.tell_stop([this](int signal, bool at_once) {
-    link_->send({{"type", "stop"}, {"signal", signal}, {"at_once", at_once}});
-  });
+  supervisor.tell_stop(
+      [this](int signal, bool at_once) { link_->send(message::Stop{.signal = signal, .at_once = at_once}); });
   const Outcome outcome = supervisor.watch();
   for (const Output& output : outputs_) send_output(output);
   send_outcome(outcome, shared);
@@ -230,23 +245,22 @@ Outcome Guest::run_group(const Job& job, const Value& start) {
 }
 
 void Guest::send_outcome(const Outcome& outcome, record::SharedProgress& shared) {
-  if (!outcome.failure) return link_->send({{"type", "done"}});
+  if (!outcome.failure) return link_->send(message::Done{});
   const record::Failure& failure = *outcome.failure;
   if (failure.rank < 0) return;
-  link_->send({{"type", "failure"},
-               {"rank", failure.rank},
-               {"what", failure.what},
-               {"lost", failure.lost},
-               {"hopeless", shared.rank(failure.rank).no_restart.load()}});
+  link_->send(message::Failure{.rank = failure.rank,
+                               .what = failure.what,
+                               .lost = failure.lost,
+                               .hopeless = shared.rank(failure.rank).no_restart.load()});
 }
 
 // Node 0 sees all ranks, so it reports the cause and decides what follows.
 void Guest::receive_verdict(const Outcome& outcome) {
-  while (!end_.is_object() && !again_ && !link_->closed()) {
-    const Value message = link_->wait(outcome.failure ? kVerdictPatience : milliseconds(60000));
-    if (!message.is_object()) return;
-    if (message.value("type", "") == "end") end_ = message;
-    again_ = message.value("type", "") == "again";
+  while (!end_ && !again_ && !link_->closed()) {
+    const auto message = link_->wait(outcome.failure ? kVerdictPatience : milliseconds(60000));
+    if (!message) return;
+    if (const auto* end = message::get_if<message::End>(message)) end_ = *end;
+    again_ = message::get_if<message::Again>(message) != nullptr;
   }
 }
 
@@ -259,10 +273,9 @@ std::string Guest::how_to_continue(const Job& job) const {
 }
 
 int Guest::conclude(const Outcome& outcome, const Job& job) {
-  if (end_.is_object()) {
-    const std::string why = end_.value("why", "");
-    if (!why.empty()) log::error(why);
-    return end_.value("code", 1);
+  if (end_) {
+    if (!end_->why.empty()) log::error(end_->why);
+    return end_->code;
   }
   log::error((outcome.failure ? outcome.failure->what : "node 0 (" + link_->peer() + ") is gone") +
              how_to_continue(job));

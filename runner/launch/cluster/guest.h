@@ -16,9 +16,9 @@ class Guest {
   Guest(const Launch& launch, const config::Value& terms, std::chrono::milliseconds patience);
 
   // Returns whether node 0 has said that nothing is left to do.
-  bool over() const { return end_.is_object(); }
+  bool over() const { return end_.has_value(); }
   // The work, as node 0 resolved it.
-  const config::Value& work() const { return work_; }
+  const config::Value& work() const { return welcome_.work; }
 
   // Tells node 0 that this node cannot take part.
   void decline(const std::string& why);
@@ -33,14 +33,14 @@ class Guest {
     FileDescriptor from;
   };
   void find_node_0(std::chrono::milliseconds patience);
-  config::Value next_message(std::chrono::milliseconds patience);
-  config::Value accepted(const config::Value& message);
-  config::Value wait_for_start(const Plan& plan);
-  void start_ranks(const config::Value& start, const Job& job, Supervisor& supervisor, record::SharedProgress& shared);
+  message::Any next_message(std::chrono::milliseconds patience);
+  message::Any accepted(const std::optional<message::Any>& message);
+  std::optional<message::Start> wait_for_start(const Plan& plan);
+  void start_ranks(const message::Start& start, const Job& job, Supervisor& supervisor, record::SharedProgress& shared);
   bool send_output(const Output& output);
   void receive(const Plan& plan, Supervisor& supervisor, record::SharedProgress& shared);
   void tick(const Plan& plan, Supervisor& supervisor, record::SharedProgress& shared);
-  Outcome run_group(const Job& job, const config::Value& start);
+  Outcome run_group(const Job& job, const message::Start& start);
   void send_outcome(const Outcome& outcome, record::SharedProgress& shared);
   void receive_verdict(const Outcome& outcome);
   std::string how_to_continue(const Job& job) const;
@@ -48,11 +48,10 @@ class Guest {
 
   const Launch& launch_;
   std::unique_ptr<NodeLink> link_;
-  config::Value work_;
-  std::string ip_of_node_0_;
+  message::Welcome welcome_;
   std::vector<Output> outputs_;
-  config::Value end_ = nullptr;  // node 0's last message
-  bool again_ = false;           // node 0 restarts all ranks
+  std::optional<message::End> end_;  // node 0's last message
+  bool again_ = false;               // node 0 restarts all ranks
   NodeLink::Clock::time_point last_beat_{};
 };
 

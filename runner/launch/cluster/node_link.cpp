@@ -17,7 +17,6 @@
 #include <sstream>
 
 #include "base/error.h"
-#include "config/text/json_text.h"
 
 namespace ddp::launch {
 namespace {
@@ -90,16 +89,6 @@ bool wait_until_connected(int socket, std::chrono::milliseconds patience) {
 constexpr std::size_t kLongestMessage = 16 << 20;
 // Limits one read: a sender that never stops gets no more time and no more memory.
 constexpr std::size_t kMostAtOnce = 1 << 20;
-
-// Parses a message; null if the line is none.
-config::Value read_message(std::string_view line) {
-  try {
-    config::Value value = config::parse_value(line);
-    if (value.is_object() && value.contains("type") && value.at("type").is_string()) return value;
-  } catch (const std::runtime_error&) {
-  }
-  return nullptr;
-}
 
 }  // namespace
 
@@ -198,8 +187,8 @@ NodeLink::NodeLink(FileDescriptor socket) : socket_(std::move(socket)), peer_(pe
   fcntl(socket_.get(), F_SETFL, fcntl(socket_.get(), F_GETFL) | O_NONBLOCK);
 }
 
-void NodeLink::send(const config::Value& message) {
-  out_ += message.dump(-1, ' ', false, config::Value::error_handler_t::replace) + '\n';
+void NodeLink::send(const message::Any& message) {
+  out_ += message::line_of(message);
   flush();
 }
 
@@ -237,15 +226,15 @@ void NodeLink::read_all() {
 void NodeLink::take_lines(std::size_t searched) {
   std::size_t begin = 0;
   for (std::size_t end; !closed_ && (end = in_.find('\n', std::max(begin, searched))) != std::string::npos;) {
-    config::Value message = read_message(std::string_view(in_).substr(begin, end - begin));
-    closed_ = message.is_null();
-    if (!closed_) waiting_.push_back(std::move(message));
+    std::optional<message::Any> message = message::read_line(std::string_view(in_).substr(begin, end - begin));
+    closed_ = !message;
+    if (message) waiting_.push_back(*std::move(message));
     begin = end + 1;
   }
   in_.erase(0, begin);
 }
 
-std::vector<config::Value> NodeLink::receive() {
+std::vector<message::Any> NodeLink::receive() {
   read_all();
   return std::exchange(waiting_, {});
 }
@@ -261,18 +250,18 @@ void NodeLink::wait_for_end(Clock::time_point deadline) {
   }
 }
 
-config::Value NodeLink::wait(std::chrono::milliseconds patience) {
+std::optional<message::Any> NodeLink::wait(std::chrono::milliseconds patience) {
   const auto deadline = Clock::now() + patience;
   for (;;) {
     flush();
     read_all();
     if (!waiting_.empty()) {
-      config::Value message = std::move(waiting_.front());
+      message::Any message = std::move(waiting_.front());
       waiting_.erase(waiting_.begin());
       return message;
     }
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
-    if (closed_ || left.count() <= 0) return nullptr;
+    if (closed_ || left.count() <= 0) return {};
     pollfd ready{socket_.get(), static_cast<short>(out_.empty() ? POLLIN : POLLIN | POLLOUT), 0};
     poll(&ready, 1, static_cast<int>(left.count()));
   }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/file_descriptor.h"
-#include "config/value.h"
+#include "launch/cluster/messages.h"
 
 namespace ddp::launch {
 
@@ -56,15 +56,15 @@ std::string peer_ip(int socket);
 // "1.5 s"
 std::string in_seconds(std::chrono::milliseconds time);
 
-// A connection between the parents of two nodes: one JSON object per line, each with a "type". Never blocks: data that
-// the network does not accept yet waits here.
+// A connection between the parents of two nodes (messages.h). Never blocks: data that the network does not accept yet
+// waits here.
 class NodeLink {
  public:
   using Clock = std::chrono::steady_clock;
 
   explicit NodeLink(FileDescriptor socket);
 
-  void send(const config::Value& message);
+  void send(const message::Any& message);
   // Sends waiting data; call it regularly. Does nothing if the other end is closed.
   void flush();
 
@@ -74,11 +74,11 @@ class NodeLink {
   // it, the kernel resets the connection, and the last message sent may be lost.
   void wait_for_end(Clock::time_point deadline);
 
-  // Returns the complete messages received. A line that is not such an object, or is too long, closes the link.
-  std::vector<config::Value> receive();
+  // Returns the complete messages received. A line that is no message, or is too long, closes the link.
+  std::vector<message::Any> receive();
 
-  // Returns the next message within that time; null if none came or the link is closed.
-  config::Value wait(std::chrono::milliseconds patience);
+  // Returns the next message within that time; nothing if none came or the link is closed.
+  std::optional<message::Any> wait(std::chrono::milliseconds patience);
 
   bool closed() const { return closed_; }
   int descriptor() const { return socket_.get(); }
@@ -95,7 +95,7 @@ class NodeLink {
   std::string peer_;
   std::string in_;
   std::string out_;
-  std::vector<config::Value> waiting_;
+  std::vector<message::Any> waiting_;
   bool closed_ = false;
   Clock::time_point last_heard_ = Clock::now();
 };

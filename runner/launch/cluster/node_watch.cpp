@@ -4,14 +4,10 @@
 #include <algorithm>
 
 #include "base/log.h"
-#include "config/text/json_text.h"
 
 namespace ddp::launch {
 
-using config::Value;
 using std::chrono::milliseconds;
-
-constexpr std::int64_t kMostSteps = std::int64_t{1} << 62;  // adding 1 does not overflow
 
 Heartbeat::Heartbeat(double timeout_seconds)
     : every(1000), limit(static_cast<std::int64_t>(std::clamp(timeout_seconds, 5.0, 30.0) * 1000)) {}
@@ -22,28 +18,30 @@ std::string silent(const std::string& node, const NodeLink& link) {
          " s: is its machine, or the network, down?";
 }
 
-Value standing_of(record::SharedProgress& shared) {
-  Value list = Value::array();
+message::Alive standing_of(record::SharedProgress& shared) {
+  message::Alive alive;
   for (int r = 0; r < shared.ranks(); ++r) {
     auto& rank = shared.rank(r);
-    list.push_back({rank.step.load(), static_cast<int>(rank.phase.load()), rank.collectives.load(),
-                    static_cast<int>(rank.collective.load()), rank.stopped.load()});
+    alive.ranks.push_back({.step = rank.step.load(),
+                           .phase = static_cast<int>(rank.phase.load()),
+                           .collectives = rank.collectives.load(),
+                           .collective = static_cast<int>(rank.collective.load()),
+                           .stopped = rank.stopped.load()});
   }
-  return list;
+  return alive;
 }
 
-void note_standing(const Value& ranks, record::SharedProgress& shared, const Plan& own) {
-  for (int r = 0; r < shared.ranks() && r < static_cast<int>(ranks.size()); ++r) {
-    const Value& told = ranks[r];
+void note_standing(const message::Alive& alive, record::SharedProgress& shared, const Plan& own) {
+  for (int r = 0; r < shared.ranks() && r < static_cast<int>(alive.ranks.size()); ++r) {
+    const auto& told = alive.ranks[r];
     auto& rank = shared.rank(r);
-    const std::int64_t collectives = config::as_count(told.at(2));
     // An older standing came back by way of node 0.
-    if (own.is_here(r) || collectives < rank.collectives.load()) continue;
-    rank.step = config::as_count(told.at(0), kMostSteps);
-    rank.phase = static_cast<record::Phase>(config::as_count(told.at(1), INT32_MAX));
-    rank.collectives = collectives;
-    rank.collective = static_cast<record::CollectiveKind>(config::as_count(told.at(3), INT32_MAX));
-    rank.stopped = told.at(4).get<bool>();
+    if (own.is_here(r) || told.collectives < rank.collectives.load()) continue;
+    rank.step = told.step;
+    rank.phase = static_cast<record::Phase>(told.phase);
+    rank.collectives = told.collectives;
+    rank.collective = static_cast<record::CollectiveKind>(told.collective);
+    rank.stopped = told.stopped;
   }
 }
 
@@ -85,53 +83,41 @@ NodeWatch::NodeWatch(Nodes& nodes, Supervisor& supervisor, record::SharedProgres
     return {};
   });
   supervisor.tell_stop([this](int signal, bool at_once) {
-    for (Node& node : nodes_.all()) node.link.send({{"type", "stop"}, {"signal", signal}, {"at_once", at_once}});
+    for (Node& node : nodes_.all()) node.link.send(message::Stop{.signal = signal, .at_once = at_once});
   });
 }
 
 void NodeWatch::receive(Node& node) {
-  for (const Value& message : node.link.receive()) take(node, message);
+  for (const message::Any& message : node.link.receive()) take(node, message);
   if (node.link.closed() && !node.done) {
     supervisor_.fail({.rank = -1, .what = node.name() + " is gone: its connection was closed", .log = ""});
   }
 }
 
-void NodeWatch::take(Node& node, const Value& message) {
-  try {
-    act_on(node, message);
-  } catch (const std::exception& error) {
-    supervisor_.fail({.rank = -1, .what = node.name() + " sent a malformed message: " + error.what(), .log = ""});
-  }
-}
-
-void NodeWatch::act_on(Node& node, const Value& message) {
-  const std::string type = message.value("type", "");
-  if (type == "alive") {
-    note_standing(message.at("ranks"), shared_, job_.plan);
-  } else if (type == "log") {
-    keep_output(job_.output(message.at("rank").get<int>()), message.at("text"));
-  } else if (type == "stop") {
-    const int signal = message.at("signal").get<int>();
-    const bool at_once = message.at("at_once").get<bool>();
-    supervisor_.stop(signal, at_once);
+void NodeWatch::take(Node& node, const message::Any& message) {
+  if (const auto* alive = std::get_if<message::Alive>(&message)) {
+    note_standing(*alive, shared_, job_.plan);
+  } else if (const auto* log = std::get_if<message::Log>(&message)) {
+    keep_output(job_.output(log->rank), log->text);
+  } else if (const auto* stop = std::get_if<message::Stop>(&message)) {
+    supervisor_.stop(stop->signal, stop->at_once);
     for (Node& other : nodes_.all()) {
       if (&other != &node) other.link.send(message);
     }
-  } else if (type == "failure") {
-    const int rank = message.at("rank").get<int>();
-    const bool known = rank >= 0 && rank < shared_.ranks();
-    if (known) shared_.rank(rank).no_restart = message.at("hopeless").get<bool>();
-    supervisor_.fail({.rank = known ? rank : -1,
-                      .what = message.at("what").get<std::string>(),
-                      .log = known ? job_.output(rank).name : "",
-                      .lost = message.at("lost").get<bool>()});
-  } else if (type == "done") {
+  } else if (const auto* failure = std::get_if<message::Failure>(&message)) {
+    const bool known = failure->rank < shared_.ranks();
+    if (known) shared_.rank(failure->rank).no_restart = failure->hopeless;
+    supervisor_.fail({.rank = known ? failure->rank : -1,
+                      .what = failure->what,
+                      .log = known ? job_.output(failure->rank).name : "",
+                      .lost = failure->lost});
+  } else if (std::holds_alternative<message::Done>(message)) {
     node.done = true;
   }
 }
 
 bool NodeWatch::regroup(Outcome& outcome) {
-  for (Node& node : nodes_.all()) node.link.send({{"type", "again"}});
+  for (Node& node : nodes_.all()) node.link.send(message::Again{});
   for (Node& node : nodes_.all()) {
     if (!wait_for_ended(node)) {
       if (job_.plan.launch.elastic) continue;
@@ -148,10 +134,10 @@ bool NodeWatch::regroup(Outcome& outcome) {
 bool NodeWatch::wait_for_ended(Node& node) {
   for (;;) {
     // A node that looks for hung ranks still sends heartbeats.
-    const Value message = node.link.wait(heartbeat_.limit);
-    if (!message.is_object()) return false;
-    if (message.value("type", "") == "ended") return true;
-    take(node, message);
+    const auto message = node.link.wait(heartbeat_.limit);
+    if (!message) return false;
+    if (message::get_if<message::Ended>(message) != nullptr) return true;
+    take(node, *message);
   }
 }
 
@@ -163,7 +149,7 @@ void NodeWatch::tick() {
     supervisor_.note_stopped();
   }
   for (Node& node : nodes_.all()) {
-    if (beat) node.link.send({{"type", "alive"}, {"ranks", standing_of(shared_)}});
+    if (beat) node.link.send(standing_of(shared_));
     node.link.flush();
     if (node.done || node.link.silence() < heartbeat_.limit) continue;
     supervisor_.fail({.rank = -1, .what = silent(node.name(), node.link), .log = ""});

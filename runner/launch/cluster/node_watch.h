@@ -23,8 +23,8 @@ std::string silent(const std::string& node, const NodeLink& link);
 
 // The standing of the ranks, as an `alive` message carries it; and its copy to another node's shared progress, which
 // skips that node's own ranks.
-config::Value standing_of(record::SharedProgress& shared);
-void note_standing(const config::Value& ranks, record::SharedProgress& shared, const Plan& own);
+message::Alive standing_of(record::SharedProgress& shared);
+void note_standing(const message::Alive& alive, record::SharedProgress& shared, const Plan& own);
 
 // Node 0's side of a run: receives messages from the other nodes while its own ranks are watched. Stores the output of
 // their ranks, ends the run if a rank fails or a node goes away, and forwards stops.
@@ -39,8 +39,7 @@ class NodeWatch {
 
  private:
   void receive(Node& node);
-  void take(Node& node, const config::Value& message);
-  void act_on(Node& node, const config::Value& message);
+  void take(Node& node, const message::Any& message);
   bool wait_for_ended(Node& node);
   void tick();
 

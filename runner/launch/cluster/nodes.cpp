@@ -3,7 +3,6 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <algorithm>
-#include <climits>
 #include <thread>
 
 #include "base/log.h"
@@ -61,15 +60,13 @@ milliseconds left_until(Clock::time_point deadline) {
 constexpr std::chrono::seconds kStaleName{30};
 
 // Reads a node's answer to the work. Returns why the node cannot take part; "": it is ready.
-std::string reason_against(Node& node, const Value& answer, const Value& data) try {
-  if (!answer.is_object()) return "is gone or does not answer";
-  if (answer.at("type") == "failed") return answer.at("why").get<std::string>();
-  if (answer.at("type") != "ready") return "sent a malformed message";
-  node.devices = answer.at("devices").get<std::vector<std::string>>();
-  const std::string differs = record::sample_difference(data, answer.at("data"));
+std::string reason_against(Node& node, const std::optional<message::Any>& answer, const Value& data) {
+  if (const auto* failed = message::get_if<message::Failed>(answer)) return failed->why;
+  const auto* const ready = message::get_if<message::Ready>(answer);
+  if (ready == nullptr) return "is gone or does not answer";
+  node.devices = ready->devices;
+  const std::string differs = record::sample_difference(data, ready->data);
   return differs.empty() ? "" : "its data are not node 0's: " + differs + "\n" + record::kSameDataRemedy;
-} catch (const Value::exception&) {
-  return "sent a malformed message";
 }
 
 }  // namespace
@@ -136,9 +133,9 @@ void Nodes::gather() {
       return node.link.closed();
     });
     std::erase_if(callers, [&](Caller& caller) {
-      const Value hello = caller.link.wait(milliseconds(0));
-      if (hello.is_object()) admit(std::move(caller.link), hello);
-      return hello.is_object() || caller.link.closed() || Clock::now() >= caller.until;
+      const auto first = caller.link.wait(milliseconds(0));
+      if (const auto* hello = message::get_if<message::Hello>(first)) admit(std::move(caller.link), *hello);
+      return first || caller.link.closed() || Clock::now() >= caller.until;
     });
   }
   for (Caller& caller : callers) refuse_late(caller.link, caller.link.wait(milliseconds(0)));
@@ -148,7 +145,7 @@ void Nodes::gather() {
 FileDescriptor Nodes::answer_call() { return FileDescriptor(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC)); }
 
 // Returns why no other node can have this number; "": it is free.
-std::string Nodes::taken(const Value& number) const {
+std::string Nodes::taken(int number) const {
   if (number == 0) return "there is a node 0 already, at " + address_.text() + ": give --node-rank 1 or more";
   for (const auto* nodes : {&nodes_, &returned_}) {
     for (const Node& node : *nodes) {
@@ -159,9 +156,10 @@ std::string Nodes::taken(const Value& number) const {
   return "";
 }
 
-// `hello`: the first message of the node; null: it sent none.
-void Nodes::refuse_late(NodeLink& link, const Value& hello) {
-  const std::string why = taken(hello.is_object() ? hello.value("node", Value()) : Value());
+// `first`: the first message of the node; nothing: it sent none.
+void Nodes::refuse_late(NodeLink& link, const std::optional<message::Any>& first) {
+  const auto* const hello = message::get_if<message::Hello>(first);
+  const std::string why = hello == nullptr ? "" : taken(hello->node);
   const std::string full = "the run at " + address_.text() + " has its " + std::to_string(launch_.nodes) + " nodes";
   refuse(link, why.empty() ? full : why);
 }
@@ -170,28 +168,28 @@ void Nodes::answer_late() {
   FileDescriptor socket = answer_call();
   if (!socket) return;
   NodeLink link(std::move(socket));
-  const Value hello = link.wait(kRefusal);
-  const Value number = hello.is_object() ? hello.value("node", Value()) : Value();
-  const bool was_here = number.is_number_unsigned() && number < launch_.nodes && taken(number).empty() &&
-                        hello.value("terms", Value()) == terms_;
-  if (!launch_.elastic || !was_here) return refuse_late(link, hello);
-  returned_.push_back({.rank = number.get<int>(), .link = std::move(link)});
+  const auto first = link.wait(kRefusal);
+  const auto* const hello = message::get_if<message::Hello>(first);
+  const bool was_here =
+      hello != nullptr && hello->node < launch_.nodes && taken(hello->node).empty() && hello->terms == terms_;
+  if (!launch_.elastic || !was_here) return refuse_late(link, first);
+  returned_.push_back({.rank = hello->node, .link = std::move(link)});
   send_welcome(returned_.back());
   log::info(returned_.back().name() + " is back: it takes part after the next checkpoint, if it is ready by then");
 }
 
 void Nodes::talk_to_returned() {
   std::erase_if(returned_, [this](Node& node) {
-    for (const Value& message : node.link.receive()) {
-      if (message.value("type", "") == "waiting") continue;
-      const std::string why = reason_against(node, message, data_);
+    for (const message::Any& answer : node.link.receive()) {
+      if (std::holds_alternative<message::Waiting>(answer)) continue;
+      const std::string why = reason_against(node, answer, data_);
       node.ready = why.empty();
       if (node.ready) continue;
       log::warn(node.name() + " cannot take part: " + why);
-      node.link.send({{"type", "end"}, {"code", 2}, {"why", why}});
+      node.link.send(message::End{.code = 2, .why = why});
       return true;
     }
-    if (node.ready) node.link.send({{"type", "alive"}});
+    if (node.ready) node.link.send(message::Alive{});
     node.link.flush();
     return node.link.closed();
   });
@@ -246,15 +244,10 @@ std::string Nodes::missing() const {
   return names;
 }
 
-void Nodes::admit(NodeLink link, const Value& hello) {
-  const auto rank = hello.find("node");
-  if (hello.at("type") != "hello" || !hello.contains("terms") || rank == hello.end() || !rank->is_number_unsigned() ||
-      *rank > INT_MAX) {
-    return;
-  }
-  if (const std::string why = taken(*rank); !why.empty()) return refuse(link, why);
-  Node newcomer{.rank = rank->get<int>(), .link = std::move(link)};
-  const auto differ = config::first_differences(terms_, hello.at("terms"), kShownDifferences);
+void Nodes::admit(NodeLink link, const message::Hello& hello) {
+  if (const std::string why = taken(hello.node); !why.empty()) return refuse(link, why);
+  Node newcomer{.rank = hello.node, .link = std::move(link)};
+  const auto differ = config::first_differences(terms_, hello.terms, kShownDifferences);
   if (!differ.empty()) {
     const bool of_paths = std::all_of(differ.begin(), differ.end(), config::is_of_paths);
     const std::string remedy =
@@ -275,14 +268,14 @@ void Nodes::refuse(NodeLink& link, const std::string& why) {
 }
 
 void Nodes::dismiss(NodeLink& link, const std::string& why) {
-  link.send({{"type", "refused"}, {"why", why}});
+  link.send(message::Refused{why});
   // Unread input may be left, and closing the socket would then reset the connection: the node would not learn why.
   link.end_sending();
   link.wait_for_end(Clock::now() + kRefusal);
 }
 
 void Nodes::send_welcome(Node& node) {
-  node.link.send({{"type", "welcome"}, {"work", work_}, {"ip", address_.ip}, {"restarts", launch_.max_restarts}});
+  node.link.send(message::Welcome{.work = work_, .ip = address_.ip, .restarts = launch_.max_restarts});
 }
 
 void Nodes::welcome(const Value& work, const Value& data) {
@@ -308,12 +301,11 @@ void Nodes::start(const Address& store, const World& world) {
     node.done = !computes;
     if (!computes) continue;
     node.link.expect_words();
-    node.link.send({{"type", "start"},
-                    {"store_port", store.port},
-                    {"nodes", world.nodes},
-                    {"ranks_here", world.ranks_here},
-                    {"place", place},
-                    {"lost", node.lost}});
+    node.link.send(message::Start{.store_port = store.port,
+                                  .nodes = world.nodes,
+                                  .ranks_here = world.ranks_here,
+                                  .place = place,
+                                  .lost = node.lost});
   }
 }
 
@@ -321,7 +313,7 @@ void Nodes::end(int exit_code, const std::string& why) {
   if (std::exchange(ended_, true)) return;
   for (Node& node : returned_) nodes_.push_back(std::move(node));
   returned_.clear();
-  for (Node& node : nodes_) node.link.send({{"type", "end"}, {"code", exit_code}, {"why", why}});
+  for (Node& node : nodes_) node.link.send(message::End{.code = exit_code, .why = why});
   for (Node& node : nodes_) node.link.end_sending();
   const auto deadline = Clock::now() + kFarewell;
   for (Node& node : nodes_) node.link.wait_for_end(deadline);

@@ -29,14 +29,7 @@ struct Node {
 };
 
 // The other nodes of a run, as node 0's parent meets them before any node has loaded torch. A run on one machine has
-// none, and then every call does nothing.
-//
-// The protocol: one JSON object per line. A node sends `hello` with its terms. Node 0 answers `refused`; or, once all
-// nodes have joined, `welcome` with the work as it resolved it (for a run: its experiment). The node tries the work and
-// sends `ready`, with its devices and the state of its data, or `failed`. When all are ready, node 0 sends `start`.
-// While ranks run, both sides send `alive` and `stop`; a node sends `log`, `done` or `failure`; node 0 sends `end` or
-// `again`. After `again` a node ends its ranks, sends `ended`, and waits for another `start`. A node that an elastic
-// run can do without for a while answers each `alive` with `waiting`.
+// none, and then every call does nothing. messages.h tells what nodes say to each other.
 class Nodes {
  public:
   // Listens at the launch's address until all nodes have sent a matching hello, up to `patience`. Throws ddp::Error:
@@ -94,10 +87,10 @@ class Nodes {
   // Returns whether somebody connects. Returns sooner when a message comes.
   bool wait_for_words(const std::vector<Caller>& callers, std::chrono::milliseconds longest);
   FileDescriptor answer_call();
-  void refuse_late(NodeLink& link, const config::Value& hello);
-  std::string taken(const config::Value& number) const;
+  void refuse_late(NodeLink& link, const std::optional<message::Any>& first);
+  std::string taken(int number) const;
   std::string missing() const;
-  void admit(NodeLink link, const config::Value& hello);
+  void admit(NodeLink link, const message::Hello& hello);
   void refuse(NodeLink& link, const std::string& why);
   // The same, without a word on this node.
   static void dismiss(NodeLink& link, const std::string& why);

@@ -1,0 +1,167 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "config/option/fields.h"
+
+namespace ddp::launch::message {
+
+// The messages between the parents of two nodes: each is one line, an object of JSON whose "type" names its struct.
+//
+// A node sends `Hello` with its terms. Node 0 answers `Refused`; or, once all nodes have joined, `Welcome` with the
+// work as it resolved it (for a run: its experiment). The node tries the work and sends `Ready` or `Failed`. When all
+// are ready, node 0 sends `Start`. While ranks run, both sides send `Alive` and `Stop`; a node sends `Log`, `Done` or
+// `Failure`; node 0 sends `End` or `Again`. After `Again` a node ends its ranks, sends `Ended`, and waits for another
+// `Start`. A node that an elastic run can do without for a while answers each `Alive` with `Waiting`.
+
+struct Hello {
+  int node = 0;
+  config::Value terms = {};  // what all nodes must agree on, see terms_of()
+
+  static constexpr const char* kType = "hello";
+  void fields(config::Fields& f);
+};
+
+struct Refused {
+  std::string why = {};
+
+  static constexpr const char* kType = "refused";
+  void fields(config::Fields& f);
+};
+
+struct Welcome {
+  config::Value work = {};
+  std::string ip = {};  // node 0's, as the other nodes reach it
+  std::int64_t restarts = 0;
+
+  static constexpr const char* kType = "welcome";
+  void fields(config::Fields& f);
+};
+
+// The node cannot take part.
+struct Failed {
+  std::string why = {};
+
+  static constexpr const char* kType = "failed";
+  void fields(config::Fields& f);
+};
+
+struct Ready {
+  std::vector<std::string> devices = {};  // of its ranks
+  config::Value data = {};                // record::content_samples() of the files that it reads
+
+  static constexpr const char* kType = "ready";
+  void fields(config::Fields& f);
+};
+
+// The node forks its ranks, as a part of this world.
+struct Start {
+  std::uint16_t store_port = 0;
+  int nodes = 0;
+  int ranks_here = 0;
+  int place = 0;               // of the node, among those that compute
+  std::vector<int> lost = {};  // those of its ranks that are lost for good
+
+  static constexpr const char* kType = "start";
+  void fields(config::Fields& f);
+};
+
+// A heartbeat, with the standing of all ranks by rank, as far as the sender knows them.
+struct Alive {
+  struct Standing {
+    std::int64_t step = 0;
+    int phase = 0;
+    std::int64_t collectives = 0;
+    int collective = 0;
+    bool stopped = false;
+
+    void fields(config::Fields& f);
+  };
+  std::vector<Standing> ranks = {};
+
+  static constexpr const char* kType = "alive";
+  void fields(config::Fields& f);
+};
+
+// A node was asked to stop.
+struct Stop {
+  int signal = 0;
+  bool at_once = false;
+
+  static constexpr const char* kType = "stop";
+  void fields(config::Fields& f);
+};
+
+// What a rank has printed.
+struct Log {
+  int rank = 0;
+  std::string text = {};
+
+  static constexpr const char* kType = "log";
+  void fields(config::Fields& f);
+};
+
+// All ranks of the node have ended successfully.
+struct Done {
+  static constexpr const char* kType = "done";
+  void fields(config::Fields&) {}
+};
+
+// A rank of the node has failed.
+struct Failure {
+  int rank = 0;
+  std::string what = {};
+  bool lost = false;
+  bool hopeless = false;  // a restart would fail again
+
+  static constexpr const char* kType = "failure";
+  void fields(config::Fields& f);
+};
+
+// The work is over.
+struct End {
+  int code = 0;
+  std::string why = {};
+
+  static constexpr const char* kType = "end";
+  void fields(config::Fields& f);
+};
+
+// All ranks start again.
+struct Again {
+  static constexpr const char* kType = "again";
+  void fields(config::Fields&) {}
+};
+
+// The node's ranks have ended, after `Again`.
+struct Ended {
+  static constexpr const char* kType = "ended";
+  void fields(config::Fields&) {}
+};
+
+struct Waiting {
+  static constexpr const char* kType = "waiting";
+  void fields(config::Fields&) {}
+};
+
+using Any = std::variant<Hello, Refused, Welcome, Failed, Ready, Start, Alive, Stop, Log, Done, Failure, End, Again,
+                         Ended, Waiting>;
+
+// Returns the line of a message, with its end.
+std::string line_of(const Any& message);
+
+// Reads a line; nothing if it is no message.
+std::optional<Any> read_line(std::string_view line);
+
+// Returns the message if it is of this type.
+template <class T>
+const T* get_if(const std::optional<Any>& message) {
+  return message ? std::get_if<T>(&*message) : nullptr;
+}
+
+}  // namespace ddp::launch::message
