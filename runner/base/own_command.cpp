@@ -58,4 +58,13 @@ std::string setup_command(const std::string& arguments) {
   return (called_by_script ? called_as : "scripts/ddp-exp") + " " + arguments;
 }
 
+std::string with_sets(std::string command, const std::vector<std::string>& sets) {
+  for (const std::string& set : sets) {
+    // "--name name=\"mine\"" stands for the option that sets a key (config::assignment_of_option).
+    const std::size_t key = set.starts_with("--") ? set.find(' ') + 1 : 0;
+    command += set.starts_with('~') ? " --unset " + shell_word(set.substr(1)) : " --set " + shell_word(set.substr(key));
+  }
+  return command;
+}
+
 }  // namespace ddp

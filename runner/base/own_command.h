@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace ddp {
 
@@ -25,5 +26,8 @@ std::string shell_word(const std::string& text);
 // Quotes the path as one word of a printed command. A path that begins with "-" gets "./", or it would read as an
 // option.
 std::string path_word(const std::filesystem::path& path);
+
+// Returns the command with these --set, quoted for a shell. A set that begins with "~" removes a key (--unset).
+std::string with_sets(std::string command, const std::vector<std::string>& sets);
 
 }  // namespace ddp

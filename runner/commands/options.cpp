@@ -82,15 +82,6 @@ std::string as_toml(const std::string& text) {
   return config::Value(text).dump(-1, ' ', false, config::Value::error_handler_t::replace);
 }
 
-std::string with_sets(std::string command, const std::vector<std::string>& sets) {
-  for (const std::string& set : sets) {
-    // "--name name=\"mine\"" stands for the option that sets a key (config::assignment_of_option).
-    const std::size_t key = set.starts_with("--") ? set.find(' ') + 1 : 0;
-    command += set.starts_with('~') ? " --unset " + shell_word(set.substr(1)) : " --set " + shell_word(set.substr(key));
-  }
-  return command;
-}
-
 report::Row find_result(const std::filesystem::path& results, const std::string& run) {
   return read_result(record::RunDirectory::find(results, run).path(), results);
 }
@@ -183,6 +174,10 @@ void add_output(CLI::App& verb) {
       ->excludes(verbose);
 }
 
+void add_data_changed(CLI::App& verb, bool& data_changed) {
+  verb.add_flag("--data-changed", data_changed, "accept files of the data that have changed since the checkpoint");
+}
+
 void print_folder(const std::filesystem::path& folder) {
   // A pipe without a reader must not end this process, also when it has trained.
   std::signal(SIGPIPE, SIG_IGN);
@@ -191,5 +186,7 @@ void print_folder(const std::filesystem::path& folder) {
   pollfd out{.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
   if (poll(&out, 1, 0) > 0) std::cout.flush();
 }
+
+void print_folder_of(const record::RunDirectory& run) { print_folder(run.path()); }
 
 }  // namespace ddp::commands

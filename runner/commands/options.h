@@ -33,9 +33,6 @@ void add_tags(CLI::App& verb, record::TagChange& tags);
 // Returns a text as the value of a --set: a name such as 7 stays a text.
 std::string as_toml(const std::string& text);
 
-// Returns the command with these --set, quoted for a shell.
-std::string with_sets(std::string command, const std::vector<std::string>& sets);
-
 // Shared code of the commands that show results.
 
 inline constexpr const char* kRunInWords =
@@ -66,8 +63,12 @@ void add_max_restarts(CLI::App& verb, launch::LaunchFlags& flags);
 // command waits for no reader of stderr.
 void add_output(CLI::App& verb);
 
+// Adds --data-changed to a command that goes on from a checkpoint.
+void add_data_changed(CLI::App& verb, bool& data_changed);
+
 // Prints the folder of a run or sweep: the only line that run, resume, fork and sweep write to stdout. If stdout does
 // not accept the line, training continues, and main() reports the failure at the end.
 void print_folder(const std::filesystem::path& folder);
+void print_folder_of(const record::RunDirectory& run);
 
 }  // namespace ddp::commands

@@ -2,14 +2,14 @@
 
 #include "base/log.h"
 #include "launch/plan/plan.h"
-#include "launch/run/run_summary.h"
-#include "launch/run/train.h"
 #include "launch/start/probe.h"
 #include "record/saves/checkpoint_index.h"
 #include "record/saves/checkpoint_settings.h"
 #include "record/saves/data_files.h"
 #include "record/saves/graphs.h"
 #include "record/saves/retention.h"
+#include "runs/summary.h"
+#include "runs/train.h"
 
 namespace ddp::sweep {
 namespace fs = std::filesystem;
@@ -63,11 +63,11 @@ Beginning beginning_of(const SweepPlan& sweep, const record::RunDirectory& direc
 // Returns whether the trial has trained to the epoch of `next` or to its end.
 bool has_done(const search::NextTrial& next, const record::ReturnPoint& point, const launch::Plan& plan) {
   if (point.checkpoint.empty()) return false;
-  return (next.epochs > 0 && point.position.epoch >= next.epochs) || launch::has_ended(plan.experiment, point.position);
+  return (next.epochs > 0 && point.position.epoch >= next.epochs) || runs::has_ended(plan.experiment, point.position);
 }
 
-launch::OpenRun open_trial(const Beginning& from, const launch::HeldData& data, const record::RunDirectory& directory,
-                           FileDescriptor lock) {
+runs::OpenRun open_trial(const Beginning& from, const launch::HeldData& data, const record::RunDirectory& directory,
+                         FileDescriptor lock) {
   const fs::path& checkpoint = from.point.checkpoint;
   if (!checkpoint.empty()) record::accept_data(checkpoint, data.files());
   if (from.begun) record::go_back(directory, from.point);
@@ -101,7 +101,7 @@ int train_trial(const SweepPlan& sweep, const search::NextTrial& next, DeviceLea
   const launch::Launch launch;
   launch::Plan plan = launch::make_plan(from.loaded, sweep.gpus, launch, from.global_batch_size);
   if (has_done(next, from.point, plan)) {
-    launch::settle(plan, directory, from.point.position);
+    runs::settle(plan, directory, from.point.position);
     return 0;
   }
   if (!from.point.checkpoint.empty()) sweep.require_same_data(from.point.checkpoint, plan.experiment);
@@ -112,19 +112,19 @@ int train_trial(const SweepPlan& sweep, const search::NextTrial& next, DeviceLea
     record::require_known_rows(checkpoint, launch::rows_of_data(*sweep.library, plan, *data), /*may_grow=*/false);
   }
   launch::Nodes alone(launch, {}, std::chrono::milliseconds(0));
-  return launch::train({.plan = plan,
-                        .library = *sweep.library,
-                        .data = *data,
-                        .open = [&] { return open_trial(from, *data, directory, std::move(lock)); },
-                        .until_epoch = next.epochs,
-                        .device_locks = std::move(lease.locks),
-                        .git = sweep.git,
-                        .watch = [&](const record::RunProgress& run) { take_progress(run, progress); }},
-                       &alone);
+  return runs::train({.plan = plan,
+                      .library = *sweep.library,
+                      .data = *data,
+                      .open = [&] { return open_trial(from, *data, directory, std::move(lock)); },
+                      .until_epoch = next.epochs,
+                      .device_locks = std::move(lease.locks),
+                      .git = sweep.git,
+                      .watch = [&](const record::RunProgress& run) { take_progress(run, progress); }},
+                     &alone);
 }
 
 std::string last_words(const record::RunDirectory& trial) {
-  const auto lines = launch::last_lines(trial_log(trial), 1);
+  const auto lines = runs::last_lines(trial_log(trial), 1);
   return lines.empty() ? "it ended without a message" : lines.back();
 }
 

@@ -15,11 +15,11 @@
 #include "base/log.h"
 #include "base/own_command.h"
 #include "base/paths.h"
-#include "launch/run/run_summary.h"
 #include "record/file/atomic_file.h"
 #include "record/liveness.h"
 #include "record/summary.h"
 #include "report/text/words.h"
+#include "runs/summary.h"
 
 namespace ddp::sweep {
 namespace fs = std::filesystem;
@@ -388,7 +388,7 @@ int TrialLoop::conclude() {
   if (failed && !stopped) log::error("every trial failed: " + plan_.directory.path().string());
   if (stopped) {
     log::info("stopped; to continue: " + own_command("resume " + path_word(plan_.directory.path())));
-    return launch::exit_code_of(stop_signal_);
+    return runs::exit_code_of(stop_signal_);
   }
   return failed ? 1 : 0;
 }
@@ -396,7 +396,7 @@ int TrialLoop::conclude() {
 int TrialLoop::conclude_one(int number) {
   save_summary("running");
   const Trial& trial = trials_.at(number);
-  if (trial.status == Status::interrupted) return launch::exit_code_of(stop_signal_);
+  if (trial.status == Status::interrupted) return runs::exit_code_of(stop_signal_);
   return trial.status == Status::failed ? 1 : 0;
 }
 

@@ -12,12 +12,13 @@
 #include "commands/comm/comm_options.h"
 #include "commands/commands.h"
 #include "commands/options.h"
-#include "commands/train/prepare.h"
 #include "config/option/fields.h"
+#include "launch/cluster/guest.h"
 #include "launch/plan/plan.h"
-#include "launch/run/asking.h"
 #include "rank/verbs.h"
 #include "report/text/words.h"
+#include "runs/asking.h"
+#include "runs/prepare.h"
 
 namespace ddp::commands {
 namespace {
@@ -194,11 +195,11 @@ int comm_here(const CommFlags& flags, const config::Loaded& loaded, const rank::
   std::vector<std::string> devices = p.plan.device_names();
   for (const auto& device : nodes.devices()) devices.push_back(device);
   CommTable table(p.plan, launch.nodes, devices, request, flags.json);
-  const auto measured = launch::measure({.plan = p.plan,
-                                         .library = p.library,
-                                         .request = request,
-                                         .take_row = [&](const rank::CommRow& row) { table.add(row); }},
-                                        nodes);
+  const auto measured = runs::measure({.plan = p.plan,
+                                       .library = p.library,
+                                       .request = request,
+                                       .take_row = [&](const rank::CommRow& row) { table.add(row); }},
+                                      nodes);
   if (measured.exit_code == 1) log::error(measured.why);
   const int code = std::max(table.finish(measured.why), measured.exit_code);
   nodes.end(code, code != 1 ? "" : measured.why.empty() ? "values were wrong" : measured.why);
@@ -209,7 +210,7 @@ int comm_here(const CommFlags& flags, const config::Loaded& loaded, const rank::
 int comm_there(config::Loaded loaded, const rank::CommRequest& request, const launch::Launch& launch,
                const config::Value& terms) {
   std::optional<PreparedComm> p;
-  return take_part(launch, terms, patience_of(loaded.experiment), [&](const config::Value& work) {
+  return launch::take_part(launch, terms, runs::patience_of(loaded.experiment), [&](const config::Value& work) {
     loaded.experiment.device_pool = work.at("device_pool");
     loaded.experiment.distributed.backend = work.at("backend");
     p.emplace(prepare_comm(loaded, request, launch));
@@ -228,7 +229,7 @@ int comm_launched(const CommFlags& flags, const config::Loaded& loaded, const ra
   std::optional<CommTable> table;
   if (launch.rank == 0) table.emplace(p.plan, nodes, p.plan.device_names(), request, flags.json);
   std::int64_t wrong = 0;
-  const auto measured = launch::measure_launched(
+  const auto measured = runs::measure_launched(
       {.plan = p.plan, .library = p.library, .request = request, .take_row = [&](const rank::CommRow& row) {
          wrong += row.wrong;
          if (table) table->add(row);
@@ -254,8 +255,8 @@ int comm(const CommFlags& f) {
                                                 {"--check", f.check},
                                                 {"--timeout", f.timeout}});
   if (launch.node_rank > 0) return comm_there(loaded, request, launch, terms);
-  return lead(launch, terms, patience_of(loaded.experiment),
-              [&](launch::Nodes* nodes) { return comm_here(f, loaded, request, launch, *nodes); });
+  return launch::lead(launch, terms, runs::patience_of(loaded.experiment),
+                      [&](launch::Nodes* nodes) { return comm_here(f, loaded, request, launch, *nodes); });
 }
 
 void add_comm(CLI::App& app, int& exit_code) {

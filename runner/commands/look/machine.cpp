@@ -32,8 +32,8 @@
 #include "launch/library/rank_library.h"
 #include "launch/process/child.h"
 #include "launch/process/program.h"
-#include "launch/run/environment.h"
 #include "record/liveness.h"
+#include "runs/environment.h"
 
 namespace ddp::commands {
 namespace fs = std::filesystem;
@@ -267,7 +267,7 @@ Machine without_children() {
             .kernel = std::string(system.sysname) + " " + system.release,
             .glibc = gnu_get_libc_version(),
             .cpu = cpu_model(),
-            .cpu_capability = launch::cpu_capability(),
+            .cpu_capability = runs::cpu_capability(),
             .cores = cores(),
             .usable_cores = usable_cores(),
             .threads = default_threads(1),

@@ -13,7 +13,6 @@
 #include "commands/look/show_plan.h"
 #include "commands/options.h"
 #include "commands/sweep/sweep.h"
-#include "commands/train/prepare.h"
 #include "commands/use/unnamed_output.h"
 #include "config/data_description.h"
 #include "config/option/fields.h"
@@ -23,6 +22,7 @@
 #include "launch/start/held_data.h"
 #include "launch/start/probe.h"
 #include "record/saves/data_files.h"
+#include "runs/prepare.h"
 
 namespace ddp::commands {
 
@@ -76,7 +76,7 @@ void add_plan(CLI::App& app, int&) {
     launch::Launch launch = launch::choose_launch(o->flags);
     if (launch.leads()) launch::find_weights(loaded, o->results);
     if (o->jobs) log::warn("--jobs has no effect: " + o->file + " has no [sweep]");
-    Prepared prepared = prepare(std::move(loaded), launch);
+    runs::Prepared prepared = runs::prepare(std::move(loaded), launch);
     if (o->draws) {
       std::cout << launch::draws_of_data(*prepared.library, prepared.plan, prepared.data, *o->draws).dump(2) << "\n";
       return;

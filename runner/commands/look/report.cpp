@@ -44,7 +44,7 @@ void require_name(const fs::path& file, const std::string& option, const std::st
                     "for example " + option + " " + path_word(fs::path(file).replace_extension(ending)));
 }
 
-void write_preview(const fs::path& page, const Prepared& prepared, const config::DataDescription& description) {
+void write_preview(const fs::path& page, const runs::Prepared& prepared, const config::DataDescription& description) {
   const auto& e = prepared.plan.experiment;
   const config::Value data = {{"version", 1},
                               {"kind", "preview"},
@@ -58,7 +58,7 @@ void write_preview(const fs::path& page, const Prepared& prepared, const config:
   write(page, report::page(data), "--preview FILE.html");
 }
 
-void write_sets(const fs::path& file, const Prepared& prepared) {
+void write_sets(const fs::path& file, const runs::Prepared& prepared) {
   write(file, launch::sets_of_rows(*prepared.library, prepared.plan, prepared.data), "--sets FILE.csv");
 }
 

@@ -2,8 +2,8 @@
 
 #include <filesystem>
 
-#include "commands/train/prepare.h"
 #include "config/value.h"
+#include "runs/prepare.h"
 
 namespace ddp::commands {
 
@@ -16,10 +16,10 @@ void require_name(const std::filesystem::path& file, const std::string& option, 
 
 // Writes a page that shows the data of an experiment, from the output of data::describe. Throws ddp::Error (usage) if
 // the page cannot be written.
-void write_preview(const std::filesystem::path& page, const Prepared& prepared,
+void write_preview(const std::filesystem::path& page, const runs::Prepared& prepared,
                    const config::DataDescription& description);
 
 // Writes the set of each row as a CSV (data::sets_of_rows). Throws ddp::Error (usage) if the file cannot be written.
-void write_sets(const std::filesystem::path& file, const Prepared& prepared);
+void write_sets(const std::filesystem::path& file, const runs::Prepared& prepared);
 
 }  // namespace ddp::commands

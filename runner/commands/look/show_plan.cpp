@@ -282,7 +282,7 @@ struct PlanOfRun {
   }
 };
 
-PlanOfRun output_of(const Prepared& prepared, const DataDescription& data, const std::string& folder) {
+PlanOfRun output_of(const runs::Prepared& prepared, const DataDescription& data, const std::string& folder) {
   const auto& [plan, probe] = std::tie(prepared.plan, prepared.probe);
   PlanOfRun all{.experiment = plan.experiment,
                 .length = prepared.length,
@@ -313,7 +313,8 @@ std::string group_line(const config::GroupDescription& group) {
 
 }  // namespace
 
-void show_plan(const Prepared& prepared, const DataDescription& data, const std::filesystem::path& results, bool json) {
+void show_plan(const runs::Prepared& prepared, const DataDescription& data, const std::filesystem::path& results,
+               bool json) {
   const auto& [plan, length, probe] = std::tie(prepared.plan, prepared.length, prepared.probe);
   const auto& e = plan.experiment;
   const std::string folder = config::printable((results / e.name).string());

@@ -3,16 +3,16 @@
 #include <filesystem>
 
 #include "commands/sweep/sweep.h"
-#include "commands/train/prepare.h"
 #include "config/data_description.h"
 #include "config/value.h"
+#include "runs/prepare.h"
 
 namespace ddp::commands {
 
 // Prints a plan to stdout, for people or as JSON. `data`: the output of data::describe. `results`: the results folder
 // of the planned run.
-void show_plan(const Prepared& prepared, const config::DataDescription& data, const std::filesystem::path& results,
-               bool json);
+void show_plan(const runs::Prepared& prepared, const config::DataDescription& data,
+               const std::filesystem::path& results, bool json);
 
 // Prints the planned sweep for people or as JSON: its trials, their devices, and an estimate of the time. `results`:
 // the results folder of the sweep.

@@ -11,7 +11,6 @@
 #include "commands/commands.h"
 #include "commands/options.h"
 #include "commands/sweep/sweep.h"
-#include "commands/train/prepare.h"
 #include "config/check/files.h"
 #include "config/load.h"
 #include "config/option/fields.h"
@@ -23,6 +22,7 @@
 #include "launch/process/stop_signals.h"
 #include "rank/probe.h"
 #include "report/text/words.h"
+#include "runs/prepare.h"
 
 namespace ddp::commands {
 namespace {
@@ -72,7 +72,7 @@ void look_into(const config::Loaded& loaded, Library& library, Findings& found) 
     try {
       require_readable_model(loaded, library);
     } catch (const Error& error) {
-      add_once(found.mistakes, at_its_line(loaded, error).what());
+      add_once(found.mistakes, runs::at_its_line(loaded, error).what());
     }
   }
   for (const std::string& warning : launch::without_effect(loaded)) add_once(found.warnings, warning);

@@ -6,12 +6,12 @@
 
 #include "base/limits.h"
 #include "commands/options.h"
-#include "commands/train/prepare.h"
 #include "launch/library/libtorch.h"
 #include "launch/library/plugin.h"
 #include "launch/plan/ineffective.h"
 #include "launch/plan/plan.h"
 #include "launch/start/probe.h"
+#include "runs/prepare.h"
 
 namespace ddp::commands {
 namespace {
@@ -63,7 +63,7 @@ class Tries {
     if (known == known_.end()) {
       const auto data = read(loaded, plan);
       const launch::Start start{.resume_from = {}, .init_from = launch::weights_of(loaded)};
-      const auto probed = with_lines(loaded, [&] { return launch::probe(library_, plan, start, *data, timed_); });
+      const auto probed = runs::with_lines(loaded, [&] { return launch::probe(library_, plan, start, *data, timed_); });
       return known_.emplace(name, probed).first->second;
     }
     if (!timed_ && shelf_.wants(plan)) read(loaded, plan);
@@ -73,7 +73,7 @@ class Tries {
  private:
   std::shared_ptr<const launch::HeldData> read(const config::Loaded& loaded, launch::Plan& plan) {
     launch::obtain(plan.libraries);
-    auto data = with_lines(loaded, [&] { return shelf_.hold(library_, loaded, plan); });
+    auto data = runs::with_lines(loaded, [&] { return shelf_.hold(library_, loaded, plan); });
     shelf_.keep(plan, data);
     return data;
   }

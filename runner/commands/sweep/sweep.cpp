@@ -18,11 +18,11 @@
 #include "config/text/compose.h"
 #include "launch/cluster/launcher.h"
 #include "launch/library/plugin.h"
-#include "launch/run/notify.h"
-#include "launch/run/run_summary.h"
 #include "record/saves/checkpoint_index.h"
 #include "record/saves/checkpoint_settings.h"
 #include "report/text/run_page.h"
+#include "runs/notify.h"
+#include "runs/summary.h"
 #include "sweep/trial_loop.h"
 
 namespace ddp::commands {
@@ -74,8 +74,8 @@ void tell_end(const sweep::SweepPlan& plan, FileDescriptor lock, const std::stri
               const std::string& reason = "") {
   lock.close();
   const config::Value settings = plan.loaded->to_value().value("notify", config::Value::object());
-  launch::notify(config::read<config::Notify>(settings),
-                 {.folder = plan.directory.path(), .name = plan.loaded->name, .status = status, .reason = reason});
+  runs::notify(config::read<config::Notify>(settings),
+               {.folder = plan.directory.path(), .name = plan.loaded->name, .status = status, .reason = reason});
 }
 
 std::string status_of(const record::RunDirectory& sweep) { return record::last_summary(sweep).value("status", ""); }
@@ -181,7 +181,7 @@ std::string command_of(const SweepOptions& o) {
 int sweep_one(const SweepOptions& o, const std::vector<std::string>& sets) {
   if (o.run_id.empty())
     throw usage_error("needs the sweep of the trial", "--trial", "give the id of the sweep too: --run-id ID");
-  launch::GitState git(paths::absolute(o.file).parent_path());
+  runs::GitState git(paths::absolute(o.file).parent_path());
   sweep::SweepPlan prepared = prepare_sweep(o.file, sets, 1, o.results);
   require_independent(*prepared.search, prepared.loaded->sweep.method.name, "--trial");
   if (*o.trial >= prepared.search->trials()) {
@@ -242,7 +242,7 @@ int sweep(SweepOptions& o) {
       return resume_sweep(own, o.jobs);
     }
   }
-  launch::GitState git(folder);
+  runs::GitState git(folder);
   sweep::SweepPlan prepared = prepare_sweep(o.file, sets, o.jobs, o.results);
   const auto directory = record::RunDirectory::create_sweep(o.results, prepared.loaded->name, o.run_id);
   FileDescriptor lock = directory.lock();
@@ -257,7 +257,7 @@ int sweep(SweepOptions& o) {
 
 int resume_sweep(const record::RunDirectory& directory, std::optional<int> jobs, bool data_changed) {
   FileDescriptor lock = directory.lock();
-  launch::GitState git(paths::working_folder());
+  runs::GitState git(paths::working_folder());
   sweep::SweepPlan prepared = prepare_sweep(directory.sweep(), {}, jobs, directory.path().parent_path().parent_path());
   place(prepared, directory, git.result());
   prepared.data_changed = data_changed;

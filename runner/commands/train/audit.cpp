@@ -15,11 +15,9 @@
 #include "base/paths.h"
 #include "commands/commands.h"
 #include "commands/options.h"
-#include "commands/train/resume.h"
 #include "config/text/toml.h"
 #include "launch/library/plugin.h"
 #include "launch/process/stop_signals.h"
-#include "launch/run/environment.h"
 #include "record/file/atomic_file.h"
 #include "record/metrics/event_reader.h"
 #include "record/saves/checkpoint_index.h"
@@ -28,6 +26,8 @@
 #include "record/saves/graphs.h"
 #include "record/saves/same_bits.h"
 #include "record/summary.h"
+#include "runs/environment.h"
+#include "runs/standing.h"
 
 namespace ddp::commands {
 namespace fs = std::filesystem;
@@ -131,12 +131,12 @@ Audit begin_audit(const record::RunDirectory& run) {
   const auto loaded = launch::load_experiment(run.config(), {});
   Audit audit{.run = paths::absolute(run.path()).string(),
               .then = record::environment_in(record::last_summary(run)),
-              .now = launch::environment_of(loaded.experiment, run)};
+              .now = runs::environment_of(loaded.experiment, run)};
   if (!audit.then) return audit;
-  if (const std::string other = launch::difference_of_content(*audit.then, audit.now); !other.empty()) {
+  if (const std::string other = runs::difference_of_content(*audit.then, audit.now); !other.empty()) {
     throw usage_error(other, run.path().string(), "put back what the run was trained with");
   }
-  audit.places = launch::differences_of_place(*audit.then, audit.now);
+  audit.places = runs::differences_of_place(*audit.then, audit.now);
   for (const std::string& place : audit.places) log::warn("differs from the training: " + place);
   return audit;
 }
@@ -172,13 +172,13 @@ void stand_at(const record::RunDirectory& run, const fs::path& checkpoint, const
 }
 
 // Trains from where the directory stands to that step. Returns the signal's exit code if it was stopped, else 0.
-int train_again(Resumption again, const AuditOptions& o) {
+int train_again(runs::Resumption again, const AuditOptions& o) {
   if (!o.device_pool.empty()) again.sets.push_back("device_pool=" + o.device_pool);
   again.data_changed = true;
   launch::Launch launch = launch::choose_launch({});
-  const int code =
-      lead(launch, launch::terms_of(launch, "audit", config::Value::object()), patience_of(config::Experiment{}),
-           [&](launch::Nodes* nodes) { return resume_run(again, launch, nodes); });
+  const int code = launch::lead(launch, launch::terms_of(launch, "audit", config::Value::object()),
+                                runs::patience_of(config::Experiment{}),
+                                [&](launch::Nodes* nodes) { return runs::resume_run(again, launch, nodes); });
   const fs::path reached = record::latest_checkpoint(again.directory.checkpoints());
   const bool ended_early = code == 0 && (reached.empty() || record::step_of(reached) != again.until_step);
   if (code == 1 || ended_early) {
@@ -291,11 +291,10 @@ int audit_run(const AuditOptions& o) {
     record::require_whole(to);
     const auto copy = scratch.next();
     stand_at(run, from, record::settings_file(run, to), copy);
-    const Resumption again{.directory = copy,
-                           .results = o.results,
-                           .compared_ranks = record::position_of(to).world_size,
-                           .until_step = record::step_of(to),
-                           .prints_folder = false};
+    const runs::Resumption again{.directory = copy,
+                                 .results = o.results,
+                                 .compared_ranks = record::position_of(to).world_size,
+                                 .until_step = record::step_of(to)};
     if (const int stopped = train_again(again, o); stopped != 0) return stopped;
     audit.stretches.push_back(compared(record::step_of(from), to, copy));
     audit.same = audit.same && audit.stretches.back().same;
@@ -372,7 +371,7 @@ int reproduce_run(const AuditOptions& o) {
                                        .sets = settings_before(changes, i),
                                        .compared_ranks = ranks,
                                        .until_step = to,
-                                       .prints_folder = is_new && !o.json},
+                                       .show = is_new && !o.json ? print_folder_of : nullptr},
                                       o);
       if (stopped != 0) return stopped;
     } catch (const Error&) {

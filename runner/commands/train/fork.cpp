@@ -11,17 +11,17 @@
 #include "base/paths.h"
 #include "commands/commands.h"
 #include "commands/options.h"
-#include "commands/train/changed_run.h"
-#include "commands/train/prepare.h"
-#include "commands/train/resume.h"
-#include "commands/use/trained.h"
 #include "config/text/compose.h"
 #include "launch/library/plugin.h"
-#include "launch/run/run_summary.h"
-#include "launch/run/train.h"
 #include "record/saves/checkpoint_settings.h"
 #include "record/saves/data_files.h"
 #include "report/select/row.h"
+#include "runs/changes.h"
+#include "runs/prepare.h"
+#include "runs/standing.h"
+#include "runs/summary.h"
+#include "runs/train.h"
+#include "runs/trained.h"
 
 namespace ddp::commands {
 namespace fs = std::filesystem;
@@ -68,20 +68,20 @@ void require_fork_of(const record::RunDirectory& begun, const std::string& origi
 // The request for a fork and its resolved origin.
 struct NewFork {
   const ForkOptions& options;
-  Resumption origin;
+  runs::Resumption origin;
   std::string origin_name;
   std::string name;
 };
 
-ResumePoint find_point(const Resumption& origin, const launch::Launch& launch) {
+runs::ResumePoint find_point(const runs::Resumption& origin, const launch::Launch& launch) {
   const std::string where = origin.directory.path().string();
   if (record::complete_checkpoints(origin.directory.checkpoints()).empty()) {
-    if (const auto lost = all_saves_lost(origin.directory)) throw *lost;
+    if (const auto lost = runs::all_saves_lost(origin.directory)) throw *lost;
     throw usage_error(
         "this run has no checkpoint yet: nothing to fork", where,
         "start a new run with its settings: " + own_command("run " + path_word(origin.directory.config())));
   }
-  ResumePoint point = find_resume_point(origin, launch);
+  runs::ResumePoint point = runs::find_resume_point(origin, launch);
   if (!point.nothing_to_do()) return point;
   const std::string rule = point.ended_by_rule();
   throw usage_error((rule.empty() ? "all steps are done" : "stop." + rule + " has ended the run") +
@@ -100,16 +100,16 @@ struct Folder {
 };
 
 // Creates the folder of the new run and writes its first files.
-launch::OpenRun open_fork(const NewFork& fork, const ResumePoint& point, Folder& folder) {
-  launch::OpenRun run = create_run(fork.options.results, fork.name, fork.options.run_id, fork.options.tags);
+runs::OpenRun open_fork(const NewFork& fork, const runs::ResumePoint& point, Folder& folder) {
+  runs::OpenRun run = runs::create_run(fork.options.results, fork.name, fork.options.run_id, fork.options.tags);
   folder.made = run.directory;
   const std::string checkpoint = point.checkpoint.filename().string();
   const fs::path copy =
-      launch::write_fork({.origin = {.run = fork.origin_name, .checkpoint = checkpoint, .step = point.position.step},
-                          .checkpoint = point.checkpoint,
-                          .position = point.position,
-                          .changes = point.changes_as_text()},
-                         point.prepared.plan, run.directory);
+      runs::write_fork({.origin = {.run = fork.origin_name, .checkpoint = checkpoint, .step = point.position.step},
+                        .checkpoint = point.checkpoint,
+                        .position = point.position,
+                        .changes = point.changes_as_text()},
+                       point.prepared.plan, run.directory);
   run.start.resume_from = copy;
   record::accept_data(copy, point.prepared.data.files());
   config::Experiment before = point.before;
@@ -123,27 +123,31 @@ launch::OpenRun open_fork(const NewFork& fork, const ResumePoint& point, Folder&
 
 int begin_fork(const NewFork& fork, const launch::Launch& launch, launch::Nodes* nodes) {
   const ForkOptions& o = fork.options;
-  if (const auto begun = begun_run(o.results, o.run_id, fork.name, launch)) {
+  if (const auto begun = runs::begun_run(o.results, o.run_id, fork.name, launch)) {
     if (launch.leads()) require_fork_of(*begun, fork.origin_name);
-    return resume_run({.directory = *begun, .results = o.results, .sets = o.sets, .data_changed = o.data_changed},
-                      launch, nodes);
+    return runs::resume_run({.directory = *begun,
+                             .results = o.results,
+                             .sets = o.sets,
+                             .data_changed = o.data_changed,
+                             .show = print_folder_of},
+                            launch, nodes);
   }
-  const ResumePoint point = find_point(fork.origin, launch);
+  const runs::ResumePoint point = find_point(fork.origin, launch);
   Folder folder;
-  return launch::train({.plan = point.prepared.plan,
-                        .library = *point.prepared.library,
-                        .data = point.prepared.data,
-                        .open = [&] { return open_fork(fork, point, folder); },
-                        .experiment_folder = paths::working_folder(),
-                        .begun = [](const auto& directory) { print_folder(directory.path()); }},
-                       nodes);
+  return runs::train({.plan = point.prepared.plan,
+                      .library = *point.prepared.library,
+                      .data = point.prepared.data,
+                      .open = [&] { return open_fork(fork, point, folder); },
+                      .experiment_folder = paths::working_folder(),
+                      .begun = print_folder_of},
+                     nodes);
 }
 
 // Several nodes agree on one checkpoint: then a replaced one is an error.
 int begin_fork_while_saving(const NewFork& fork, const launch::Launch& launch, launch::Nodes* nodes) {
   if (launch.nodes > 1 || launch.one_rank) return begin_fork(fork, launch, nodes);
   int exit_code = 0;
-  while_saving(fork.origin.directory, [&] { exit_code = begin_fork(fork, launch, nodes); });
+  runs::while_saving(fork.origin.directory, [&] { exit_code = begin_fork(fork, launch, nodes); });
   return exit_code;
 }
 
@@ -154,7 +158,7 @@ int fork_run(const ForkOptions& o) {
       launch, "fork",
       {{"run", o.run}, {"set", o.sets}, {"name", o.name}, {"from", o.from}, {"data-changed", o.data_changed}});
   // Another node may not see the origin's folder.
-  if (launch.node_rank > 0) return take_part(launch, terms, patience_of(config::Experiment{}), o.sets);
+  if (launch.node_rank > 0) return runs::take_part(launch, terms, runs::patience_of(config::Experiment{}), o.sets);
   const auto directory = record::RunDirectory::find(o.results, o.run);
   directory.require_run();
   const std::vector<std::string> sets = fork_sets(o, directory);
@@ -169,8 +173,8 @@ int fork_run(const ForkOptions& o) {
                                 .forks = true},
                      .origin_name = name_of_origin(directory.path(), o.results),
                      .name = loaded.experiment.name};
-  return lead(launch, terms, patience_of(loaded.experiment),
-              [&](launch::Nodes* nodes) { return begin_fork_while_saving(fork, launch, nodes); });
+  return launch::lead(launch, terms, runs::patience_of(loaded.experiment),
+                      [&](launch::Nodes* nodes) { return begin_fork_while_saving(fork, launch, nodes); });
 }
 
 void add_fork(CLI::App& app, int& exit_code) {

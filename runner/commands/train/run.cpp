@@ -10,15 +10,15 @@
 #include "commands/commands.h"
 #include "commands/look/show_plan.h"
 #include "commands/options.h"
-#include "commands/train/changed_run.h"
-#include "commands/train/prepare.h"
-#include "commands/train/resume.h"
 #include "config/text/compose.h"
 #include "launch/library/plugin.h"
 #include "launch/plan/plan.h"
-#include "launch/run/train.h"
 #include "launch/start/held_data.h"
 #include "record/saves/checkpoint_settings.h"
+#include "runs/changes.h"
+#include "runs/prepare.h"
+#include "runs/standing.h"
+#include "runs/train.h"
 
 namespace ddp::commands {
 namespace {
@@ -43,25 +43,26 @@ void tell_other_settings(const Error& error, const launch::Launch& launch) {
 }
 
 int begin_run(const RunOptions& o, config::Loaded loaded, const launch::Launch& launch, launch::Nodes* nodes) {
-  if (const auto begun = begun_run(o.results, o.run_id, loaded.experiment.name, launch)) {
-    if (const auto other = other_settings(loaded, *begun, o.sets)) tell_other_settings(*other, launch);
-    return resume_run({.directory = *begun, .results = o.results, .sets = o.sets}, launch, nodes);
+  if (const auto begun = runs::begun_run(o.results, o.run_id, loaded.experiment.name, launch)) {
+    if (const auto other = runs::other_settings(loaded, *begun, o.sets)) tell_other_settings(*other, launch);
+    return runs::resume_run({.directory = *begun, .results = o.results, .sets = o.sets, .show = print_folder_of},
+                            launch, nodes);
   }
   if (launch.leads()) launch::find_weights(loaded, o.results);
-  const Prepared prepared = prepare(std::move(loaded), launch);
-  return launch::train({.plan = prepared.plan,
-                        .library = *prepared.library,
-                        .data = prepared.data,
-                        .open =
-                            [&] {
-                              auto run = create_run(o.results, prepared.plan.experiment.name, o.run_id, o.tags);
-                              run.start = prepared.start;
-                              return run;
-                            },
-                        .experiment_folder = paths::absolute(o.file).parent_path(),
-                        .begun = [](const auto& directory) { print_folder(directory.path()); },
-                        .profile_steps = o.profile_steps},
-                       nodes);
+  const runs::Prepared prepared = runs::prepare(std::move(loaded), launch);
+  return runs::train({.plan = prepared.plan,
+                      .library = *prepared.library,
+                      .data = prepared.data,
+                      .open =
+                          [&] {
+                            auto run = runs::create_run(o.results, prepared.plan.experiment.name, o.run_id, o.tags);
+                            run.start = prepared.start;
+                            return run;
+                          },
+                      .experiment_folder = paths::absolute(o.file).parent_path(),
+                      .begun = print_folder_of,
+                      .profile_steps = o.profile_steps},
+                     nodes);
 }
 
 // Returns the --set with which this node names the sources by its own paths.
@@ -91,7 +92,7 @@ int run(const RunOptions& o) {
   tell_of_sweep(loaded);
   if (o.dry_run) {
     if (launch.leads()) launch::find_weights(loaded, o.results);
-    const Prepared prepared = prepare(std::move(loaded), launch);
+    const runs::Prepared prepared = runs::prepare(std::move(loaded), launch);
     const config::DataDescription data = launch::describe_data(*prepared.library, prepared.plan, prepared.data);
     show_plan(prepared, data, o.results, /*json=*/false);
     return 0;
@@ -102,10 +103,10 @@ int run(const RunOptions& o) {
   asked["source_texts"] = record::hashes_of_texts(loaded.experiment);
   asked.erase("init_from");  // only node 0 reads weights
   const config::Value terms = launch::terms_of(launch, "run", {{"experiment", asked}});
-  const auto patience = patience_of(loaded.experiment);
-  if (launch.node_rank > 0) return take_part(launch, terms, patience, own_sources(loaded.experiment));
-  return lead(launch, terms, patience,
-              [&](launch::Nodes* nodes) { return begin_run(o, std::move(loaded), launch, nodes); });
+  const auto patience = runs::patience_of(loaded.experiment);
+  if (launch.node_rank > 0) return runs::take_part(launch, terms, patience, own_sources(loaded.experiment));
+  return launch::lead(launch, terms, patience,
+                      [&](launch::Nodes* nodes) { return begin_run(o, std::move(loaded), launch, nodes); });
 }
 
 void add_run(CLI::App& app, int& exit_code) {

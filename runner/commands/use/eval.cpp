@@ -6,17 +6,17 @@
 #include <CLI/CLI.hpp>
 
 #include "base/log.h"
-#include "commands/train/changed_run.h"
-#include "commands/train/resume.h"
-#include "commands/use/trained.h"
+#include "commands/use/trained_options.h"
 #include "config/text/source.h"
-#include "launch/run/asking.h"
 #include "rank/verbs.h"
 #include "record/saves/checkpoint_index.h"
 #include "record/saves/checkpoint_settings.h"
 #include "record/saves/data_files.h"
 #include "report/text/run_page.h"
 #include "report/text/words.h"
+#include "runs/asking.h"
+#include "runs/changes.h"
+#include "runs/standing.h"
 
 namespace ddp::commands {
 namespace fs = std::filesystem;
@@ -29,7 +29,7 @@ struct EvalOutput {
 
   void fields(config::Fields& f) {
     f.version();
-    list_checkpoint(f, run, checkpoint, step);
+    runs::list_checkpoint(f, run, checkpoint, step);
     const config::Value rows = {{"type", "array"}, {"items", {{"type", "integer"}, {"minimum", 0}}}};
     f({"metrics", "val_…: validation data; test_…: test data; without a prefix: data of --set"}, metrics,
       {{"type", "object"},
@@ -39,17 +39,17 @@ struct EvalOutput {
 };
 
 struct EvalOptions {
-  TrainedOptions trained;
+  runs::TrainedOptions trained;
   bool json = false;
 };
 
 bool sets_dataset(const std::vector<std::string>& sets) {
   return std::any_of(sets.begin(), sets.end(), [](const std::string& set) {
-    return set.starts_with("dataset") && !keeps_samples(set.substr(0, set.find_first_of("= ")));
+    return set.starts_with("dataset") && !runs::keeps_samples(set.substr(0, set.find_first_of("= ")));
   });
 }
 
-config::Value measure_trained(const Trained& t, bool whole, bool raw) {
+config::Value measure_trained(const runs::Trained& t, bool whole, bool raw) {
   const bool has_sets = t.plan.experiment.validation.exists() || t.plan.experiment.test.exists();
   if (!whole && !has_sets) {
     throw usage_error("held out no data to measure on", t.directory.path().string(),
@@ -62,7 +62,7 @@ config::Value measure_trained(const Trained& t, bool whole, bool raw) {
   for (const auto& warning : data.facts().value("warnings", std::vector<std::string>())) log::warn(warning);
   const rank::Task task{
       .run_directory = t.directory.path(), .resume_from = t.checkpoint, .preprocessing = t.preprocessing};
-  const launch::AskedRanks ranks(t.plan, *t.library, data, task);
+  const runs::AskedRanks ranks(t.plan, *t.library, data, task);
   rank::Measurement measured;
   ranks.ask(rank::EvaluateRequest{.whole = whole, .raw = raw}, [&](const auto& reply) { measured = reply; });
   for (const std::string& warning : measured.warnings) log::warn(warning);
@@ -70,17 +70,17 @@ config::Value measure_trained(const Trained& t, bool whole, bool raw) {
 }
 
 // Warns if the settings measure samples on which the run has trained.
-void warn_of_trained_samples(const Trained& t, const std::vector<std::string>& sets, bool whole) {
+void warn_of_trained_samples(const runs::Trained& t, const std::vector<std::string>& sets, bool whole) {
   if (sets.empty()) return;
   const config::Experiment before =
-      experiment_before(record::settings_file(t.directory, t.checkpoint), t.loaded.experiment);
+      runs::experiment_before(record::settings_file(t.directory, t.checkpoint), t.loaded.experiment);
   const config::Experiment& now = t.loaded.experiment;
-  if (whole && same_data(before, now)) {
+  if (whole && runs::same_data(before, now)) {
     return log::warn(
         "these are the data of the run: the model has trained on them, so values are better than on new "
         "data");
   }
-  const std::string warning = whole ? "" : held_out_after_training(before, now);
+  const std::string warning = whole ? "" : runs::held_out_after_training(before, now);
   if (!warning.empty()) log::warn(warning);
 }
 
@@ -110,7 +110,7 @@ void print(const config::Value& values, const config::Value& preprocessing) {
 }
 
 void eval(const EvalOptions& o) {
-  const Trained t = open_trained(o.trained);
+  const runs::Trained t = runs::open_trained(o.trained);
   const record::Position position = record::position_of(t.checkpoint);
   const std::string epoch =
       (position.inside_epoch() ? "in epoch " : "after epoch ") + std::to_string(position.epoch_of_step());
@@ -135,7 +135,7 @@ void add_eval(CLI::App& app, int&) {
       app.add_subcommand("eval", "measure a trained model on its validation and test data, or on other data");
   add_trained(*verb, o->trained, {"loss", "metrics", "validation", "test"});
   verb->add_flag("--json", o->json, "print JSON");
-  verb->callback([o] { while_saving(choose_run(o->trained), [&] { eval(*o); }); });
+  verb->callback([o] { runs::while_saving(runs::choose_run(o->trained), [&] { eval(*o); }); });
 }
 
 const bool eval_registered = register_verb(45, add_eval) && register_schema<EvalOutput>("eval", "eval RUN --json");

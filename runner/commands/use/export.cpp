@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/file_descriptor.h"
-#include "commands/use/trained.h"
+#include "commands/use/trained_options.h"
 #include "commands/use/unnamed_output.h"
 #include "config/text/source.h"
 #include "launch/library/rank_library.h"
@@ -21,7 +21,7 @@ namespace {
 constexpr std::uint64_t kCopiedAtOnce = 8u << 20;
 
 struct ExportOptions {
-  TrainedOptions trained;
+  runs::TrainedOptions trained;
   std::string output;
   bool evaluates = false;
 };
@@ -80,8 +80,8 @@ void write_archive(const fs::path& weights, const UnnamedOutput& output, const s
 }
 
 void export_model(const ExportOptions& o) {
-  const record::RunDirectory directory = find_run(o.trained);
-  const ChosenCheckpoint chosen = choose_trained(directory, o.trained);
+  const record::RunDirectory directory = runs::find_run(o.trained);
+  const runs::ChosenCheckpoint chosen = runs::choose_trained(directory, o.trained);
   const config::Experiment& experiment = chosen.loaded.experiment;
   const fs::path& checkpoint = chosen.folder;
   const std::string archive = is_archive(o) ? archive_of(experiment.model, o, directory.path().string()) : "";
@@ -114,7 +114,7 @@ void add_export(CLI::App& app, int&) {
   verb->add_flag("--eval", o->evaluates, "for a .pt2 file: write the graph for evaluation, without dropout");
   verb->callback([o] {
     require_written_format(*o);
-    while_saving(choose_run(o->trained), [&] { export_model(*o); });
+    runs::while_saving(runs::choose_run(o->trained), [&] { export_model(*o); });
   });
 }
 

@@ -5,22 +5,22 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
-#include "commands/use/trained.h"
+#include "commands/use/trained_options.h"
 #include "launch/process/stop_signals.h"
-#include "launch/run/asking.h"
 #include "rank/verbs.h"
 #include "report/text/words.h"
+#include "runs/asking.h"
 
 namespace ddp::commands {
 namespace {
 
 struct GenerateOptions {
-  TrainedOptions trained;
+  runs::TrainedOptions trained;
   rank::GenerateRequest request;
   bool json = false;
 };
 
-void require_text(const Trained& t) {
+void require_text(const runs::Trained& t) {
   if (t.preprocessing.is_object() && t.preprocessing.contains("tokenizer")) return;
   throw usage_error("was not trained on text with a tokenizer", t.directory.path().string(),
                     "generate continues texts: train on the dataset text");
@@ -65,7 +65,7 @@ struct GenerateOutput {
 
   void fields(config::Fields& f) {
     f.version();
-    list_checkpoint(f, run, checkpoint, step);
+    runs::list_checkpoint(f, run, checkpoint, step);
     f({"temperature"}, request.temperature);
     f({.name = "top_k", .range = config::at_least(1)}, request.top_k);
     f({"seed"}, request.seed);
@@ -77,7 +77,7 @@ struct GenerateOutput {
 };
 
 // `parts`: the prompt, then the pieces of its continuation.
-config::Value generated_json(const Trained& t, const rank::GenerateRequest& r,
+config::Value generated_json(const runs::Trained& t, const rank::GenerateRequest& r,
                              const std::vector<rank::Continuation>& parts) {
   GenerateOutput out{.run = t.directory.path().string(),
                      .checkpoint = t.checkpoint.filename().string(),
@@ -92,12 +92,12 @@ config::Value generated_json(const Trained& t, const rank::GenerateRequest& r,
 }
 
 void generate(const GenerateOptions& o) {
-  Trained t = open_trained(o.trained);
+  runs::Trained t = runs::open_trained(o.trained);
   require_text(t);
   use_one_rank(t.plan);
   const launch::HeldData none;
-  const launch::AskedRanks ranks(t.plan, *t.library, none,
-                                 {.resume_from = t.checkpoint, .preprocessing = t.preprocessing});
+  const runs::AskedRanks ranks(t.plan, *t.library, none,
+                               {.resume_from = t.checkpoint, .preprocessing = t.preprocessing});
   if (o.json) {
     std::vector<rank::Continuation> parts;
     ranks.ask(o.request, [&](const auto& part) { parts.push_back(part); });
@@ -136,7 +136,7 @@ void add_generate(CLI::App& app, int&) {
       throw usage_error("is not a number of at least 0", "--temperature", "0 takes the most likely token");
     }
     // A lost checkpoint is noticed before the first text is printed.
-    while_saving(choose_run(o->trained), [&] { generate(*o); });
+    runs::while_saving(runs::choose_run(o->trained), [&] { generate(*o); });
   });
 }
 

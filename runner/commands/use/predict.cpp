@@ -7,19 +7,19 @@
 
 #include "base/glob.h"
 #include "base/paths.h"
-#include "commands/use/trained.h"
+#include "commands/use/trained_options.h"
 #include "commands/use/unnamed_output.h"
 #include "config/check/suggest.h"
-#include "launch/run/predicting.h"
 #include "record/run_directory.h"
 #include "report/text/words.h"
+#include "runs/predicting.h"
 
 namespace ddp::commands {
 namespace fs = std::filesystem;
 namespace {
 
 struct PredictOptions {
-  TrainedOptions trained;
+  runs::TrainedOptions trained;
   std::vector<std::string> inputs;
   std::vector<std::string> keep;
   std::string output;
@@ -60,14 +60,14 @@ Inputs input_files(const std::vector<std::string>& inputs) {
   return found;
 }
 
-bool is_table(const Trained& t) {
+bool is_table(const runs::Trained& t) {
   const auto components = t.plan.experiment.components();
   const config::Spec* spec = components.find("dataset", t.plan.experiment.dataset.name);
   return spec != nullptr && spec->traits.value("library", "") == "tables";
 }
 
 // An option that is not a path lists one file for each input of the model.
-Inputs inputs_for(const Trained& t, const std::vector<std::string>& given) {
+Inputs inputs_for(const runs::Trained& t, const std::vector<std::string>& given) {
   const config::Component& dataset = t.plan.experiment.dataset;
   const auto components = t.plan.experiment.components();
   const config::Spec* spec = components.find("dataset", dataset.name);
@@ -95,7 +95,7 @@ Inputs inputs_for(const Trained& t, const std::vector<std::string>& given) {
 }
 
 // Checks the columns to copy, before anything is read.
-void require_kept(const PredictOptions& o, const std::string& form, const Trained& t) {
+void require_kept(const PredictOptions& o, const std::string& form, const runs::Trained& t) {
   if (o.keep.empty()) return;
   if (form == "npy") {
     throw usage_error("copies columns, and a .npy file has none", "--keep", "use .csv or .parquet: -o");
@@ -111,13 +111,13 @@ void require_kept(const PredictOptions& o, const std::string& form, const Traine
 void predict_rows(const PredictOptions& o, const std::string& form) {
   std::optional<UnnamedOutput> output;
   if (!o.output.empty()) output.emplace(o.output);
-  Trained t = open_trained(o.trained, /*tables=*/form == "parquet");
+  runs::Trained t = runs::open_trained(o.trained, /*tables=*/form == "parquet");
   require_kept(o, form, t);
   const Inputs inputs = inputs_for(t, o.inputs);
   const config::Experiment& e = t.plan.experiment;
   const std::int64_t batch_size = e.validation.batch_size.value_or(*e.batch_size);
   t.plan.experiment.parallel = "single";
-  const launch::Predicting predicting{
+  const runs::Predicting predicting{
       .plan = t.plan,
       .library = *t.library,
       .task = {.run_directory = t.directory.path(), .resume_from = t.checkpoint, .preprocessing = t.preprocessing},
@@ -129,7 +129,7 @@ void predict_rows(const PredictOptions& o, const std::string& form) {
                .batch_size = batch_size},
       .predict = {.batch_size = batch_size, .form = form, .raw = o.trained.raw},
       .collect = {.pipes = {}, .form = form, .name = o.output.empty() ? "stdout" : o.output}};
-  launch::predict(predicting, output ? output->descriptor() : STDOUT_FILENO);
+  runs::predict(predicting, output ? output->descriptor() : STDOUT_FILENO);
   if (output) output->put_in_place();
 }
 
@@ -137,7 +137,7 @@ void predict(PredictOptions& o) {
   const std::string form = form_of(o.output);
   refuse_input(o.output, input_files(o.inputs).files);
   // A lost checkpoint is noticed before the first row is written (rank/collect).
-  while_saving(choose_run(o.trained), [&] { predict_rows(o, form); });
+  runs::while_saving(runs::choose_run(o.trained), [&] { predict_rows(o, form); });
 }
 
 void add_predict(CLI::App& app, int&) {

@@ -282,4 +282,18 @@ int Guest::conclude(const Outcome& outcome, const Job& job) {
   return 1;
 }
 
+int take_part(const Launch& launch, const config::Value& terms, std::chrono::milliseconds patience,
+              const std::function<Job(const config::Value& work)>& make_job) {
+  Guest guest(launch, terms, patience);
+  if (guest.over()) return 0;
+  std::optional<Job> job;
+  try {
+    job.emplace(make_job(guest.work()));
+  } catch (const Error& error) {
+    guest.decline(error.what());
+    throw;
+  }
+  return guest.run(*job);
+}
+
 }  // namespace ddp::launch

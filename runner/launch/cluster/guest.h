@@ -55,4 +55,9 @@ class Guest {
   NodeLink::Clock::time_point last_beat_{};
 };
 
+// On another node: receives the work from node 0, makes a job of it and does its part. If `make_job` throws, reports
+// the error to node 0. Returns the program's exit code. Throws ddp::Error if this node cannot take part.
+int take_part(const Launch& launch, const config::Value& terms, std::chrono::milliseconds patience,
+              const std::function<Job(const config::Value& work)>& make_job);
+
 }  // namespace ddp::launch

@@ -341,4 +341,16 @@ std::vector<std::string> Nodes::devices() const {
   return all;
 }
 
+int lead(const Launch& launch, const config::Value& terms, std::chrono::milliseconds patience,
+         const std::function<int(Nodes*)>& body) {
+  if (launch.one_rank) return body(nullptr);
+  Nodes nodes(launch, terms, patience);
+  try {
+    return body(&nodes);
+  } catch (const Error& error) {
+    nodes.end(error.exit_code(), error.what());
+    throw;
+  }
+}
+
 }  // namespace ddp::launch

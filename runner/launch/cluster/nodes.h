@@ -108,4 +108,9 @@ class Nodes {
   bool ended_ = false;
 };
 
+// On node 0 (or the only node): gathers the other nodes, calls `body`, and sends them the error that `body` throws. As
+// one rank that torchrun or srun started: calls `body` with null. Returns the program's exit code.
+int lead(const Launch& launch, const config::Value& terms, std::chrono::milliseconds patience,
+         const std::function<int(Nodes*)>& body);
+
 }  // namespace ddp::launch

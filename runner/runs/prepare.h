@@ -11,10 +11,10 @@
 #include "launch/cluster/nodes.h"
 #include "launch/library/rank_library.h"
 #include "launch/plan/plan.h"
-#include "launch/run/train.h"
 #include "launch/start/held_data.h"
+#include "runs/train.h"
 
-namespace ddp::commands {
+namespace ddp::runs {
 
 // A checked experiment: it can be trained here.
 struct Prepared {
@@ -49,19 +49,9 @@ auto with_lines(const config::Loaded& loaded, const Ask& ask) try {
 // How long nodes wait for each other: distributed.timeout.
 std::chrono::milliseconds patience_of(const config::Experiment& experiment);
 
-// On node 0 (or the only node): gathers the other nodes, calls `body`, and sends them the error that `body` throws. As
-// one rank that torchrun or srun started: calls `body` with null. Returns the program's exit code.
-int lead(const launch::Launch& launch, const config::Value& terms, std::chrono::milliseconds patience,
-         const std::function<int(launch::Nodes*)>& body);
-
-// On another node: receives the work from node 0, makes a job of it and does its part. If `make_job` throws, reports
-// the error to node 0. Returns the program's exit code. Throws ddp::Error if this node cannot take part.
-int take_part(const launch::Launch& launch, const config::Value& terms, std::chrono::milliseconds patience,
-              const std::function<launch::Job(const config::Value& work)>& make_job);
-
 // On another node: trains the experiment that node 0 sends. If this node cannot see node 0's sources, it uses the
 // sources of its own `sets`. Returns the program's exit code. Throws ddp::Error on failure.
 int take_part(const launch::Launch& launch, const config::Value& terms, std::chrono::milliseconds patience,
               const std::vector<std::string>& sets);
 
-}  // namespace ddp::commands
+}  // namespace ddp::runs

@@ -4,12 +4,12 @@
 #include "launch/plan/plan.h"
 #include "rank/predict.h"
 
-namespace ddp::launch {
+namespace ddp::runs {
 
 // A prediction: rows of files through a trained model, on the ranks of a plan.
 struct Predicting {
-  const Plan& plan;  // with parallel = "single": ranks do not communicate
-  const RankLibrary& library;
+  const launch::Plan& plan;  // with parallel = "single": ranks do not communicate
+  const launch::RankLibrary& library;
   rank::Task task;  // the run, the checkpoint and its preprocessing
   // The requests of the processes, without their pipes.
   rank::DealRequest deal;
@@ -22,4 +22,4 @@ struct Predicting {
 // training data), and Stopped if a signal stops it.
 void predict(const Predicting& predicting, int out);
 
-}  // namespace ddp::launch
+}  // namespace ddp::runs

@@ -7,7 +7,7 @@
 #include "record/run_directory.h"
 #include "record/summary.h"
 
-namespace ddp::launch {
+namespace ddp::runs {
 
 // Returns the vector instructions of ATen's kernels on this machine, by the names of ATEN_CPU_CAPABILITY: "avx512",
 // "avx2" or "default" (ATen/native/DispatchStub.cpp).
@@ -23,4 +23,4 @@ std::vector<std::string> differences_of_place(const record::Environment& then, c
 // Describes the first difference of data, sources or graphs; "": none differs.
 std::string difference_of_content(const record::Environment& then, const record::Environment& now);
 
-}  // namespace ddp::launch
+}  // namespace ddp::runs

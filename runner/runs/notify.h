@@ -6,7 +6,7 @@
 
 #include "config/experiment.h"
 
-namespace ddp::launch {
+namespace ddp::runs {
 
 // A run or a sweep at its end, as summary.json describes it.
 struct EndedRun {
@@ -25,4 +25,4 @@ inline constexpr std::chrono::seconds kLongestNotification{30};
 void notify(const config::Notify& notify, const EndedRun& run,
             std::chrono::milliseconds patience = kLongestNotification);
 
-}  // namespace ddp::launch
+}  // namespace ddp::runs

@@ -6,13 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "commands/commands.h"
 #include "config/option/fields.h"
 #include "launch/library/rank_library.h"
 #include "launch/plan/plan.h"
 #include "record/run_directory.h"
 
-namespace ddp::commands {
+namespace ddp::runs {
 
 // The options of a command that uses a trained model.
 struct TrainedOptions {
@@ -23,10 +22,6 @@ struct TrainedOptions {
   bool raw = false;                      // the trained weights, not their average
   std::vector<std::string> usable = {};  // the keys that --set may change
 };
-// Adds RUN, --results, --from and --raw; `add_trained` also adds --set. `usable`: keys that this
-// command uses besides the keys of the data, the devices and the arithmetic.
-void add_trained_run(CLI::App& verb, TrainedOptions& options);
-void add_trained(CLI::App& verb, TrainedOptions& options, const std::vector<std::string>& usable = {});
 
 // Throws ddp::Error (usage) if the run does not exist.
 record::RunDirectory find_run(const TrainedOptions& options);
@@ -66,4 +61,4 @@ Trained open_trained(const TrainedOptions& options, bool tables = false);
 // ddp::Error (usage) if each attempt lost its checkpoint.
 void while_saving(const record::RunDirectory& run, const std::function<void()>& use);
 
-}  // namespace ddp::commands
+}  // namespace ddp::runs

@@ -1,4 +1,4 @@
-#include "launch/run/asking.h"
+#include "runs/asking.h"
 
 #include <poll.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include "launch/process/stop_signals.h"
 #include "launch/watch/supervisor.h"
 
-namespace ddp::launch {
+namespace ddp::runs {
 namespace {
 
 using config::Value;
@@ -27,7 +27,7 @@ class ReplyPipe {
   bool read(const rank::TakeReply& take);
 
  private:
-  Pipe pipe_ = make_pipe(/*reads_wait=*/false);
+  launch::Pipe pipe_ = launch::make_pipe(/*reads_wait=*/false);
   std::string text_;
 };
 
@@ -36,7 +36,7 @@ class ReplyPipe {
 void wait_for_stdout() {
   pollfd out{.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
   if (poll(&out, 1, 0) != 0) return;
-  const sigset_t set = stop_signal_set();
+  const sigset_t set = launch::stop_signal_set();
   sigset_t before;
   sigprocmask(SIG_UNBLOCK, &set, &before);
   while (poll(&out, 1, -1) < 0 && errno == EINTR) {
@@ -71,7 +71,7 @@ std::string row_in_words(const rank::CommRequest& o, std::size_t done) {
          std::to_string(o.sizes[done % o.sizes.size()]) + " B";
 }
 
-std::string describe(const record::Failure& failure, const Plan& plan, const Nodes& nodes) {
+std::string describe(const record::Failure& failure, const launch::Plan& plan, const launch::Nodes& nodes) {
   std::vector<std::string> devices = plan.device_names();
   for (const auto& device : nodes.devices()) devices.push_back(device);
   if (failure.rank < 0 || failure.rank >= static_cast<int>(devices.size())) return failure.what;
@@ -82,9 +82,9 @@ using Serve = std::function<int(const rank::Task&, const rank::TakeReply&)>;  //
 
 // Forks the ranks of a job, and passes on the replies of rank 0 until all ranks have ended. The output of the ranks,
 // such as NCCL_DEBUG=INFO, is for the person who asks.
-Outcome run_replying(Job job, const Serve& serve, Nodes& nodes, record::SharedProgress& shared,
-                     const rank::TakeReply& take) {
-  const MeetingPoint meeting = make_meeting_point(job.plan, nodes.own_ip());
+launch::Outcome run_replying(launch::Job job, const Serve& serve, launch::Nodes& nodes, record::SharedProgress& shared,
+                             const rank::TakeReply& take) {
+  const launch::MeetingPoint meeting = make_meeting_point(job.plan, nodes.own_ip());
   nodes.start(meeting.address, {.nodes = job.plan.launch.nodes, .ranks_here = job.plan.ranks_here()});
   ReplyPipe pipe;
   job.as_rank = [&](const rank::Task& task) {
@@ -95,12 +95,12 @@ Outcome run_replying(Job job, const Serve& serve, Nodes& nodes, record::SharedPr
   job.saves = false;
   job.task.logs_failure = false;
   job.kept.push_back(pipe.end_of_rank());
-  job.output = [](int) { return RankOutput{.descriptor = STDERR_FILENO}; };
-  Supervisor supervisor(shared, job.plan.experiment, job.saves);
+  job.output = [](int) { return launch::RankOutput{.descriptor = STDERR_FILENO}; };
+  launch::Supervisor supervisor(shared, job.plan.experiment, job.saves);
   start_ranks(job, meeting, nodes.all().empty(), supervisor, shared);
-  const NodeWatch others(nodes, supervisor, shared, job);
+  const launch::NodeWatch others(nodes, supervisor, shared, job);
   supervisor.watch_also(pipe.descriptor(), [&] { return pipe.read(take); });
-  const Outcome outcome = supervisor.watch();
+  const launch::Outcome outcome = supervisor.watch();
   pipe.read(take);
   return outcome;
 }
@@ -109,20 +109,20 @@ Outcome run_replying(Job job, const Serve& serve, Nodes& nodes, record::SharedPr
 
 void AskedRanks::ask(const Serve& serve, const rank::TakeReply& take) const {
   record::SharedProgress shared(plan_.world_size());
-  Job job{.plan = plan_, .as_rank = {}, .task = task_, .kept = data_.kept()};
+  launch::Job job{.plan = plan_, .as_rank = {}, .task = task_, .kept = data_.kept()};
   job.task.held_data = data_.file();
-  Nodes alone(plan_.launch, {}, std::chrono::milliseconds(0));
-  const Outcome outcome = run_replying(std::move(job), serve, alone, shared, take);
+  launch::Nodes alone(plan_.launch, {}, std::chrono::milliseconds(0));
+  const launch::Outcome outcome = run_replying(std::move(job), serve, alone, shared, take);
   if (outcome.failure) {
     const int rank = outcome.failure->rank;
     if (rank >= 0 && shared.rank(rank).no_restart) throw usage_error(outcome.failure->what);
     const std::string who = rank < 0 ? "" : "rank " + std::to_string(rank) + " (" + plan_.device_name(rank) + ")";
     throw training_error(outcome.failure->what, who);
   }
-  if (outcome.stop_signal != 0) throw Stopped(exit_code_of(outcome.stop_signal), "stopped by a signal");
+  if (outcome.stop_signal != 0) throw launch::Stopped(exit_code_of(outcome.stop_signal), "stopped by a signal");
 }
 
-Ending measure(const Measuring& m, Nodes& nodes) {
+Ending measure(const Measuring& m, launch::Nodes& nodes) {
   record::SharedProgress shared(m.plan.world_size());
   const auto serve = [&](const rank::Task& task, const rank::TakeReply& reply) {
     return m.library.serve(task, m.request, reply);
@@ -132,7 +132,7 @@ Ending measure(const Measuring& m, Nodes& nodes) {
     ++rows;
     m.take_row(config::read<rank::CommRow>(row));
   };
-  const Outcome outcome = run_replying({.plan = m.plan, .as_rank = {}}, serve, nodes, shared, take);
+  const launch::Outcome outcome = run_replying({.plan = m.plan, .as_rank = {}}, serve, nodes, shared, take);
   if (outcome.failure) return {1, describe(*outcome.failure, m.plan, nodes) + row_in_words(m.request, rows)};
   if (outcome.stop_signal != 0) return {exit_code_of(outcome.stop_signal), "stopped"};
   return {};
@@ -147,4 +147,4 @@ Ending measure_launched(const Measuring& m) {
   return {code, code == 0 ? "" : shared.rank(m.plan.launch.rank).error};
 }
 
-}  // namespace ddp::launch
+}  // namespace ddp::runs

@@ -1,4 +1,4 @@
-#include "launch/run/train.h"
+#include "runs/train.h"
 
 #include <chrono>
 #include <csignal>
@@ -7,8 +7,6 @@
 #include "base/log.h"
 #include "base/own_command.h"
 #include "launch/cluster/node_watch.h"
-#include "launch/run/notify.h"
-#include "launch/run/run_summary.h"
 #include "launch/start/probe.h"
 #include "launch/watch/supervisor.h"
 #include "record/file/atomic_file.h"
@@ -19,8 +17,10 @@
 #include "record/saves/checkpoint_settings.h"
 #include "record/saves/data_files.h"
 #include "record/saves/retention.h"
+#include "runs/notify.h"
+#include "runs/summary.h"
 
-namespace ddp::launch {
+namespace ddp::runs {
 namespace fs = std::filesystem;
 namespace {
 
@@ -31,7 +31,7 @@ std::string count(int restarts) { return std::to_string(restarts) + (restarts ==
 class ForkedRun {
  public:
   // Opens the run in an order that writes nothing before all nodes are ready.
-  ForkedRun(Run& run, Nodes& nodes);
+  ForkedRun(Run& run, launch::Nodes& nodes);
   // Trains to the end. Returns the program's exit code.
   int train();
 
@@ -39,26 +39,26 @@ class ForkedRun {
   Ending to_its_end();
   void notify();
   // Runs a group from the forks to the last rank's end. Returns whether the ranks are to be restarted.
-  bool run_group(record::SharedProgress& shared, Outcome& outcome);
-  Job job() const;
+  bool run_group(record::SharedProgress& shared, launch::Outcome& outcome);
+  launch::Job job() const;
   void show_start(record::RunProgress& progress) const;
-  void name_node(Outcome& outcome) const;
+  void name_node(launch::Outcome& outcome) const;
 
   // An elastic run goes on without ranks and nodes that are lost, and takes nodes back.
   bool is_elastic() const { return run_.plan.launch.elastic; }
   // Ends the group if nodes that are back make a larger world, and their checkpoint is there. Call it regularly.
-  void take_back(Supervisor& supervisor, const record::RunProgress& progress);
+  void take_back(launch::Supervisor& supervisor, const record::RunProgress& progress);
   // Notes what is lost. Returns whether another world shall go on.
   bool note_loss(const record::Failure& failure);
   // Chooses the ranks of the next group. Returns false if none are left.
-  bool resize(Outcome& outcome);
+  bool resize(launch::Outcome& outcome);
 
   // Returns whether to restart a group that ended with this outcome. If all restarts are used up, the failure says so.
-  bool wants_restart(Outcome& outcome, record::SharedProgress& shared) const;
+  bool wants_restart(launch::Outcome& outcome, record::SharedProgress& shared) const;
   // Goes back to the newest complete checkpoint, in the same run directory, and makes a new meeting point. `progress`:
   // of the failed ranks. Call it when no rank runs. Returns false if a restart is impossible; the failure then says
   // why.
-  bool prepare_restart(Outcome& outcome, const record::RunProgress& progress);
+  bool prepare_restart(launch::Outcome& outcome, const record::RunProgress& progress);
   void require_same_data() const;
   void note_restart(const record::Failure& failure);
   void note_world(const record::Failure& failure);
@@ -67,11 +67,11 @@ class ForkedRun {
   void note_stuck(const std::optional<std::string>& stuck);
   void note_length(const record::RunProgress& progress);
   // Stops the ranks if another terminal asks for it, and shows that this process is alive.
-  void face_others(Supervisor& supervisor);
+  void face_others(launch::Supervisor& supervisor);
 
   Run& run_;
-  Nodes& nodes_;
-  MeetingPoint meeting_;  // of the next ranks
+  launch::Nodes& nodes_;
+  launch::MeetingPoint meeting_;  // of the next ranks
   std::vector<FileDescriptor> device_locks_;
   OpenRun open_;      // its start is another one after a restart
   fs::path weights_;  // if the run starts over
@@ -82,8 +82,8 @@ class ForkedRun {
   record::ReturnPoint point_;  // from which the next ranks start after a restart
   std::optional<GitState> git_;
 
-  const Plan whole_;                              // with all ranks
-  World world_;                                   // of the group
+  const launch::Plan whole_;                      // with all ranks
+  launch::World world_;                           // of the group
   std::vector<int> lost_here_ = {};               // those of this machine's ranks that are lost
   bool other_world_ = false;                      // the next group has other ranks
   bool takes_back_ = false;                       // the group ended for nodes that are back
@@ -98,7 +98,7 @@ std::string run_of_graphs(const config::Experiment& e) {
   return "";
 }
 
-ForkedRun::ForkedRun(Run& run, Nodes& nodes)
+ForkedRun::ForkedRun(Run& run, launch::Nodes& nodes)
     : run_(run),
       nodes_(nodes),
       open_{.directory = record::RunDirectory(""), .lock = {}, .start = {}},
@@ -121,7 +121,7 @@ int ForkedRun::train() {
   const auto graphs = read_graphs(run_.library, run_.plan, run_.data);
   summary_ = begin_run(run_.plan, graphs, open_.directory, nodes_.devices());
   if (run_.begun) run_.begun(open_.directory);
-  const BlockedStopSignals signals;  // one between two groups must reach the second group, a last one notify()
+  const launch::BlockedStopSignals signals;  // one between two groups must reach the second group, a last one notify()
   try {
     const Ending ending = to_its_end();
     nodes_.end(ending.exit_code, ending.why);
@@ -146,10 +146,10 @@ void ForkedRun::notify() {
   // The command may resume the run, or use its devices.
   open_.lock.close();
   device_locks_.clear();
-  launch::notify(run_.plan.experiment.notify, {.folder = open_.directory.path(),
-                                               .name = summary_.name,
-                                               .status = summary_.status,
-                                               .reason = summary_.error ? summary_.error->what : ""});
+  runs::notify(run_.plan.experiment.notify, {.folder = open_.directory.path(),
+                                             .name = summary_.name,
+                                             .status = summary_.status,
+                                             .reason = summary_.error ? summary_.error->what : ""});
 }
 
 Ending ForkedRun::to_its_end() {
@@ -157,7 +157,7 @@ Ending ForkedRun::to_its_end() {
     // New for each group.
     record::SharedProgress shared(run_.plan.world_size());
     show_start(shared.run());
-    Outcome outcome;
+    launch::Outcome outcome;
     if (run_group(shared, outcome) && prepare_restart(outcome, shared.run())) continue;
     summary_.git = git_ ? git_->result() : *run_.git;
     add_progress(summary_, shared.run(), open_.directory, run_.plan.experiment);
@@ -165,17 +165,17 @@ Ending ForkedRun::to_its_end() {
   }
 }
 
-bool ForkedRun::run_group(record::SharedProgress& shared, Outcome& outcome) {
+bool ForkedRun::run_group(record::SharedProgress& shared, launch::Outcome& outcome) {
   nodes_.start(meeting_.address, world_);
   if (other_world_) {
     const record::Summary now = summary_of(run_.plan, nodes_.devices());
     summary_.world_size = now.world_size;
     summary_.devices = now.devices;
   }
-  const Job work = job();
-  Supervisor supervisor(shared, run_.plan.experiment, work.saves);
+  const launch::Job work = job();
+  launch::Supervisor supervisor(shared, run_.plan.experiment, work.saves);
   start_ranks(work, meeting_, nodes_.all().empty(), supervisor, shared);
-  NodeWatch others(nodes_, supervisor, shared, work);
+  launch::NodeWatch others(nodes_, supervisor, shared, work);
   supervisor.watch_over([&] { note_length(shared.run()); });
   supervisor.watch_over([&] { face_others(supervisor); });
   supervisor.watch_over([&] { note_stuck(supervisor.stuck()); });
@@ -190,12 +190,13 @@ bool ForkedRun::run_group(record::SharedProgress& shared, Outcome& outcome) {
          (!other_world_ || resize(outcome));
 }
 
-void ForkedRun::take_back(Supervisor& supervisor, const record::RunProgress& progress) {
+void ForkedRun::take_back(launch::Supervisor& supervisor, const record::RunProgress& progress) {
   nodes_.talk_to_returned();
   const bool ends = progress.steps_in_all > 0 && progress.step >= progress.steps_in_all;
   if (ends || supervisor.outcome().stop_signal != 0 || supervisor.outcome().failure) return;
   const int here = whole_.ranks_here() - static_cast<int>(lost_here_.size());
-  const World larger = largest_world(*whole_.experiment.logical_ranks, nodes_.available(here, /*with_returned=*/true));
+  const launch::World larger =
+      launch::largest_world(*whole_.experiment.logical_ranks, nodes_.available(here, /*with_returned=*/true));
   if (larger.ranks() <= world_.ranks()) return returned_at_.reset();
   const std::int64_t saved = record::step_of(record::latest_checkpoint(open_.directory.checkpoints()));
   if (!returned_at_) returned_at_ = saved;
@@ -207,20 +208,20 @@ void ForkedRun::take_back(Supervisor& supervisor, const record::RunProgress& pro
 bool ForkedRun::note_loss(const record::Failure& failure) {
   if (takes_back_) return true;
   // If a rank failed and was not killed, a node that is silent already may be why.
-  const Heartbeat heartbeat(whole_.experiment.distributed.timeout);
+  const launch::Heartbeat heartbeat(whole_.experiment.distributed.timeout);
   const std::string gone = nodes_.forget_gone(failure.lost ? heartbeat.limit : heartbeat.worrying());
   if (failure.rank < 0) return !gone.empty();
   const int place = failure.rank / world_.ranks_here;
-  Node* const node = nodes_.at(place);
+  launch::Node* const node = nodes_.at(place);
   if (place > 0 && node == nullptr) return true;  // its node is gone
   if (!failure.lost) return false;
   std::vector<int>& lost = node != nullptr ? node->lost : lost_here_;
   const int all = node != nullptr ? static_cast<int>(node->devices.size()) : whole_.ranks_here();
-  lost.push_back(not_lost(all, lost, world_.ranks_here).at(failure.rank % world_.ranks_here));
+  lost.push_back(launch::not_lost(all, lost, world_.ranks_here).at(failure.rank % world_.ranks_here));
   return true;
 }
 
-bool ForkedRun::resize(Outcome& outcome) {
+bool ForkedRun::resize(launch::Outcome& outcome) {
   if (const std::string back = nodes_.take_in(); !back.empty()) {
     if (takes_back_) outcome.failure->what.clear();
     outcome.failure->what += (outcome.failure->what.empty() ? "" : "; ") + back + " is back";
@@ -232,7 +233,7 @@ bool ForkedRun::resize(Outcome& outcome) {
     outcome.failure->what += " (no other rank is left on this machine)";
     return false;
   }
-  world_ = largest_world(*whole_.experiment.logical_ranks, nodes_.available(here, /*with_returned=*/false));
+  world_ = launch::largest_world(*whole_.experiment.logical_ranks, nodes_.available(here, /*with_returned=*/false));
   run_.plan = whole_.in(world_, 0, lost_here_);
   return true;
 }
@@ -253,7 +254,7 @@ void ForkedRun::note_stuck(const std::optional<std::string>& stuck) try {
   summary_.stuck.clear();
 }
 
-void ForkedRun::face_others(Supervisor& supervisor) {
+void ForkedRun::face_others(launch::Supervisor& supervisor) {
   constexpr std::chrono::seconds kOften{record::kSilence / 5};
   if (const auto request = requests_->hear()) supervisor.hear(SIGINT, *request == record::StopRequest::at_once);
   if (const auto now = std::chrono::steady_clock::now(); now - shown_alive_ > kOften) {
@@ -263,7 +264,7 @@ void ForkedRun::face_others(Supervisor& supervisor) {
 }
 
 // A rank's output goes to its log.
-Job ForkedRun::job() const {
+launch::Job ForkedRun::job() const {
   // The ranks keep the lock: it is released when the last writer of the run ends.
   std::vector<int> kept = run_.data.kept();
   kept.push_back(open_.lock.get());
@@ -281,7 +282,7 @@ Job ForkedRun::job() const {
           .output =
               [this](int rank) {
                 const std::string log = open_.directory.log(rank).string();
-                return RankOutput{.log = log, .name = log};
+                return launch::RankOutput{.log = log, .name = log};
               }};
 }
 
@@ -293,13 +294,13 @@ void ForkedRun::show_start(record::RunProgress& progress) const {
 }
 
 // On several nodes a rank's number does not say where to look.
-void ForkedRun::name_node(Outcome& outcome) const {
+void ForkedRun::name_node(launch::Outcome& outcome) const {
   if (!outcome.failure || outcome.failure->rank < 0 || nodes_.all().empty()) return;
   auto& what = outcome.failure->what;
   what = "on " + nodes_.name_of(outcome.failure->rank / run_.plan.ranks_here()) + ": " + what;
 }
 
-bool ForkedRun::wants_restart(Outcome& outcome, record::SharedProgress& shared) const {
+bool ForkedRun::wants_restart(launch::Outcome& outcome, record::SharedProgress& shared) const {
   const int most = run_.plan.launch.max_restarts;
   // If no rank is to blame, a machine or the network between machines failed.
   if (!outcome.failure || outcome.failure->rank < 0 || outcome.stop_signal != 0 || most == 0) return false;
@@ -311,7 +312,7 @@ bool ForkedRun::wants_restart(Outcome& outcome, record::SharedProgress& shared) 
   return false;
 }
 
-bool ForkedRun::prepare_restart(Outcome& outcome, const record::RunProgress& progress) try {
+bool ForkedRun::prepare_restart(launch::Outcome& outcome, const record::RunProgress& progress) try {
   const fs::path checkpoints = open_.directory.checkpoints();
   point_ = {.checkpoint = record::newest_whole(checkpoints)};
   if (!point_.checkpoint.empty()) point_.position = record::position_of(point_.checkpoint);
@@ -347,7 +348,7 @@ bool ForkedRun::prepare_restart(Outcome& outcome, const record::RunProgress& pro
 // Throws ddp::Error (training) if the data files have changed since the run began. Data that were read into memory
 // before the first start stay valid even if their files change.
 void ForkedRun::require_same_data() const {
-  const Plan& plan = run_.plan;
+  const launch::Plan& plan = run_.plan;
   if (point_.checkpoint.empty() || plan.holds_data) return;
   const auto changed = record::data_difference(run_.data.files(), record::data_files(plan.experiment));
   if (changed.path.empty()) return;
@@ -400,7 +401,9 @@ void OpenRun::tell(rank::Task& task, rank::TrainRequest& request) const {
   request.changes = changes;
 }
 
-int train(Run run, Nodes* nodes) { return nodes != nullptr ? ForkedRun(run, *nodes).train() : train_launched(run); }
+int train(Run run, launch::Nodes* nodes) {
+  return nodes != nullptr ? ForkedRun(run, *nodes).train() : train_launched(run);
+}
 
 bool has_ended(const config::Experiment& e, const record::Position& position) {
   if (record::still_ended(e, position.ended_by, position.stop, position.seconds)) return true;
@@ -411,7 +414,7 @@ bool has_done_all_steps(const config::Experiment& e, const record::Position& pos
   return e.steps ? position.step >= *e.steps : position.epoch >= e.epochs.value_or(1);
 }
 
-void settle(const Plan& plan, const record::RunDirectory& directory, const record::Position& done) {
+void settle(const launch::Plan& plan, const record::RunDirectory& directory, const record::Position& done) {
   if (record::last_summary(directory).value("status", config::Value()) == "completed") return;
   record::Summary summary = summary_of(plan, {});
   keep_history(summary, directory);
@@ -427,4 +430,4 @@ void settle(const Plan& plan, const record::RunDirectory& directory, const recor
   record::write_summary(directory, summary);
 }
 
-}  // namespace ddp::launch
+}  // namespace ddp::runs

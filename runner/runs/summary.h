@@ -14,7 +14,7 @@
 #include "record/shared_progress.h"
 #include "record/summary.h"
 
-namespace ddp::launch {
+namespace ddp::runs {
 
 // {"commit": "…", "dirty": false} of the git checkout that contains the folder; null if it is in no checkout, or git is
 // not installed. The answer is read while the run trains, because git may take longer than the start of a run.
@@ -29,14 +29,14 @@ class GitState {
   config::Value result();
 
  private:
-  Program git_;
+  launch::Program git_;
 };
 
 // Returns the last lines of a file, at most `most`.
 std::deque<std::string> last_lines(const std::filesystem::path& file, std::size_t most);
 
 // Makes the summary of a starting run. `devices_elsewhere`: devices of ranks on other machines.
-record::Summary summary_of(const Plan& plan, const std::vector<std::string>& devices_elsewhere);
+record::Summary summary_of(const launch::Plan& plan, const std::vector<std::string>& devices_elsewhere);
 
 // Restores the last metrics from earlier epochs of a resumed run.
 void remember_epochs(record::RunProgress& run, const record::RunDirectory& directory, const config::Experiment& e);
@@ -47,7 +47,7 @@ void keep_history(record::Summary& summary, const record::RunDirectory& director
 
 // Writes the files of a beginning run: the texts of its sources, its graphs, summary.json and, last, config.toml.
 // Returns the summary. Throws ddp::Error if a file cannot be written; a new run then leaves no files.
-record::Summary begin_run(const Plan& plan, const std::vector<record::KeptGraph>& graphs,
+record::Summary begin_run(const launch::Plan& plan, const std::vector<record::KeptGraph>& graphs,
                           const record::RunDirectory& directory,
                           const std::vector<std::string>& devices_elsewhere = {});
 
@@ -69,7 +69,7 @@ int exit_code_of(int stop_signal);
 // Ends a run: decides its status from the failure and the stop signal (0: none), writes summary.json, and prints the
 // result. A stopped run tells how it continues in the same launch.
 Ending conclude(const record::RunDirectory& directory, record::Summary& summary, const record::RunProgress& run,
-                const std::optional<record::Failure>& failure, int stop_signal, const Launch& launch);
+                const std::optional<record::Failure>& failure, int stop_signal, const launch::Launch& launch);
 
 // The start of a run that continues from another run's checkpoint.
 struct Fork {
@@ -82,6 +82,6 @@ struct Fork {
 // Prepares a new run's directory as a fork, before the run begins: writes the copied checkpoint, the first line of
 // metrics.jsonl, and summary.json. If the command is killed later, the run can be resumed from there. Returns the
 // copied checkpoint. Throws ddp::Error (usage).
-std::filesystem::path write_fork(const Fork& fork, const Plan& plan, const record::RunDirectory& directory);
+std::filesystem::path write_fork(const Fork& fork, const launch::Plan& plan, const record::RunDirectory& directory);
 
-}  // namespace ddp::launch
+}  // namespace ddp::runs

@@ -1,4 +1,4 @@
-#include "launch/run/run_summary.h"
+#include "runs/summary.h"
 
 #include <poll.h>
 #include <algorithm>
@@ -17,7 +17,6 @@
 #include "config/text/json_text.h"
 #include "launch/library/libtorch.h"
 #include "launch/library/plugin.h"
-#include "launch/run/environment.h"
 #include "launch/watch/live_line.h"
 #include "record/file/atomic_file.h"
 #include "record/liveness.h"
@@ -26,8 +25,9 @@
 #include "record/saves/retention.h"
 #include "record/summary.h"
 #include "report/text/words.h"
+#include "runs/environment.h"
 
-namespace ddp::launch {
+namespace ddp::runs {
 namespace fs = std::filesystem;
 namespace {
 
@@ -50,7 +50,8 @@ std::deque<std::string> lines_before(std::deque<std::string> lines, const std::s
 
 // The number of ranks is the launch's: without its flags a run of several nodes would continue on one.
 // `with`: what else it needs, such as ", with another setting".
-std::string how_to_continue(const record::RunDirectory& directory, const Launch& launch, const std::string& with = "") {
+std::string how_to_continue(const record::RunDirectory& directory, const launch::Launch& launch,
+                            const std::string& with = "") {
   const std::string command = own_command("resume " + path_word(directory.path()));
   const std::string begin = "to continue" + with;
   if (launch.one_rank) return begin + ", with the same launcher: " + command;
@@ -60,7 +61,8 @@ std::string how_to_continue(const record::RunDirectory& directory, const Launch&
 }
 
 // Returns the line that follows a failure; empty without a checkpoint to continue from.
-std::string last_saved(const record::RunDirectory& directory, const Launch& launch, const record::Failure& failure) {
+std::string last_saved(const record::RunDirectory& directory, const launch::Launch& launch,
+                       const record::Failure& failure) {
   fs::path last;
   try {
     last = record::latest_checkpoint(directory.checkpoints());
@@ -105,7 +107,7 @@ std::deque<std::string> last_lines(const fs::path& file, std::size_t most) {
   return lines;
 }
 
-record::Summary summary_of(const Plan& plan, const std::vector<std::string>& devices_elsewhere) {
+record::Summary summary_of(const launch::Plan& plan, const std::vector<std::string>& devices_elsewhere) {
   const auto& e = plan.experiment;
   record::Summary s;
   s.name = e.name;
@@ -115,7 +117,7 @@ record::Summary summary_of(const Plan& plan, const std::vector<std::string>& dev
   s.devices.insert(s.devices.end(), devices_elsewhere.begin(), devices_elsewhere.end());
   s.backend = plan.strategy.one_process ? "none" : e.distributed.backend;
   s.host = record::host_name();
-  s.versions = {{"ddp-exp", kVersion}, {"libtorch", kLibTorchVersion}, {"compiler", __VERSION__}};
+  s.versions = {{"ddp-exp", launch::kVersion}, {"libtorch", launch::kLibTorchVersion}, {"compiler", __VERSION__}};
   s.config_hash = plan.config_hash();
   return s;
 }
@@ -140,14 +142,14 @@ void keep_history(record::Summary& s, const record::RunDirectory& directory) {
   if (const auto moment = record::read_timestamp(started->get<std::string>())) s.started = record::timestamp(*moment);
 }
 
-record::Summary begin_run(const Plan& plan, const std::vector<record::KeptGraph>& graphs,
+record::Summary begin_run(const launch::Plan& plan, const std::vector<record::KeptGraph>& graphs,
                           const record::RunDirectory& directory, const std::vector<std::string>& devices_elsewhere) {
   record::Summary summary;
   directory.begin([&] {
     summary = summary_of(plan, devices_elsewhere);
     summary.launch = plan.launch.id;
     keep_history(summary, directory);
-    const std::string text = text_for(plan.experiment, directory);
+    const std::string text = launch::text_for(plan.experiment, directory);
     record::keep_graphs(directory, graphs);
     summary.environment = environment_of(plan.experiment, directory);
     record::write_summary(directory, summary);
@@ -230,7 +232,7 @@ std::string closing_line(const record::Summary& s, const record::RunProgress& ru
 int exit_code_of(int stop_signal) { return 128 + (stop_signal == SIGUSR2 ? SIGTERM : stop_signal); }
 
 Ending conclude(const record::RunDirectory& directory, record::Summary& s, const record::RunProgress& run,
-                const std::optional<record::Failure>& failure, int stop_signal, const Launch& launch) {
+                const std::optional<record::Failure>& failure, int stop_signal, const launch::Launch& launch) {
   // A stopped run that could not save has failed: nobody may believe that it can be resumed from there.
   s.status = failure ? "failed" : run.ended ? "completed" : "interrupted";
   s.error = failure;
@@ -250,14 +252,14 @@ Ending conclude(const record::RunDirectory& directory, record::Summary& s, const
     return {.exit_code = exit_code_of(stop_signal)};
   }
   // For a person who watched; elsewhere summary.json tells.
-  if (s.status == "completed" && wants_live_line()) log::info(closing_line(s, run, directory));
+  if (s.status == "completed" && launch::wants_live_line()) log::info(closing_line(s, run, directory));
   if (!failure) return {};
   const std::string text = in_words(*s.error, directory, s) + last_saved(directory, launch, *failure);
   log::error(text);
   return {.exit_code = 1, .why = text + (launch.nodes > 1 && failure->rank >= 0 ? "\n  (files are on node 0)" : "")};
 }
 
-fs::path write_fork(const Fork& fork, const Plan& plan, const record::RunDirectory& directory) try {
+fs::path write_fork(const Fork& fork, const launch::Plan& plan, const record::RunDirectory& directory) try {
   const fs::path copy = record::copy_checkpoint(fork.checkpoint, directory.checkpoints());
   const record::Position& at = fork.position;
   const record::ResumeRecord begin{.epoch = at.epoch,
@@ -276,4 +278,4 @@ fs::path write_fork(const Fork& fork, const Plan& plan, const record::RunDirecto
   throw usage_error(error.summary(), error.where(), error.remedy());
 }
 
-}  // namespace ddp::launch
+}  // namespace ddp::runs

@@ -1,19 +1,16 @@
-#include "commands/train/resume.h"
+#include "runs/standing.h"
 
 #include <algorithm>
 
 #include "base/glob.h"
 #include "base/log.h"
 #include "base/own_command.h"
-#include "commands/options.h"
-#include "commands/train/changed_run.h"
 #include "config/check/files.h"
 #include "config/difference.h"
 #include "config/length.h"
 #include "config/text/source.h"
 #include "launch/library/plugin.h"
 #include "launch/plan/plan.h"
-#include "launch/run/train.h"
 #include "launch/start/probe.h"
 #include "record/saves/checkpoint_index.h"
 #include "record/saves/checkpoint_settings.h"
@@ -21,9 +18,11 @@
 #include "record/saves/graphs.h"
 #include "record/summary.h"
 #include "report/read/summary_view.h"
+#include "runs/changes.h"
+#include "runs/train.h"
 #include "schedule/change.h"
 
-namespace ddp::commands {
+namespace ddp::runs {
 namespace fs = std::filesystem;
 
 fs::path choose_checkpoint(const record::RunDirectory& directory, const std::string& from) {
@@ -133,7 +132,7 @@ std::vector<std::string> moved_files(const config::Experiment& trained, const co
   for (const config::NamedFile& file : config::named_files(trained)) {
     const auto change = changes.find(file.key);
     if (change == changes.end() || change->at(1).is_null() || is_there(file.path)) continue;
-    add_once(sets, file.key + "=" + change->at(1).dump());
+    sets.push_back(file.key + "=" + change->at(1).dump());
   }
   return sets;
 }
@@ -209,7 +208,7 @@ namespace {
 // further: its data do not matter.
 void check_data(const Resumption& r, const ResumePoint& point) {
   const config::Experiment& e = point.prepared.loaded.experiment;
-  if (r.data_changed || launch::has_ended(e, point.position)) return;
+  if (r.data_changed || has_ended(e, point.position)) return;
   record::require_same_data(point.checkpoint, record::data_files(e), set_data_keys(point.before, e));
 }
 
@@ -289,10 +288,10 @@ ResumePoint find_resume_point(const Resumption& r, const launch::Launch& launch)
   return point;
 }
 
-bool ResumePoint::nothing_to_do() const { return launch::has_ended(prepared.plan.experiment, position); }
+bool ResumePoint::nothing_to_do() const { return has_ended(prepared.plan.experiment, position); }
 
 std::string ResumePoint::ended_by_rule() const {
-  if (!nothing_to_do() || launch::has_done_all_steps(prepared.plan.experiment, position)) return "";
+  if (!nothing_to_do() || has_done_all_steps(prepared.plan.experiment, position)) return "";
   return position.ended_by == record::kAllSteps ? record::kPatience : position.ended_by;
 }
 
@@ -325,4 +324,4 @@ std::string ResumePoint::changes_as_text() const {
   return changes.dump(-1, ' ', false, config::Value::error_handler_t::replace);
 }
 
-}  // namespace ddp::commands
+}  // namespace ddp::runs

@@ -15,13 +15,13 @@
 #include "record/saves/checkpoint_index.h"
 #include "record/shared_progress.h"
 
-namespace ddp::launch {
+namespace ddp::runs {
 
 // The locked directory of a run that is about to train, and the run's start.
 struct OpenRun {
   record::RunDirectory directory;
   FileDescriptor lock;
-  Start start;
+  launch::Start start;
   bool resumed = false;      // continues in an existing directory
   std::string changes = {};  // to the experiment since then, as in rank::TrainRequest
 
@@ -31,9 +31,9 @@ struct OpenRun {
 
 // A run to train: what, from where, and into which directory. Every command starts its runs with it.
 struct Run {
-  Plan plan;
-  const RankLibrary& library;
-  const HeldData& data;
+  launch::Plan plan;
+  const launch::RankLibrary& library;
+  const launch::HeldData& data;
   // Opens the directory. Called once, in the process that writes the run, when all nodes are ready; nothing is written
   // before.
   std::function<OpenRun()> open;
@@ -53,7 +53,7 @@ struct Run {
 // ranks, watches all ranks to their end, and restarts them after a failure if the launch allows it. Null: this process
 // is one rank that torchrun or srun started. Returns the program's exit code: 0 done, 1 failed, 128 + n stopped by
 // signal n after saving.
-int train(Run run, Nodes* nodes);
+int train(Run run, launch::Nodes* nodes);
 
 // The same as one rank that torchrun or srun started: this process. It has no parent process of ddp-exp, so it handles
 // signals itself and prints on its own stderr. Rank 0 writes the results.
@@ -70,6 +70,6 @@ bool has_done_all_steps(const config::Experiment& experiment, const record::Posi
 
 // Writes summary.json of a run that ended or stopped at this position, if it was killed between its last checkpoint and
 // the summary.
-void settle(const Plan& plan, const record::RunDirectory& directory, const record::Position& done);
+void settle(const launch::Plan& plan, const record::RunDirectory& directory, const record::Position& done);
 
-}  // namespace ddp::launch
+}  // namespace ddp::runs

@@ -1,4 +1,4 @@
-#include "launch/run/notify.h"
+#include "runs/notify.h"
 
 #include <poll.h>
 #include <sys/signalfd.h>
@@ -15,7 +15,7 @@
 #include "launch/process/child.h"
 #include "launch/process/stop_signals.h"
 
-namespace ddp::launch {
+namespace ddp::runs {
 namespace {
 
 void describe(const EndedRun& run) {
@@ -39,10 +39,10 @@ int become_shell(const std::string& command, const EndedRun& run) {
 }
 
 // Waits for the child's end. Returns why it must be killed; empty: it has ended.
-std::string wait_for(const Child& child, std::chrono::milliseconds patience) {
-  const sigset_t set = stop_signal_set();
+std::string wait_for(const launch::Child& child, std::chrono::milliseconds patience) {
+  const sigset_t set = launch::stop_signal_set();
   const FileDescriptor signals(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-  StopSignals stops;
+  launch::StopSignals stops;
   stops.at_once(SIGINT);  // the end of the run counts as the first one: a batch system may send its echo now
   const auto deadline = std::chrono::steady_clock::now() + patience;
   for (;;) {
@@ -61,10 +61,10 @@ std::string wait_for(const Child& child, std::chrono::milliseconds patience) {
 
 void notify(const config::Notify& notify, const EndedRun& run, std::chrono::milliseconds patience) try {
   if (!notify.command) return;
-  const BlockedStopSignals blocked;
+  const launch::BlockedStopSignals blocked;
   // A leader of a process group: what it starts can be killed with it.
-  const Child child = fork_child({.descriptors = {}, .output = STDERR_FILENO, .supervises = true},
-                                 [&] { return become_shell(*notify.command, run); });
+  const launch::Child child = launch::fork_child({.descriptors = {}, .output = STDERR_FILENO, .supervises = true},
+                                                 [&] { return become_shell(*notify.command, run); });
   std::string what = wait_for(child, patience);
   if (!what.empty()) {
     kill(child.pid, SIGKILL);  // also before it leads a group
@@ -81,4 +81,4 @@ void notify(const config::Notify& notify, const EndedRun& run, std::chrono::mill
   log::warn("notify.command was not run: " + std::string(error.what()));
 }
 
-}  // namespace ddp::launch
+}  // namespace ddp::runs

@@ -1,4 +1,4 @@
-#include "commands/train/changed_run.h"
+#include "runs/changes.h"
 
 #include <algorithm>
 #include <array>
@@ -15,7 +15,7 @@
 #include "record/saves/data_files.h"
 #include "record/summary.h"
 
-namespace ddp::commands {
+namespace ddp::runs {
 namespace fs = std::filesystem;
 namespace {
 
@@ -284,4 +284,4 @@ void check_saves(const record::RunDirectory& run, const fs::path& checkpoint, bo
             " are trained again");
 }
 
-}  // namespace ddp::commands
+}  // namespace ddp::runs

@@ -1,4 +1,4 @@
-#include "launch/run/notify.h"
+#include "runs/notify.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -9,7 +9,7 @@
 #include "catch.h"
 #include "scratch_folder.h"
 
-namespace ddp::launch {
+namespace ddp::runs {
 namespace fs = std::filesystem;
 
 TEST_CASE("notify.command sees the ended run, an empty stdin, default signals, and no reason of another run") {
@@ -44,4 +44,4 @@ TEST_CASE("a notify.command that takes too long is killed with all that it start
   CHECK(read(reader.get(), &byte, 1) == 0);
 }
 
-}  // namespace ddp::launch
+}  // namespace ddp::runs

@@ -5,12 +5,12 @@
 
 #include "base/error.h"
 #include "catch.h"
-#include "commands/use/trained.h"
+#include "runs/trained.h"
 #include "errors.h"
 #include "scratch_folder.h"
 #include "words.h"
 
-namespace ddp::commands {
+namespace ddp::runs {
 namespace fs = std::filesystem;
 namespace {
 
@@ -50,4 +50,4 @@ TEST_CASE("an error that no replaced checkpoint explains is thrown at once") {
   CHECK(run.attempts(usage_error("is wrong", "--set 1"), 100).first == 1);
 }
 
-}  // namespace ddp::commands
+}  // namespace ddp::runs

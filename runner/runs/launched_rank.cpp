@@ -1,4 +1,4 @@
-#include "launch/run/train.h"
+#include "runs/train.h"
 
 #include <poll.h>
 #include <unistd.h>
@@ -8,19 +8,19 @@
 #include "base/log.h"
 #include "launch/cluster/job.h"
 #include "launch/process/stop_signals.h"
-#include "launch/run/run_summary.h"
 #include "launch/start/probe.h"
 #include "record/file/atomic_file.h"
 #include "record/run_names.h"
+#include "runs/summary.h"
 
-namespace ddp::launch {
+namespace ddp::runs {
 namespace fs = std::filesystem;
 namespace {
 
 // The variables that a signal handler can reach: the flag and the signal in the shared progress.
 std::atomic<bool>* stop_flag = nullptr;
 std::atomic<int>* stop_signal = nullptr;
-StopSignals stop_signals;
+launch::StopSignals stop_signals;
 
 unsigned grace = 0;  // seconds
 
@@ -48,8 +48,8 @@ void hear_signals(record::SharedProgress& shared, double seconds_to_end) {
   struct sigaction action {};
   action.sa_handler = hear;
   action.sa_flags = SA_RESTART;
-  for (const int signal : kStopSignals) {
-    if (is_heard(signal)) sigaction(signal, &action, nullptr);
+  for (const int signal : launch::kStopSignals) {
+    if (launch::is_heard(signal)) sigaction(signal, &action, nullptr);
   }
 }
 
@@ -75,7 +75,7 @@ std::optional<record::Failure> failure_of(const WrittenRun& w, const record::Ran
                          .log = w.run.directory.log(0).string()};
 }
 
-int end_run(WrittenRun& w, const Plan& plan, record::SharedProgress& shared, int code) {
+int end_run(WrittenRun& w, const launch::Plan& plan, record::SharedProgress& shared, int code) {
   add_progress(w.summary, shared.run(), w.run.directory, plan.experiment);
   return conclude(w.run.directory, w.summary, shared.run(), failure_of(w, shared.rank(0), code), shared.stop_signal(),
                   plan.launch)
@@ -93,7 +93,7 @@ int end_unwritten(const record::RankProgress& progress, int code, int signal) {
 }  // namespace
 
 int train_launched(const Run& t) {
-  const Launch& launch = t.plan.launch;
+  const launch::Launch& launch = t.plan.launch;
   record::SharedProgress shared(t.plan.world_size());
   const rank::TrainRequest request{
       .data_files = t.data.files(), .until_epoch = t.until_epoch, .profile_steps = t.profile_steps};
@@ -140,4 +140,4 @@ std::optional<record::RunDirectory> find_launched(const fs::path& runs, const st
   return found;
 }
 
-}  // namespace ddp::launch
+}  // namespace ddp::runs

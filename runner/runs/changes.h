@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "base/error.h"
-#include "commands/train/prepare.h"
 #include "record/saves/data_files.h"
+#include "runs/prepare.h"
 
-namespace ddp::commands {
+namespace ddp::runs {
 
 // A run that goes on from a checkpoint may change its settings. A table of keys in changed_run.cpp tells which changes
 // are refused and which ones get a warning; all others are free. `before`: the settings that trained the checkpoint.
@@ -60,4 +60,4 @@ std::optional<Error> all_saves_lost(const record::RunDirectory& run);
 // last checkpoint is gone, warns that steps are trained again, if this process `tells`.
 void check_saves(const record::RunDirectory& run, const std::filesystem::path& checkpoint, bool tells);
 
-}  // namespace ddp::commands
+}  // namespace ddp::runs

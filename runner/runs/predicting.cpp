@@ -1,4 +1,4 @@
-#include "launch/run/predicting.h"
+#include "runs/predicting.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -13,21 +13,21 @@
 #include "launch/cluster/job.h"
 #include "launch/process/program.h"
 #include "launch/process/stop_signals.h"
-#include "launch/run/run_summary.h"
 #include "launch/watch/supervisor.h"
+#include "runs/summary.h"
 
-namespace ddp::launch {
+namespace ddp::runs {
 namespace {
 
 // The pipes of the blocks: from the dealer to each rank, and from each rank to the collector.
 struct Pipes {
-  std::vector<Pipe> to_ranks;
-  std::vector<Pipe> from_ranks;
+  std::vector<launch::Pipe> to_ranks;
+  std::vector<launch::Pipe> from_ranks;
 
   explicit Pipes(int ranks) {
     for (int r = 0; r < ranks; ++r) {
-      to_ranks.push_back(make_pipe());
-      from_ranks.push_back(make_pipe());
+      to_ranks.push_back(launch::make_pipe());
+      from_ranks.push_back(launch::make_pipe());
       widen_pipe(to_ranks.back().to.get());
       widen_pipe(from_ranks.back().to.get());
     }
@@ -44,7 +44,7 @@ class Processes {
         shared_(ranks_ + 2),
         supervisor_(shared_, p.plan.experiment, /*saves=*/false) {}
 
-  Outcome run() {
+  launch::Outcome run() {
     start_dealer();
     for (int r = 0; r < ranks_; ++r) start_rank(r);
     start_collector();
@@ -86,7 +86,7 @@ class Processes {
 
   void start_dealer() {
     std::vector<int> kept;
-    for (const Pipe& pipe : pipes_.to_ranks) kept.push_back(pipe.to.get());
+    for (const launch::Pipe& pipe : pipes_.to_ranks) kept.push_back(pipe.to.get());
     rank::DealRequest request = p_.deal;
     request.pipes = as_numbers(kept);
     start(ranks_, kept, [&] { return p_.library.serve(task_of_process(ranks_), request); });
@@ -104,7 +104,7 @@ class Processes {
 
   void start_collector() {
     std::vector<int> kept;
-    for (const Pipe& pipe : pipes_.from_ranks) kept.push_back(pipe.from.get());
+    for (const launch::Pipe& pipe : pipes_.from_ranks) kept.push_back(pipe.from.get());
     rank::CollectRequest request = p_.collect;
     request.pipes = as_numbers(kept);
     request.out = out_.get();
@@ -117,7 +117,7 @@ class Processes {
   const FileDescriptor out_;
   Pipes pipes_;
   record::SharedProgress shared_;
-  Supervisor supervisor_;
+  launch::Supervisor supervisor_;
 };
 
 // Returns whether the reader of a pipe has closed it.
@@ -130,7 +130,7 @@ bool is_unread(int out) {
 
 void predict(const Predicting& p, int out) {
   Processes processes(p, out);
-  const Outcome outcome = processes.run();
+  const launch::Outcome outcome = processes.run();
   if (outcome.failure) {
     const record::Failure& failure = *outcome.failure;
     // Acts as a program that wrote there itself: SIGPIPE. If the signal is ignored, the failure is reported below.
@@ -138,11 +138,11 @@ void predict(const Predicting& p, int out) {
     if (processes.refused(failure.rank)) throw usage_error(failure.what);
     throw training_error(failure.what, processes.name_of(failure.rank));
   }
-  if (outcome.stop_signal != 0) throw Stopped(exit_code_of(outcome.stop_signal));
+  if (outcome.stop_signal != 0) throw launch::Stopped(exit_code_of(outcome.stop_signal));
   if (const std::int64_t rows = processes.not_finite_rows(); rows > 0) {
     log::warn("the outputs of " + std::to_string(rows) + (rows == 1 ? " row" : " rows") +
               " are not finite (inf or nan)");
   }
 }
 
-}  // namespace ddp::launch
+}  // namespace ddp::runs

@@ -1,18 +1,18 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "commands/commands.h"
-#include "commands/train/prepare.h"
 #include "config/value.h"
-#include "launch/run/train.h"
 #include "record/saves/retention.h"
 #include "record/tags.h"
+#include "runs/prepare.h"
+#include "runs/train.h"
 
-namespace ddp::commands {
+namespace ddp::runs {
 
 // The request to resume a run in its directory, from one of its checkpoints: "latest", "best" or a step.
 struct Resumption {
@@ -24,7 +24,7 @@ struct Resumption {
   bool forks = false;           // begins with the settings of the checkpoint, and not of the run
   int compared_ranks = 0;       // only with this number of (logical) ranks, if given
   std::int64_t until_step = 0;  // stops after this step; 0: to the end
-  bool prints_folder = true;
+  std::function<void(const record::RunDirectory&)> show = {};  // shows the folder once it is written
 };
 
 // The checkpoint from which the run resumes, and the prepared experiment.
@@ -75,13 +75,10 @@ std::optional<record::RunDirectory> begun_run(const std::string& results, const 
                                               const std::string& name, const launch::Launch& launch);
 
 // Opens the folder of a new run, with these tags. Throws ddp::Error (usage) if another process has begun a run there.
-launch::OpenRun create_run(const std::string& results, const std::string& name, const std::string& run_id,
-                           const record::TagChange& tags);
+runs::OpenRun create_run(const std::string& results, const std::string& name, const std::string& run_id,
+                         const record::TagChange& tags);
 
-// Adds --data-changed to a command that resumes from a checkpoint.
-void add_data_changed(CLI::App& verb, bool& data_changed);
-
-// Resumes as launch::train does. Returns the program's exit code. Throws ddp::Error (usage) if it cannot.
+// Resumes as runs::train does. Returns the program's exit code. Throws ddp::Error (usage) if it cannot.
 int resume_run(const Resumption& resumption, const launch::Launch& launch, launch::Nodes* nodes);
 
-}  // namespace ddp::commands
+}  // namespace ddp::runs

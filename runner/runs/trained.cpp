@@ -1,16 +1,11 @@
-#include "commands/use/trained.h"
+#include "runs/trained.h"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
-#include <CLI/CLI.hpp>
-
 #include "base/log.h"
 #include "base/own_command.h"
-#include "commands/options.h"
-#include "commands/train/changed_run.h"
-#include "commands/train/resume.h"
 #include "config/check/files.h"
 #include "launch/library/libtorch.h"
 #include "launch/library/plugin.h"
@@ -20,8 +15,10 @@
 #include "record/saves/data_files.h"
 #include "report/read/summary_view.h"
 #include "report/text/words.h"
+#include "runs/changes.h"
+#include "runs/standing.h"
 
-namespace ddp::commands {
+namespace ddp::runs {
 namespace fs = std::filesystem;
 namespace {
 
@@ -36,27 +33,6 @@ std::string key_of(const std::string& set) {
 }
 
 }  // namespace
-
-void add_trained_run(CLI::App& verb, TrainedOptions& o) {
-  verb.add_option("RUN", o.run, std::string(kRunInWords) + "; a sweep stands for its best trial")->required();
-  add_results(verb, o.results);
-  verb.add_option("--from", o.from,
-                  "checkpoint: best, latest or a step; default: best if the run had validation, else latest");
-  verb.add_flag("--raw", o.raw, "for a run with [ema]: use the trained weights, not their average");
-}
-
-void add_trained(CLI::App& verb, TrainedOptions& o, const std::vector<std::string>& usable) {
-  add_trained_run(verb, o);
-  add_sets(verb, o.sets);
-  // model.path and the like: another graph for the trained weights.
-  o.usable = {"batch_size",    "dataset",       "device_pool",    "devices_per_rank", "threads",    "precision",
-              "tf32",          "channels_last", "flush_denormal", "deterministic",    "parallel",   "distributed",
-              "loader",        "seed",          "grace",          "sources",          "model.path", "model.eval",
-              "model.predict", "loss.path"};
-  o.usable.insert(o.usable.end(), usable.begin(), usable.end());
-  verb.get_option("--set")->description("key=value that overrides the run's setting, as in TOML; repeatable; keys: " +
-                                        report::joined(o.usable));
-}
 
 record::RunDirectory find_run(const TrainedOptions& o) {
   record::RunDirectory directory = record::RunDirectory::find(o.results, o.run);
@@ -194,4 +170,4 @@ void while_saving(const record::RunDirectory& run, const std::function<void()>& 
   }
 }
 
-}  // namespace ddp::commands
+}  // namespace ddp::runs

@@ -1,4 +1,4 @@
-#include "launch/run/environment.h"
+#include "runs/environment.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -12,7 +12,7 @@
 #include "record/saves/data_files.h"
 #include "record/saves/graphs.h"
 
-namespace ddp::launch {
+namespace ddp::runs {
 namespace fs = std::filesystem;
 namespace {
 
@@ -47,8 +47,8 @@ record::Environment environment_of(const config::Experiment& e, const record::Ru
   std::erase_if(files, [&](const record::DataFile& file) {
     return std::any_of(graphs.begin(), graphs.end(), [&](const auto& graph) { return graph.key == file.key; });
   });
-  return {.program = build_id(),
-          .libtorch = kLibTorchVersion,
+  return {.program = launch::build_id(),
+          .libtorch = launch::kLibTorchVersion,
           .cpu_capability = cpu_capability(),
           .threads = e.threads.value_or(0),
           .data = record::content_samples(files),
@@ -77,4 +77,4 @@ std::string difference_of_content(const record::Environment& then, const record:
   return graph ? "the run's copy of the graph, model/" + graph->key + ", is not the one that it was trained with" : "";
 }
 
-}  // namespace ddp::launch
+}  // namespace ddp::runs

@@ -1,4 +1,4 @@
-#include "commands/train/prepare.h"
+#include "runs/prepare.h"
 
 #include <sys/mman.h>
 #include <algorithm>
@@ -16,7 +16,7 @@
 #include "record/saves/data_files.h"
 #include "record/saves/graphs.h"
 
-namespace ddp::commands {
+namespace ddp::runs {
 namespace fs = std::filesystem;
 
 namespace {
@@ -110,34 +110,6 @@ std::chrono::milliseconds patience_of(const config::Experiment& e) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(e.distributed.timeout * 1000));
 }
 
-int lead(const launch::Launch& launch, const config::Value& terms, std::chrono::milliseconds patience,
-         const std::function<int(launch::Nodes*)>& body) {
-  if (launch.one_rank) return body(nullptr);
-  launch::Nodes nodes(launch, terms, patience);
-  try {
-    return body(&nodes);
-  } catch (const Error& error) {
-    nodes.end(error.exit_code(), error.what());
-    throw;
-  }
-}
-
-int take_part(const launch::Launch& launch, const config::Value& terms, std::chrono::milliseconds patience,
-              const std::function<launch::Job(const config::Value& work)>& make_job) try {
-  launch::Guest guest(launch, terms, patience);
-  if (guest.over()) return 0;
-  std::optional<launch::Job> job;
-  try {
-    job.emplace(make_job(guest.work()));
-  } catch (const Error& error) {
-    guest.decline(error.what());
-    throw;
-  }
-  return guest.run(*job);
-} catch (const config::Value::exception&) {
-  throw training_error("sent a malformed message", "node 0");
-}
-
 int take_part(const launch::Launch& launch, const config::Value& terms, std::chrono::milliseconds patience,
               const std::vector<std::string>& sets) {
   std::optional<Prepared> prepared;
@@ -152,4 +124,4 @@ int take_part(const launch::Launch& launch, const config::Value& terms, std::chr
   });
 }
 
-}  // namespace ddp::commands
+}  // namespace ddp::runs
