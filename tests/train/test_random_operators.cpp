@@ -239,7 +239,7 @@ class DrawnGraph {
       if (!call.arguments.back().isNone() || !call.tensors.back().empty()) continue;
       if (!argument.default_value() && argument.type()->kind() != c10::TypeKind::OptionalType) return false;
     }
-    if (writes_an_input(call)) return false;
+    if (writes_an_input(call) || leaves_result(call)) return false;
     calls_.push_back(std::move(call));
     try {
       const at::AutoGradMode mode(true);
@@ -267,6 +267,13 @@ class DrawnGraph {
       }
     }
     return false;
+  }
+
+  // Does PyTorch leave the memory of the result as it is? It does so for this loss of an empty batch.
+  bool leaves_result(const DrawnCall& call) const {
+    if (!call.operation.schema().name().starts_with("aten::multilabel_margin_loss")) return false;
+    const std::vector<std::int64_t>& sizes = sizes_[call.tensors.front().front()];
+    return std::find(sizes.begin(), sizes.end(), 0) != sizes.end();
   }
 
   // Returns a value of a type, or chooses tensors by their places.
