@@ -74,7 +74,9 @@ bool same_files(const std::string& key, const std::vector<record::DataFile>& the
   return !files.empty() && files == files_of(key, now);
 }
 
-void require_batch_left(const Prepared& now, const config::Experiment& before, const record::Position& at) {
+void require_batch_left(const Prepared& now) {
+  const config::Experiment& before = now.standing.before;
+  const record::Position& at = now.standing.position;
   const auto& e = now.plan.experiment;
   if (!e.loader.drop_last_batch || now.probe.train_samples == 0 || !before.batch_size) return;
   const config::EpochPlace place =
@@ -83,7 +85,7 @@ void require_batch_left(const Prepared& now, const config::Experiment& before, c
           .converted(now.plan.logical_ranks(), *e.batch_size);
   const std::int64_t left = std::max<std::int64_t>(0, now.probe.train_samples - place.offset);
   if (config::micro_batches_of_rank(left, place.world_size, place.batch_size, e.loader) > place.position) return;
-  throw now.loaded.error(
+  throw now.standing.loaded.error(
       "loader.drop_last_batch",
       "the checkpoint is inside an epoch with " + std::to_string(left) +
           " samples left: less than a batch for each rank, which would be dropped",
@@ -114,30 +116,31 @@ void require_allowed_changes(const config::Experiment& before, const config::Loa
   }
 }
 
-void require_same_order(const Prepared& now, const config::Experiment& before, const record::Position& position,
-                        const fs::path& checkpoint) {
-  const std::vector<record::DataFile> then = record::files_of_checkpoint(checkpoint);
+void require_same_order(const Prepared& now) {
+  const config::Loaded& loaded = now.standing.loaded;
+  const record::Position& position = now.standing.position;
+  const std::vector<record::DataFile> then = record::files_of_checkpoint(now.standing.checkpoint);
   const auto& e = now.plan.experiment;
   const std::string what = "the checkpoint is inside an epoch, and this would change the epoch's order of samples";
   const std::string other_end = ", or use the end of an epoch with --from";
-  const Value changes = changes_of(before, e);
+  const Value changes = changes_of(now.standing.before, e);
   for (const auto& [key, values] : changes.items()) {
     if (!policy_of(key).orders_epoch || same_files(key, then, now.data.files())) continue;
-    throw now.loaded.error(now.loaded.given(key) || !key.starts_with("dataset") ? key : "dataset",
-                           what + ": " + config::change_in_words(key, values), "leave this change out" + other_end);
+    throw loaded.error(loaded.given(key) || !key.starts_with("dataset") ? key : "dataset",
+                       what + ": " + config::change_in_words(key, values), "leave this change out" + other_end);
   }
   if (*e.batch_size * now.plan.logical_ranks() * e.accumulate != position.global_batch_size) {
-    throw now.loaded.error("batch_size", what,
-                           "keep the " + std::to_string(position.global_batch_size) +
-                               " samples of a step (leave batch_size out)" + other_end);
+    throw loaded.error("batch_size", what,
+                       "keep the " + std::to_string(position.global_batch_size) +
+                           " samples of a step (leave batch_size out)" + other_end);
   }
-  const auto rows = record::rows_of_checkpoint(checkpoint);
+  const auto rows = record::rows_of_checkpoint(now.standing.checkpoint);
   if (rows && now.probe.rows.count > 0 && now.probe.rows.count != rows->count) {
     throw usage_error(what + ": the data had " + std::to_string(rows->count) + " rows, and have " +
                           std::to_string(now.probe.rows.count),
                       "dataset", "put them back" + other_end);
   }
-  require_batch_left(now, before, position);
+  require_batch_left(now);
 }
 
 std::string held_out_after_training(const config::Experiment& before, const config::Experiment& now) {
@@ -173,15 +176,16 @@ std::string best_change(const config::Experiment& before, const config::Experime
   return "";
 }
 
-Error with_cause(const Error& refusal, const fs::path& checkpoint, const config::Experiment& before,
-                 const config::Loaded& now) {
+Error with_cause(const Error& refusal, const Standing& standing) {
+  const fs::path& checkpoint = standing.checkpoint;
+  const config::Loaded& now = standing.loaded;
   const bool of_optimizer = refusal.where() == rank::optimizer_file(checkpoint).string();
   const bool of_weights = refusal.where() == checkpoint.string();
   const bool of_model = std::any_of(now.places.begin(), now.places.end(), [&](const auto& place) {
     return place.first.starts_with("model") && config::where(place.second) == refusal.where();
   });
   const char* const section = of_optimizer ? "optimizer" : of_weights ? "model" : of_model ? "dataset" : nullptr;
-  const Value changes = changes_of(before, now.experiment);
+  const Value changes = changes_of(standing.before, now.experiment);
   for (const auto& [key, values] : changes.items()) {
     if (section == nullptr || !(is_in(key, section) || (of_optimizer && is_in(key, "groups")))) continue;
     const std::string other_name = std::string(section) + ".name";  // has other options in any case

@@ -11,7 +11,7 @@
 
 namespace ddp::runs {
 
-// A run that goes on from a checkpoint may change its settings. A table of keys in changed_run.cpp tells which changes
+// A run that goes on from a checkpoint may change its settings. A table of keys in changes.cpp tells which changes
 // are refused and which ones get a warning; all others are free. `before`: the settings that trained the checkpoint.
 
 // Returns config::differences of two experiments.
@@ -30,8 +30,7 @@ void require_allowed_changes(const config::Experiment& before, const config::Loa
 // Inside an epoch, the settings that order its samples must not change: samples would be skipped or repeated; and after
 // a change of ranks the rest of the epoch must have a batch for each rank, if the last one is dropped. Throws
 // ddp::Error (usage).
-void require_same_order(const Prepared& now, const config::Experiment& before, const record::Position& position,
-                        const std::filesystem::path& checkpoint);
+void require_same_order(const Prepared& now);
 
 // Returns a warning if `now` holds out samples on which the run has trained: their measured values are no estimate for
 // new data. Empty: it holds out no such samples, or other data take their place.
@@ -43,8 +42,7 @@ std::string best_change(const config::Experiment& before, const config::Experime
                         const std::vector<record::DataFile>& then, const std::vector<record::DataFile>& files);
 
 // Returns the refusal of a checkpoint that does not fit the experiment, with the line of the change that caused it.
-Error with_cause(const Error& refusal, const std::filesystem::path& checkpoint, const config::Experiment& before,
-                 const config::Loaded& now);
+Error with_cause(const Error& refusal, const Standing& standing);
 
 // `run FILE --run-id ID` continues the run ID with the run's own settings, so a file that has changed since would have
 // no effect. Returns an error (usage) that lists the keys that the file gives and the run has otherwise; nothing if

@@ -53,33 +53,28 @@ void hear_signals(record::SharedProgress& shared, double seconds_to_end) {
   }
 }
 
-// The run directory that rank 0 writes, with its summary.
-struct WrittenRun {
-  OpenRun run;
-  record::Summary summary;
-};
-
-WrittenRun begin_written(const Run& t, const std::vector<record::KeptGraph>& graphs, record::RunProgress& progress) {
-  OpenRun run = t.open();
-  record::Summary summary = begin_run(t.plan, graphs, run.directory);
-  if (t.begun) t.begun(run.directory);
-  remember_epochs(progress, run.directory, t.plan.experiment);
-  log::also_to(run.directory.log(t.plan.launch.rank).string());
-  return {.run = std::move(run), .summary = std::move(summary)};
+record::Summary begin_written(const Run& t, const std::vector<record::KeptGraph>& graphs,
+                              record::RunProgress& progress) {
+  t.open(t.standing);
+  const record::RunDirectory& directory = t.standing.directory;
+  record::Summary summary = begin_run(t.plan, graphs, directory);
+  if (t.begun) t.begun(directory);
+  remember_epochs(progress, directory, t.plan.experiment);
+  log::also_to(directory.log(t.plan.launch.rank).string());
+  return summary;
 }
 
-std::optional<record::Failure> failure_of(const WrittenRun& w, const record::RankProgress& progress, int code) {
-  if (code == 0) return {};
-  return record::Failure{.rank = 0,
-                         .what = progress.failed ? progress.error : "ended with code " + std::to_string(code),
-                         .log = w.run.directory.log(0).string()};
-}
-
-int end_run(WrittenRun& w, const launch::Plan& plan, record::SharedProgress& shared, int code) {
-  add_progress(w.summary, shared.run(), w.run.directory, plan.experiment);
-  return conclude(w.run.directory, w.summary, shared.run(), failure_of(w, shared.rank(0), code), shared.stop_signal(),
-                  plan.launch)
-      .exit_code;
+int end_run(const Run& t, record::Summary& summary, record::SharedProgress& shared, int code) {
+  const record::RunDirectory& directory = t.standing.directory;
+  const record::RankProgress& own = shared.rank(0);
+  std::optional<record::Failure> failure;
+  if (code != 0) {
+    failure = {.rank = 0,
+               .what = own.failed ? own.error : "ended with code " + std::to_string(code),
+               .log = directory.log(0).string()};
+  }
+  add_progress(summary, shared.run(), directory, t.plan.experiment);
+  return conclude(directory, summary, shared.run(), failure, shared.stop_signal(), t.plan.launch).exit_code;
 }
 
 // Returns the exit code of a rank that does not write the run, or whose run has not begun.
@@ -100,7 +95,7 @@ int train_launched(const Run& t) {
   FileDescriptor listener;
   rank::Task task = launched_task(t.plan, shared, listener);
   task.held_data = t.data.file();
-  std::optional<WrittenRun> written;
+  std::optional<record::Summary> summary;
   std::optional<GitState> git;
   std::vector<record::KeptGraph> graphs;
   if (launch.rank == 0) {
@@ -109,35 +104,19 @@ int train_launched(const Run& t) {
     graphs = read_graphs(t.library, t.plan, t.data);
     task.logs_failure = false;
     task.begin = [&](rank::Task& own, rank::TrainRequest& asked) {
-      written.emplace(begin_written(t, graphs, shared.run())).run.tell(own, asked);
+      summary = begin_written(t, graphs, shared.run());
+      t.standing.tell(own, asked);
     };
   }
   hear_signals(shared, t.plan.experiment.grace);
   const int code = t.library.serve(task, request);
-  if (!written) {
+  if (!summary) {
     const record::RankProgress& progress = shared.rank(launch.rank);
     if (launch.rank == 0 && progress.failed) log::error(progress.error);
     return end_unwritten(progress, code, shared.stop_signal());
   }
-  written->summary.git = git->result();
-  return end_run(*written, t.plan, shared, code);
-}
-
-std::optional<record::RunDirectory> find_launched(const fs::path& runs, const std::string& launch_id) {
-  std::optional<record::RunDirectory> found;
-  fs::file_time_type youngest;
-  std::error_code ignored;
-  for (fs::directory_iterator entry(runs, ignored), end; !ignored && entry != end; entry.increment(ignored)) {
-    std::error_code error;
-    const record::RunDirectory run(entry->path());
-    if (entry->is_symlink(error) || record::is_copied_link(entry->path()) || !run.begun()) continue;
-    if (record::last_summary(run).value("launch", config::Value()) != launch_id) continue;
-    const auto begun = fs::last_write_time(run.config(), error);
-    if (error || (found && begun <= youngest)) continue;
-    found = run;
-    youngest = begun;
-  }
-  return found;
+  summary->git = git->result();
+  return end_run(t, *summary, shared, code);
 }
 
 }  // namespace ddp::runs

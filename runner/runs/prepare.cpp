@@ -15,6 +15,7 @@
 #include "rank/verbs.h"
 #include "record/saves/data_files.h"
 #include "record/saves/graphs.h"
+#include "runs/changes.h"
 
 namespace ddp::runs {
 namespace fs = std::filesystem;
@@ -52,29 +53,39 @@ Error at_its_line(const config::Loaded& loaded, const Error& error) {
                       error.remedy());
 }
 
-Prepared prepare(config::Loaded loaded, const launch::Launch& launch, const fs::path& resume_from,
-                 std::optional<std::int64_t> global_batch_size, const launch::DataUse& use) {
-  Prepared p{.loaded = std::move(loaded)};
-  p.plan = launch::make_plan(p.loaded, launch::visible_gpus(), launch, global_batch_size);
-  // Only rank 0 reads weights and checkpoints, on its node.
-  if (launch.leads()) {
-    p.start = {.resume_from = resume_from,
-               .init_from = resume_from.empty() ? launch::weights_of(p.loaded) : fs::path()};
+Prepared prepare(Standing standing, const launch::Launch& launch, std::optional<std::int64_t> global_batch_size,
+                 const launch::DataUse& use) {
+  Prepared p{.standing = std::move(standing)};
+  Standing& s = p.standing;
+  try {
+    p.plan = launch::make_plan(s.loaded, launch::visible_gpus(), launch, global_batch_size);
+    // Only rank 0 reads weights and checkpoints, on its node.
+    if (launch.leads() && !s.has_checkpoint()) s.weights = launch::weights_of(s.loaded);
+    launch::obtain(p.plan.libraries);
+    p.library = std::make_unique<launch::RankLibrary>(p.plan.uses_gpus(), p.plan.experiment.components().plugin());
+    p.data = with_lines(s.loaded, [&] { return launch::hold_data(*p.library, s.loaded, p.plan, use); });
+    p.probe = probed(p, /*timed=*/false);
+    p.length = launch::length_of_run(s.loaded, p.plan, p.probe);
+  } catch (const Error& error) {
+    throw s.has_checkpoint() ? with_cause(error, s) : error;
   }
-  launch::obtain(p.plan.libraries);
-  p.library = std::make_unique<launch::RankLibrary>(p.plan.uses_gpus(), p.plan.experiment.components().plugin());
-  p.data = with_lines(p.loaded, [&] { return launch::hold_data(*p.library, p.loaded, p.plan, use); });
-  p.probe = with_lines(p.loaded, [&] { return launch::probe(*p.library, p.plan, p.start, p.data, /*timed=*/false); });
-  p.length = launch::length_of_run(p.loaded, p.plan, p.probe);
-  p.warnings = launch::device_warnings(p.loaded, p.plan, launch);
+  p.warnings = launch::device_warnings(s.loaded, p.plan, launch);
   for (const auto& more : {p.data.facts().value("warnings", std::vector<std::string>()), p.probe.warnings,
-                           launch::without_effect(p.loaded, p.plan, p.probe, p.length)}) {
+                           launch::without_effect(s.loaded, p.plan, p.probe, p.length)}) {
     p.warnings.insert(p.warnings.end(), more.begin(), more.end());
   }
   if (launch.leads()) {
     for (const auto& warning : p.warnings) log::warn(warning);
   }
   return p;
+}
+
+rank::Probe probed(const Prepared& p, bool timed) {
+  const Standing& s = p.standing;
+  return with_lines(s.loaded, [&] {
+    return launch::probe(*p.library, p.plan, p.plan.launch.leads() ? s.checkpoint : fs::path(), s.weights, p.data,
+                         timed);
+  });
 }
 
 namespace {
@@ -114,7 +125,7 @@ int take_part(const launch::Launch& launch, const config::Value& terms, std::chr
               const std::vector<std::string>& sets) {
   std::optional<Prepared> prepared;
   return take_part(launch, terms, patience, [&](const config::Value& work) {
-    prepared.emplace(prepare(load_work(work, sets), launch));
+    prepared.emplace(prepare({.loaded = load_work(work, sets)}, launch));
     return launch::Job{
         .plan = prepared->plan,
         .as_rank = [&](const rank::Task& task) { return prepared->library->serve(task, rank::TrainRequest{}); },

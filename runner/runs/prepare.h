@@ -12,15 +12,14 @@
 #include "launch/library/rank_library.h"
 #include "launch/plan/plan.h"
 #include "launch/start/held_data.h"
-#include "runs/train.h"
+#include "runs/standing.h"
 
 namespace ddp::runs {
 
 // A checked experiment: it can be trained here.
 struct Prepared {
-  config::Loaded loaded;
+  Standing standing;
   launch::Plan plan = {};
-  launch::Start start = {};
   std::unique_ptr<launch::RankLibrary> library = nullptr;
   launch::HeldData data = {};
   rank::Probe probe = {};
@@ -29,11 +28,14 @@ struct Prepared {
 };
 
 // Plans the ranks, loads the rank library, and tries model and data. Prints the warnings in the process of rank 0.
-// Throws ddp::Error (usage) before anything starts. `resume_from`: the complete checkpoint from which the run resumes;
-// empty: a new run. `global_batch_size`: the value of the resumed run; nothing: the file's. `use`: use of the data;
-// only if this process forks all ranks.
-Prepared prepare(config::Loaded loaded, const launch::Launch& launch, const std::filesystem::path& resume_from = {},
-                 std::optional<std::int64_t> global_batch_size = {}, const launch::DataUse& use = {});
+// Throws ddp::Error (usage) before anything starts. `standing`: its settings, and its checkpoint if it has one.
+// `global_batch_size`: of the run until now; nothing: the file's. `use`: use of the data; only if this process forks
+// all ranks.
+Prepared prepare(Standing standing, const launch::Launch& launch, std::optional<std::int64_t> global_batch_size = {},
+                 const launch::DataUse& use = {});
+
+// Tries the prepared experiment (launch::probe). `timed`: also for the time of a step.
+rank::Probe probed(const Prepared& prepared, bool timed);
 
 // Returns the refusal of a throw-away child with the place of the key that caused it, if a key did.
 Error at_its_line(const config::Loaded& loaded, const Error& error);

@@ -1,43 +1,37 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "config/value.h"
-#include "record/saves/retention.h"
+#include "base/file_descriptor.h"
+#include "config/load.h"
+#include "launch/plan/plan.h"
+#include "rank/verbs.h"
+#include "record/run_directory.h"
+#include "record/saves/checkpoint_index.h"
+#include "record/saves/data_files.h"
 #include "record/tags.h"
-#include "runs/prepare.h"
-#include "runs/train.h"
 
 namespace ddp::runs {
 
-// The request to resume a run in its directory, from one of its checkpoints: "latest", "best" or a step.
-struct Resumption {
-  record::RunDirectory directory;
-  std::filesystem::path results;  // results folder for runs that --set init_from names
-  std::vector<std::string> sets = {};
-  std::string from = "latest";
-  bool data_changed = false;    // accept changed data
-  bool forks = false;           // begins with the settings of the checkpoint, and not of the run
-  int compared_ranks = 0;       // only with this number of (logical) ranks, if given
-  std::int64_t until_step = 0;  // stops after this step; 0: to the end
-  std::function<void(const record::RunDirectory&)> show = {};  // shows the folder once it is written
-};
-
-// The checkpoint from which the run resumes, and the prepared experiment.
-struct ResumePoint {
-  Prepared prepared;
-  std::filesystem::path checkpoint;  // empty: no checkpoint yet, the run starts over
-  record::Position position;
+// Where a run stands: its directory, the checkpoint from which it goes on, and its settings. A new run, a resumed run,
+// a fork, a trial of a sweep, a restart of ranks and a reproduction differ only in how they make one.
+struct Standing {
+  record::RunDirectory directory{""};      // "": not made yet
+  FileDescriptor lock = {};                // of the directory, in the process that writes the run
+  bool continues = false;                  // the directory has a run already, which goes on
+  std::filesystem::path checkpoint = {};   // empty: the run starts from its beginning
+  record::Position position = {};          // of the checkpoint
+  bool finished = false;                   // the run has ended there: only measurements may be left
+  std::filesystem::path weights = {};      // of its beginning, a .safetensors file; empty: random ones
+  config::Loaded loaded = {};              // the settings now
   config::Experiment before = {};          // the settings that trained the checkpoint
-  config::Value changes = {};              // of `before`: config::differences
+  config::Value changes = {};              // since `before`: config::differences; null: not compared
   std::vector<std::string> warnings = {};  // effects of the changes on lr, held-out samples and the best value
 
-  bool begun() const { return !checkpoint.empty(); }
-  bool nothing_to_do() const;
+  bool has_checkpoint() const { return !checkpoint.empty(); }
   // The rule of [stop] that ended the run at the checkpoint; empty: its last step, or the run has not ended. A run with
   // all steps done that gets more steps may still be ended by patience.
   std::string ended_by_rule() const;
@@ -45,14 +39,29 @@ struct ResumePoint {
   std::string weaker_rule() const;
   // The setting that trains for longer than that: "--set epochs=13, or more".
   std::string longer_run() const;
-  void tell_changes() const;
+  // Prints the changes and the warnings. `plan`: of the ranks now.
+  void tell_changes(const launch::Plan& plan) const;
   // Returns the changes in the form of rank::TrainRequest.
   std::string changes_as_text() const;
+  // Tells a rank.
+  void tell(rank::Task& task, rank::TrainRequest& request) const;
 };
 
-// Before a run goes back to a checkpoint that `--from` names: reports the checkpoints and the lines of metrics.jsonl
-// that it loses, and the fork that would keep them. Silent if it loses nothing.
-void tell_what_goes(const Resumption& resumption, const ResumePoint& point);
+// Makes the folder of a new run, with these tags, and locks it. Throws ddp::Error (usage) if another process has begun
+// a run there.
+void create(Standing& standing, const std::filesystem::path& results, const std::string& name,
+            const std::string& run_id, const record::TagChange& tags);
+
+// Brings the directory back to where the run stands: the checkpoint becomes the latest one, and metrics.jsonl ends
+// there (record::go_back). Accepts `files`, the files of the data that the run goes on with. Keeps the settings that
+// trained each checkpoint before they change.
+void go_back(const Standing& standing, const std::vector<record::DataFile>& files);
+
+// Returns whether a run at this position has ended. A run that did all of its steps continues if its settings now give
+// it more.
+bool has_ended(const config::Experiment& experiment, const record::Position& position);
+// Returns whether a run at this position has done its last step.
+bool has_done_all_steps(const config::Experiment& experiment, const record::Position& position);
 
 // Returns the checkpoint that `--from` names: latest, best or a step; an empty path if there is none yet. Throws
 // ddp::Error (usage) if the run has no such checkpoint, or if it is damaged; latest is the newest whole one.
@@ -66,19 +75,9 @@ config::Loaded trained_settings(const record::RunDirectory& run, const std::file
 // Returns the experiment of a run's file (record/saves/checkpoint_settings), without --set. `now`: with them.
 config::Experiment experiment_before(const std::filesystem::path& file, const config::Experiment& now);
 
-// Throws ddp::Error (usage) if the run cannot resume from there, or not with the new settings.
-ResumePoint find_resume_point(const Resumption& resumption, const launch::Launch& launch);
-
 // Returns the run that a command resumes although it usually begins one: the run of --run-id, or the run that these
 // ranks had begun before their launcher restarted them. Nothing: the command begins a run.
-std::optional<record::RunDirectory> begun_run(const std::string& results, const std::string& run_id,
+std::optional<record::RunDirectory> begun_run(const std::filesystem::path& results, const std::string& run_id,
                                               const std::string& name, const launch::Launch& launch);
-
-// Opens the folder of a new run, with these tags. Throws ddp::Error (usage) if another process has begun a run there.
-runs::OpenRun create_run(const std::string& results, const std::string& name, const std::string& run_id,
-                         const record::TagChange& tags);
-
-// Resumes as runs::train does. Returns the program's exit code. Throws ddp::Error (usage) if it cannot.
-int resume_run(const Resumption& resumption, const launch::Launch& launch, launch::Nodes* nodes);
 
 }  // namespace ddp::runs

@@ -259,23 +259,4 @@ Ending conclude(const record::RunDirectory& directory, record::Summary& s, const
   return {.exit_code = 1, .why = text + (launch.nodes > 1 && failure->rank >= 0 ? "\n  (files are on node 0)" : "")};
 }
 
-fs::path write_fork(const Fork& fork, const launch::Plan& plan, const record::RunDirectory& directory) try {
-  const fs::path copy = record::copy_checkpoint(fork.checkpoint, directory.checkpoints());
-  const record::Position& at = fork.position;
-  const record::ResumeRecord begin{.epoch = at.epoch,
-                                   .step = at.step,
-                                   .checkpoint = copy,
-                                   .world_size = plan.world_size(),
-                                   .changes = fork.changes,
-                                   .origin = fork.origin};
-  record::write_atomically(directory.metrics(), record::to_line(begin, at.seconds));
-  record::Summary summary = summary_of(plan, {});
-  summary.origin = fork.origin;
-  summary.launch = plan.launch.id;
-  record::write_summary(directory, summary);
-  return copy;
-} catch (const Error& error) {
-  throw usage_error(error.summary(), error.where(), error.remedy());
-}
-
 }  // namespace ddp::runs

@@ -71,17 +71,4 @@ int exit_code_of(int stop_signal);
 Ending conclude(const record::RunDirectory& directory, record::Summary& summary, const record::RunProgress& run,
                 const std::optional<record::Failure>& failure, int stop_signal, const launch::Launch& launch);
 
-// The start of a run that continues from another run's checkpoint.
-struct Fork {
-  record::Origin origin;
-  std::filesystem::path checkpoint;  // of the origin
-  record::Position position;         // of the checkpoint
-  std::string changes;               // to the experiment, as in rank::TrainRequest
-};
-
-// Prepares a new run's directory as a fork, before the run begins: writes the copied checkpoint, the first line of
-// metrics.jsonl, and summary.json. If the command is killed later, the run can be resumed from there. Returns the
-// copied checkpoint. Throws ddp::Error (usage).
-std::filesystem::path write_fork(const Fork& fork, const launch::Plan& plan, const record::RunDirectory& directory);
-
 }  // namespace ddp::runs

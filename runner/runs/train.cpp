@@ -30,12 +30,13 @@ std::string count(int restarts) { return std::to_string(restarts) + (restarts ==
 // be restarted.
 class ForkedRun {
  public:
-  // Opens the run in an order that writes nothing before all nodes are ready.
   ForkedRun(Run& run, launch::Nodes& nodes);
   // Trains to the end. Returns the program's exit code.
   int train();
 
  private:
+  // Opens the run in an order that writes nothing before all nodes are ready.
+  void open();
   Ending to_its_end();
   void notify();
   // Runs a group from the forks to the last rank's end. Returns whether the ranks are to be restarted.
@@ -73,13 +74,11 @@ class ForkedRun {
   launch::Nodes& nodes_;
   launch::MeetingPoint meeting_;  // of the next ranks
   std::vector<FileDescriptor> device_locks_;
-  OpenRun open_;      // its start is another one after a restart
-  fs::path weights_;  // if the run starts over
+  Standing& standing_;  // another one after a restart
   record::Summary summary_;
   std::optional<record::StopRequests> requests_;
   std::chrono::steady_clock::time_point shown_alive_ = std::chrono::steady_clock::now();
   int restarts_ = 0;
-  record::ReturnPoint point_;  // from which the next ranks start after a restart
   std::optional<GitState> git_;
 
   const launch::Plan whole_;                      // with all ranks
@@ -101,26 +100,28 @@ std::string run_of_graphs(const config::Experiment& e) {
 ForkedRun::ForkedRun(Run& run, launch::Nodes& nodes)
     : run_(run),
       nodes_(nodes),
-      open_{.directory = record::RunDirectory(""), .lock = {}, .start = {}},
+      standing_(run.standing),
       whole_(run.plan),
-      world_{.nodes = run.plan.launch.nodes, .ranks_here = run.plan.ranks_here()} {
-  const config::Experiment& e = run.plan.experiment;
-  nodes.welcome(
+      world_{.nodes = run.plan.launch.nodes, .ranks_here = run.plan.ranks_here()} {}
+
+void ForkedRun::open() {
+  const config::Experiment& e = run_.plan.experiment;
+  nodes_.welcome(
       {{"experiment", config::to_toml(e)}, {"sources", record::hashes_of_texts(e)}, {"graphs_of", run_of_graphs(e)}},
-      nodes.all().empty() ? config::Value() : record::content_samples(run.data.files()));
-  meeting_ = make_meeting_point(run.plan, nodes.own_ip());
-  device_locks_ = run.device_locks ? std::move(*run.device_locks) : lock_devices(run.plan);
-  open_ = run.open();
-  open_.directory.keep_open();
-  record::forget_stop_request(open_.directory);
-  requests_.emplace(open_.directory);
-  weights_ = open_.start.init_from;
+      nodes_.all().empty() ? config::Value() : record::content_samples(run_.data.files()));
+  meeting_ = launch::make_meeting_point(run_.plan, nodes_.own_ip());
+  device_locks_ = run_.device_locks ? std::move(*run_.device_locks) : lock_devices(run_.plan);
+  run_.open(standing_);
+  standing_.directory.keep_open();
+  record::forget_stop_request(standing_.directory);
+  requests_.emplace(standing_.directory);
 }
 
 int ForkedRun::train() {
+  open();
   const auto graphs = read_graphs(run_.library, run_.plan, run_.data);
-  summary_ = begin_run(run_.plan, graphs, open_.directory, nodes_.devices());
-  if (run_.begun) run_.begun(open_.directory);
+  summary_ = begin_run(run_.plan, graphs, standing_.directory, nodes_.devices());
+  if (run_.begun) run_.begun(standing_.directory);
   const launch::BlockedStopSignals signals;  // one between two groups must reach the second group, a last one notify()
   try {
     const Ending ending = to_its_end();
@@ -131,7 +132,7 @@ int ForkedRun::train() {
     summary_.status = "failed";
     summary_.error = {.rank = -1, .what = error.what(), .log = ""};
     try {
-      record::write_summary(open_.directory, summary_);
+      record::write_summary(standing_.directory, summary_);
     } catch (const Error&) {  // the first error tells
     }
     nodes_.end(error.exit_code(), error.what());
@@ -142,11 +143,11 @@ int ForkedRun::train() {
 
 void ForkedRun::notify() {
   const bool goes_on = run_.until_epoch > 0 || run_.until_step > 0;
-  if (goes_on || open_.directory.is_trial()) return;
+  if (goes_on || standing_.directory.is_trial()) return;
   // The command may resume the run, or use its devices.
-  open_.lock.close();
+  standing_.lock.close();
   device_locks_.clear();
-  runs::notify(run_.plan.experiment.notify, {.folder = open_.directory.path(),
+  runs::notify(run_.plan.experiment.notify, {.folder = standing_.directory.path(),
                                              .name = summary_.name,
                                              .status = summary_.status,
                                              .reason = summary_.error ? summary_.error->what : ""});
@@ -160,8 +161,9 @@ Ending ForkedRun::to_its_end() {
     launch::Outcome outcome;
     if (run_group(shared, outcome) && prepare_restart(outcome, shared.run())) continue;
     summary_.git = git_ ? git_->result() : *run_.git;
-    add_progress(summary_, shared.run(), open_.directory, run_.plan.experiment);
-    return conclude(open_.directory, summary_, shared.run(), outcome.failure, outcome.stop_signal, run_.plan.launch);
+    add_progress(summary_, shared.run(), standing_.directory, run_.plan.experiment);
+    return conclude(standing_.directory, summary_, shared.run(), outcome.failure, outcome.stop_signal,
+                    run_.plan.launch);
   }
 }
 
@@ -198,7 +200,7 @@ void ForkedRun::take_back(launch::Supervisor& supervisor, const record::RunProgr
   const launch::World larger =
       launch::largest_world(*whole_.experiment.logical_ranks, nodes_.available(here, /*with_returned=*/true));
   if (larger.ranks() <= world_.ranks()) return returned_at_.reset();
-  const std::int64_t saved = record::step_of(record::latest_checkpoint(open_.directory.checkpoints()));
+  const std::int64_t saved = record::step_of(record::latest_checkpoint(standing_.directory.checkpoints()));
   if (!returned_at_) returned_at_ = saved;
   if (saved == *returned_at_) return;
   takes_back_ = true;
@@ -241,7 +243,7 @@ bool ForkedRun::resize(launch::Outcome& outcome) {
 void ForkedRun::note_length(const record::RunProgress& progress) try {
   if (progress.steps_in_all == summary_.total_steps) return;
   summary_.total_steps = progress.steps_in_all;
-  record::write_summary(open_.directory, summary_);
+  record::write_summary(standing_.directory, summary_);
 } catch (const Error&) {  // a full disk: the end of the run tells
 }
 
@@ -249,7 +251,7 @@ void ForkedRun::note_length(const record::RunProgress& progress) try {
 void ForkedRun::note_stuck(const std::optional<std::string>& stuck) try {
   if (stuck.value_or("") == summary_.stuck) return;
   summary_.stuck = stuck.value_or("");
-  record::write_summary(open_.directory, summary_);
+  record::write_summary(standing_.directory, summary_);
 } catch (const Error&) {  // a full disk: the next look tries again
   summary_.stuck.clear();
 }
@@ -258,7 +260,7 @@ void ForkedRun::face_others(launch::Supervisor& supervisor) {
   constexpr std::chrono::seconds kOften{record::kSilence / 5};
   if (const auto request = requests_->hear()) supervisor.hear(SIGINT, *request == record::StopRequest::at_once);
   if (const auto now = std::chrono::steady_clock::now(); now - shown_alive_ > kOften) {
-    record::note_alive(open_.directory);
+    record::note_alive(standing_.directory);
     shown_alive_ = now;
   }
 }
@@ -267,30 +269,30 @@ void ForkedRun::face_others(launch::Supervisor& supervisor) {
 launch::Job ForkedRun::job() const {
   // The ranks keep the lock: it is released when the last writer of the run ends.
   std::vector<int> kept = run_.data.kept();
-  kept.push_back(open_.lock.get());
+  kept.push_back(standing_.lock.get());
   for (const FileDescriptor& lock : device_locks_) kept.push_back(lock.get());
   rank::Task task{.held_data = run_.data.file()};
   rank::TrainRequest request{.data_files = run_.data.files(),
                              .until_epoch = run_.until_epoch,
                              .until_step = run_.until_step,
                              .profile_steps = run_.profile_steps};
-  open_.tell(task, request);
+  standing_.tell(task, request);
   return {.plan = run_.plan,
           .as_rank = [this, request](const rank::Task& rank) { return run_.library.serve(rank, request); },
           .task = std::move(task),
           .kept = std::move(kept),
           .output =
               [this](int rank) {
-                const std::string log = open_.directory.log(rank).string();
+                const std::string log = standing_.directory.log(rank).string();
                 return launch::RankOutput{.log = log, .name = log};
               }};
 }
 
 void ForkedRun::show_start(record::RunProgress& progress) const {
-  remember_epochs(progress, open_.directory, run_.plan.experiment);
-  progress.step = point_.position.step;
-  progress.epochs_done = point_.position.epoch;
-  progress.seconds = point_.position.seconds;
+  remember_epochs(progress, standing_.directory, run_.plan.experiment);
+  progress.step = standing_.position.step;
+  progress.epochs_done = standing_.position.epoch;
+  progress.seconds = standing_.position.seconds;
 }
 
 // On several nodes a rank's number does not say where to look.
@@ -313,24 +315,26 @@ bool ForkedRun::wants_restart(launch::Outcome& outcome, record::SharedProgress& 
 }
 
 bool ForkedRun::prepare_restart(launch::Outcome& outcome, const record::RunProgress& progress) try {
-  const fs::path checkpoints = open_.directory.checkpoints();
-  point_ = {.checkpoint = record::newest_whole(checkpoints)};
-  if (!point_.checkpoint.empty()) point_.position = record::position_of(point_.checkpoint);
-  point_.finished = (progress.steps_in_all > 0 && point_.position.step >= progress.steps_in_all) ||
-                    has_ended(run_.plan.experiment, point_.position);
-  if (point_.checkpoint.empty() && !open_.start.resume_from.empty()) {
+  const bool resumed = standing_.has_checkpoint();
+  const fs::path checkpoints = standing_.directory.checkpoints();
+  standing_.checkpoint = record::newest_whole(checkpoints);
+  standing_.position = {};
+  if (standing_.has_checkpoint()) standing_.position = record::position_of(standing_.checkpoint);
+  standing_.finished = (progress.steps_in_all > 0 && standing_.position.step >= progress.steps_in_all) ||
+                       has_ended(run_.plan.experiment, standing_.position);
+  if (!standing_.has_checkpoint() && resumed) {
     throw training_error("the checkpoints that it resumed from are gone", checkpoints.string());
   }
   require_same_data();
-  if (point_.checkpoint.empty()) {
-    record::use_first_graphs_of(open_.directory, run_.plan.experiment);
+  if (standing_.has_checkpoint()) {
+    record::use_graphs_of(standing_.directory, run_.plan.experiment);
   } else {
-    record::use_graphs_of(open_.directory, run_.plan.experiment);
+    record::use_first_graphs_of(standing_.directory, run_.plan.experiment);
   }
-  record::go_back(open_.directory, point_);
-  open_.start = {.resume_from = point_.checkpoint, .init_from = point_.checkpoint.empty() ? weights_ : fs::path()};
-  open_.resumed = false;  // metrics.jsonl has a line for the restart
-  open_.changes.clear();
+  // metrics.jsonl has a line for the restart.
+  standing_.continues = false;
+  standing_.changes = nullptr;
+  go_back(standing_, run_.data.files());
   // The old meeting point is released first: the new one may have the same address.
   meeting_ = {};
   meeting_ = make_meeting_point(run_.plan, nodes_.own_ip());
@@ -349,85 +353,69 @@ bool ForkedRun::prepare_restart(launch::Outcome& outcome, const record::RunProgr
 // before the first start stay valid even if their files change.
 void ForkedRun::require_same_data() const {
   const launch::Plan& plan = run_.plan;
-  if (point_.checkpoint.empty() || plan.holds_data) return;
+  if (standing_.checkpoint.empty() || plan.holds_data) return;
   const auto changed = record::data_difference(run_.data.files(), record::data_files(plan.experiment));
   if (changed.path.empty()) return;
   throw training_error(changed.what, changed.path,
                        "restore the files that the run was trained with, or continue with these: " +
-                           own_command("resume " + path_word(open_.directory.path()) + " --data-changed"));
+                           own_command("resume " + path_word(standing_.directory.path()) + " --data-changed"));
 }
 
 // "after step 96, from checkpoints/step-00000096"
 std::string ForkedRun::start_in_words() const {
-  if (point_.checkpoint.empty()) return "from the start: nothing is saved yet";
-  return "after step " + std::to_string(point_.position.step) + ", from " + record::name_in_run(point_.checkpoint);
+  if (standing_.checkpoint.empty()) return "from the start: nothing is saved yet";
+  return "after step " + std::to_string(standing_.position.step) + ", from " +
+         record::name_in_run(standing_.checkpoint);
 }
 
 void ForkedRun::note_world(const record::Failure& failure) {
   const record::WorldRecord world{
-      .epoch = point_.position.epoch,
-      .step = point_.position.step,
+      .epoch = standing_.position.epoch,
+      .step = standing_.position.step,
       .ranks = run_.plan.world_size(),
       .reason = (failure.rank < 0 ? "" : "rank " + std::to_string(failure.rank) + ": ") + failure.what};
-  record::append_line(open_.directory.metrics(), record::to_line(world, point_.position.seconds));
-  log::warn(in_words(failure, open_.directory, summary_) + "\n  the run goes on with " + std::to_string(world.ranks) +
-            (world.ranks == 1 ? " rank, " : " ranks, ") + start_in_words());
+  record::append_line(standing_.directory.metrics(), record::to_line(world, standing_.position.seconds));
+  log::warn(in_words(failure, standing_.directory, summary_) + "\n  the run goes on with " +
+            std::to_string(world.ranks) + (world.ranks == 1 ? " rank, " : " ranks, ") + start_in_words());
 }
 
 void ForkedRun::note_restart(const record::Failure& failure) {
-  const auto& at = point_.position;
+  const auto& at = standing_.position;
   ++restarts_;
   ++summary_.restarts;
-  record::write_summary(open_.directory, summary_);
+  record::write_summary(standing_.directory, summary_);
   const record::RestartRecord restart{.epoch = at.epoch,
                                       .step = at.step,
                                       .restart = summary_.restarts,
                                       .rank = failure.rank,
                                       .cause = failure.what,
-                                      .checkpoint = point_.checkpoint};
+                                      .checkpoint = standing_.checkpoint};
   // The ranks that wrote metrics.jsonl have ended.
-  record::append_line(open_.directory.metrics(), record::to_line(restart, at.seconds));
-  log::warn(in_words(failure, open_.directory, summary_) + "\n  restart " + std::to_string(restarts_) + " of " +
+  record::append_line(standing_.directory.metrics(), record::to_line(restart, at.seconds));
+  log::warn(in_words(failure, standing_.directory, summary_) + "\n  restart " + std::to_string(restarts_) + " of " +
             std::to_string(run_.plan.launch.max_restarts) + ": all ranks start again " + start_in_words());
 }
 
 }  // namespace
 
-void OpenRun::tell(rank::Task& task, rank::TrainRequest& request) const {
-  task.run_directory = directory.path();
-  task.resume_from = start.resume_from;
-  task.init_from = start.init_from;
-  request.resumed = resumed;
-  request.changes = changes;
-}
-
 int train(Run run, launch::Nodes* nodes) {
   return nodes != nullptr ? ForkedRun(run, *nodes).train() : train_launched(run);
 }
 
-bool has_ended(const config::Experiment& e, const record::Position& position) {
-  if (record::still_ended(e, position.ended_by, position.stop, position.seconds)) return true;
-  return has_done_all_steps(e, position);
-}
-
-bool has_done_all_steps(const config::Experiment& e, const record::Position& position) {
-  return e.steps ? position.step >= *e.steps : position.epoch >= e.epochs.value_or(1);
-}
-
-void settle(const launch::Plan& plan, const record::RunDirectory& directory, const record::Position& done) {
-  if (record::last_summary(directory).value("status", config::Value()) == "completed") return;
+void settle(const launch::Plan& plan, const Standing& s) {
+  if (record::last_summary(s.directory).value("status", config::Value()) == "completed") return;
   record::Summary summary = summary_of(plan, {});
-  keep_history(summary, directory);
+  keep_history(summary, s.directory);
   record::SharedProgress shared(plan.world_size());
   auto& run = shared.run();
-  remember_epochs(run, directory, plan.experiment);
-  run.epochs_done = done.epoch;
-  run.step = done.step;
-  run.seconds = done.seconds;
-  add_progress(summary, run, directory, plan.experiment);
-  summary.status = has_ended(plan.experiment, done) ? "completed" : "interrupted";
-  if (done.ended_by != record::kAllSteps) summary.stopped_by = done.ended_by;
-  record::write_summary(directory, summary);
+  remember_epochs(run, s.directory, plan.experiment);
+  run.epochs_done = s.position.epoch;
+  run.step = s.position.step;
+  run.seconds = s.position.seconds;
+  add_progress(summary, run, s.directory, plan.experiment);
+  summary.status = has_ended(plan.experiment, s.position) ? "completed" : "interrupted";
+  if (s.position.ended_by != record::kAllSteps) summary.stopped_by = s.position.ended_by;
+  record::write_summary(s.directory, summary);
 }
 
 }  // namespace ddp::runs

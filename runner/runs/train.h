@@ -12,31 +12,20 @@
 #include "launch/start/held_data.h"
 #include "rank/verbs.h"
 #include "record/run_directory.h"
-#include "record/saves/checkpoint_index.h"
 #include "record/shared_progress.h"
+#include "runs/standing.h"
 
 namespace ddp::runs {
 
-// The locked directory of a run that is about to train, and the run's start.
-struct OpenRun {
-  record::RunDirectory directory;
-  FileDescriptor lock;
-  launch::Start start;
-  bool resumed = false;      // continues in an existing directory
-  std::string changes = {};  // to the experiment since then, as in rank::TrainRequest
-
-  // Tells a rank.
-  void tell(rank::Task& task, rank::TrainRequest& request) const;
-};
-
 // A run to train: what, from where, and into which directory. Every command starts its runs with it.
 struct Run {
+  Standing& standing;
   launch::Plan plan;
   const launch::RankLibrary& library;
   const launch::HeldData& data;
-  // Opens the directory. Called once, in the process that writes the run, when all nodes are ready; nothing is written
-  // before.
-  std::function<OpenRun()> open;
+  // Makes the run's directory, or brings it back to where the run stands. Called once, in the process that writes the
+  // run, when all nodes are ready; nothing is written before.
+  std::function<void(Standing&)> open;
   std::filesystem::path experiment_folder = {};  // the folder whose git state is recorded
   // Called once, when the directory contains config.toml and summary.json.
   std::function<void(const record::RunDirectory&)> begun = {};
@@ -59,17 +48,8 @@ int train(Run run, launch::Nodes* nodes);
 // signals itself and prints on its own stderr. Rank 0 writes the results.
 int train_launched(const Run& run);
 
-// Returns the newest run under results/<name> that an earlier attempt of this launch began.
-std::optional<record::RunDirectory> find_launched(const std::filesystem::path& runs, const std::string& launch_id);
-
-// Returns whether a run at this position has ended. A run that did all of its steps continues if its settings now give
-// it more.
-bool has_ended(const config::Experiment& experiment, const record::Position& position);
-// Returns whether a run at this position has done its last step.
-bool has_done_all_steps(const config::Experiment& experiment, const record::Position& position);
-
-// Writes summary.json of a run that ended or stopped at this position, if it was killed between its last checkpoint and
+// Writes summary.json of a run that ended or stopped where it stands, if it was killed between its last checkpoint and
 // the summary.
-void settle(const launch::Plan& plan, const record::RunDirectory& directory, const record::Position& done);
+void settle(const launch::Plan& plan, const Standing& standing);
 
 }  // namespace ddp::runs

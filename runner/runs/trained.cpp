@@ -65,10 +65,10 @@ fs::path checkpoint_of(const record::RunDirectory& directory, const config::Expe
 
 }  // namespace
 
-ChosenCheckpoint choose_trained(const record::RunDirectory& directory, const TrainedOptions& o) {
+Standing choose_trained(const record::RunDirectory& directory, const TrainedOptions& o) {
   const config::Loaded newest = launch::load_experiment(record::newest_settings(directory), o.sets);
   const fs::path folder = checkpoint_of(directory, newest.experiment, o.from);
-  return {.folder = folder, .loaded = trained_settings(directory, folder, o.sets)};
+  return {.directory = directory, .checkpoint = folder, .loaded = trained_settings(directory, folder, o.sets)};
 }
 
 namespace {
@@ -115,8 +115,8 @@ std::int64_t Trained::step() const { return record::step_of(checkpoint); }
 
 Trained open_trained(const TrainedOptions& o, bool tables) {
   Trained t{.directory = find_run(o), .loaded = {}, .plan = {}, .checkpoint = {}, .preprocessing = {}, .library = {}};
-  ChosenCheckpoint chosen = choose_trained(t.directory, o);
-  t.checkpoint = chosen.folder;
+  Standing chosen = choose_trained(t.directory, o);
+  t.checkpoint = chosen.checkpoint;
   t.loaded = std::move(chosen.loaded);
   refuse_unusable(o);
   refuse_missing_files(t.loaded);

@@ -10,6 +10,7 @@
 #include "launch/library/rank_library.h"
 #include "launch/plan/plan.h"
 #include "record/run_directory.h"
+#include "runs/standing.h"
 
 namespace ddp::runs {
 
@@ -28,14 +29,9 @@ record::RunDirectory find_run(const TrainedOptions& options);
 // The same for a run that may be given as a sweep, which stands for its best trial: `options` then name the trial.
 record::RunDirectory choose_run(TrainedOptions& options);
 
-// A checkpoint, and the settings that trained it with --set of the command.
-struct ChosenCheckpoint {
-  std::filesystem::path folder;
-  config::Loaded loaded;
-};
-// Returns the checkpoint that the options name: best, latest, a step, or "": best if the run had validation, else
-// latest. Throws ddp::Error (usage) if there is none.
-ChosenCheckpoint choose_trained(const record::RunDirectory& directory, const TrainedOptions& options);
+// Returns the run at the checkpoint that the options name, with the settings that trained it and --set of the command:
+// best, latest, a step, or "": best if the run had validation, else latest. Throws ddp::Error (usage) if there is none.
+Standing choose_trained(const record::RunDirectory& directory, const TrainedOptions& options);
 
 // Lists the members of an output that say which weights were used.
 void list_checkpoint(config::Fields& f, const std::string& run, const std::string& checkpoint, std::int64_t step);

@@ -32,50 +32,27 @@ void place(config::Experiment& e, const DeviceLease& lease) {
   }
 }
 
-// The start of a trial: its experiment, and its checkpoint if it has one.
-struct Beginning {
-  bool begun = false;
-  config::Loaded loaded;
-  record::ReturnPoint point = {};
-  std::optional<std::int64_t> global_batch_size = {};  // of the checkpoint
-};
-
-Beginning beginning_of(const SweepPlan& sweep, const record::RunDirectory& directory, int trial,
-                       const DeviceLease& lease) {
-  const bool begun = directory.begun();
-  const fs::path checkpoint = begun ? record::newest_whole(directory.checkpoints()) : fs::path();
+// Finds out where a trial stands: at its newest checkpoint, or at its beginning.
+runs::Standing standing_of(const SweepPlan& sweep, int trial, const DeviceLease& lease) {
+  runs::Standing s{.directory = record::RunDirectory::trial(sweep.directory.path(), trial)};
+  s.lock = s.directory.lock();
+  s.continues = s.directory.begun();
+  if (s.continues) s.checkpoint = record::newest_whole(s.directory.checkpoints());
   // The trial's config.toml may have been edited since.
-  Beginning from{.begun = begun,
-                 .loaded = checkpoint.empty() ? sweep.loaded->trial(sweep.search->point(trial))
-                                              : config::load(record::settings_file(directory, checkpoint), {},
-                                                             sweep.loaded->components()),
-                 .point = {.checkpoint = checkpoint}};
+  s.loaded = s.has_checkpoint()
+                 ? config::load(record::settings_file(s.directory, s.checkpoint), {}, sweep.loaded->components())
+                 : sweep.loaded->trial(sweep.search->point(trial));
   // results/<name>/<sweep>
-  launch::find_weights(from.loaded, sweep.directory.path().parent_path().parent_path());
-  place(from.loaded.experiment, lease);
-  if (from.point.checkpoint.empty()) return from;
-  record::use_graphs_of(directory, from.loaded.experiment);
-  from.point.position = record::position_of(from.point.checkpoint);
-  from.global_batch_size = from.point.position.global_batch_size;
-  return from;
-}
-
-// Returns whether the trial has trained to the epoch of `next` or to its end.
-bool has_done(const search::NextTrial& next, const record::ReturnPoint& point, const launch::Plan& plan) {
-  if (point.checkpoint.empty()) return false;
-  return (next.epochs > 0 && point.position.epoch >= next.epochs) || runs::has_ended(plan.experiment, point.position);
-}
-
-runs::OpenRun open_trial(const Beginning& from, const launch::HeldData& data, const record::RunDirectory& directory,
-                         FileDescriptor lock) {
-  const fs::path& checkpoint = from.point.checkpoint;
-  if (!checkpoint.empty()) record::accept_data(checkpoint, data.files());
-  if (from.begun) record::go_back(directory, from.point);
-  const fs::path weights = checkpoint.empty() ? launch::weights_of(from.loaded) : fs::path();
-  return {.directory = directory,
-          .lock = std::move(lock),
-          .start = {.resume_from = checkpoint, .init_from = weights},
-          .resumed = from.begun};
+  launch::find_weights(s.loaded, sweep.directory.path().parent_path().parent_path());
+  place(s.loaded.experiment, lease);
+  if (!s.has_checkpoint()) {
+    s.weights = launch::weights_of(s.loaded);
+    return s;
+  }
+  record::use_graphs_of(s.directory, s.loaded.experiment);
+  s.position = record::position_of(s.checkpoint);
+  s.finished = runs::has_ended(s.loaded.experiment, s.position);
+  return s;
 }
 
 void take_progress(const record::RunProgress& run, TrialProgress& progress) {
@@ -95,27 +72,32 @@ fs::path trial_log(const record::RunDirectory& trial) { return trial.log(0).pare
 int train_trial(const SweepPlan& sweep, const search::NextTrial& next, DeviceLease lease, TrialProgress& progress) {
   // The trial has a log of its own, so the sweep's verbosity does not apply.
   log::set_verbosity(log::Verbosity::normal);
-  const auto directory = record::RunDirectory::trial(sweep.directory.path(), next.trial);
-  FileDescriptor lock = directory.lock();
-  const Beginning from = beginning_of(sweep, directory, next.trial, lease);
+  runs::Standing standing = standing_of(sweep, next.trial, lease);
+  const bool has_checkpoint = standing.has_checkpoint();
   const launch::Launch launch;
-  launch::Plan plan = launch::make_plan(from.loaded, sweep.gpus, launch, from.global_batch_size);
-  if (has_done(next, from.point, plan)) {
-    runs::settle(plan, directory, from.point.position);
+  launch::Plan plan =
+      launch::make_plan(standing.loaded, sweep.gpus, launch,
+                        has_checkpoint ? std::optional(standing.position.global_batch_size) : std::nullopt);
+  if (standing.finished || (has_checkpoint && next.epochs > 0 && standing.position.epoch >= next.epochs)) {
+    runs::settle(plan, standing);
     return 0;
   }
-  if (!from.point.checkpoint.empty()) sweep.require_same_data(from.point.checkpoint, plan.experiment);
-  const auto data = sweep.data.hold(*sweep.library, from.loaded, plan);
-  const fs::path& checkpoint = from.point.checkpoint;
+  if (has_checkpoint) sweep.require_same_data(standing.checkpoint, plan.experiment);
+  const auto data = sweep.data.hold(*sweep.library, standing.loaded, plan);
   // Trials with other held-out rows could not be compared.
-  if (!checkpoint.empty() && plan.experiment.draws_sets() && record::has_other_data(checkpoint, plan.experiment)) {
-    record::require_known_rows(checkpoint, launch::rows_of_data(*sweep.library, plan, *data), /*may_grow=*/false);
+  if (has_checkpoint && plan.experiment.draws_sets() && record::has_other_data(standing.checkpoint, plan.experiment)) {
+    record::require_known_rows(standing.checkpoint, launch::rows_of_data(*sweep.library, plan, *data),
+                               /*may_grow=*/false);
   }
+  const auto open = [&](runs::Standing& s) {
+    if (s.continues) runs::go_back(s, data->files());
+  };
   launch::Nodes alone(launch, {}, std::chrono::milliseconds(0));
-  return runs::train({.plan = plan,
+  return runs::train({.standing = standing,
+                      .plan = plan,
                       .library = *sweep.library,
                       .data = *data,
-                      .open = [&] { return open_trial(from, *data, directory, std::move(lock)); },
+                      .open = open,
                       .until_epoch = next.epochs,
                       .device_locks = std::move(lease.locks),
                       .git = sweep.git,

@@ -83,14 +83,11 @@ TEST_CASE("going back to the end of a run keeps the line of the epoch that its l
   const ScratchFolder scratch;
   scratch.write("metrics.jsonl", kStep1 + kStep2 + kEpoch0 + kSaved2 + "{\"event\":\"ch");
   const RunDirectory run(scratch.folder());
-  ReturnPoint end;
-  end.position.step = 2;
-  end.finished = true;
-  go_back(run, end);
+  const Position end{.step = 2};
+  go_back(run, "", end, /*finished=*/true);
   CHECK(scratch.read("metrics.jsonl") == kStep1 + kStep2 + kEpoch0 + kSaved2);
   scratch.write("evaluation.json", "{}");
-  end.finished = false;
-  go_back(run, end);
+  go_back(run, "", end, /*finished=*/false);
   CHECK_FALSE(std::filesystem::exists(run.evaluation()));
   CHECK(scratch.read("metrics.jsonl") == kStep1 + kStep2 + kSaved2);
 }

@@ -76,12 +76,12 @@ void add_plan(CLI::App& app, int&) {
     launch::Launch launch = launch::choose_launch(o->flags);
     if (launch.leads()) launch::find_weights(loaded, o->results);
     if (o->jobs) log::warn("--jobs has no effect: " + o->file + " has no [sweep]");
-    runs::Prepared prepared = runs::prepare(std::move(loaded), launch);
+    runs::Prepared prepared = runs::prepare({.loaded = std::move(loaded)}, launch);
     if (o->draws) {
       std::cout << launch::draws_of_data(*prepared.library, prepared.plan, prepared.data, *o->draws).dump(2) << "\n";
       return;
     }
-    prepared.probe = launch::probe(*prepared.library, prepared.plan, prepared.start, prepared.data, /*timed=*/true);
+    prepared.probe = runs::probed(prepared, /*timed=*/true);
     for (const record::DataFile& file : prepared.data.files()) refuse_input(o->rows, {file.path});
     const config::DataDescription data = launch::describe_data(*prepared.library, prepared.plan, prepared.data);
     if (!o->preview.empty()) write_preview(o->preview, prepared, data);

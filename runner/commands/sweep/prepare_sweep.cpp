@@ -62,8 +62,9 @@ class Tries {
     const auto known = known_.find(name);
     if (known == known_.end()) {
       const auto data = read(loaded, plan);
-      const launch::Start start{.resume_from = {}, .init_from = launch::weights_of(loaded)};
-      const auto probed = runs::with_lines(loaded, [&] { return launch::probe(library_, plan, start, *data, timed_); });
+      const auto weights = launch::weights_of(loaded);
+      const auto probed =
+          runs::with_lines(loaded, [&] { return launch::probe(library_, plan, "", weights, *data, timed_); });
       return known_.emplace(name, probed).first->second;
     }
     if (!timed_ && shelf_.wants(plan)) read(loaded, plan);

@@ -6,25 +6,14 @@
 
 #include <CLI/CLI.hpp>
 
-#include "base/log.h"
-#include "base/own_command.h"
-#include "base/paths.h"
 #include "commands/commands.h"
 #include "commands/options.h"
 #include "config/text/compose.h"
 #include "launch/library/plugin.h"
 #include "record/saves/checkpoint_settings.h"
-#include "record/saves/data_files.h"
-#include "report/select/row.h"
-#include "runs/changes.h"
-#include "runs/prepare.h"
-#include "runs/standing.h"
-#include "runs/summary.h"
-#include "runs/train.h"
-#include "runs/trained.h"
+#include "runs/fork.h"
 
 namespace ddp::commands {
-namespace fs = std::filesystem;
 namespace {
 
 struct ForkOptions {
@@ -51,106 +40,6 @@ std::vector<std::string> fork_sets(const ForkOptions& o, const record::RunDirect
   return sets;
 }
 
-// Returns the origin's name under the results folder, or its absolute path: a later command finds it from any folder.
-std::string name_of_origin(const fs::path& origin, const fs::path& results) {
-  const std::string name = report::name_of(origin, results);
-  std::error_code unreadable;
-  return fs::exists(results / name, unreadable) ? name : paths::absolute(origin).string();
-}
-
-// Throws unless the existing run is a fork of this origin: the command then resumes it, as `run --run-id` does.
-void require_fork_of(const record::RunDirectory& begun, const std::string& origin) {
-  const auto own = record::origin_of(begun);
-  if (own && own->run == origin) return;
-  throw usage_error("this run exists, but is not a fork of " + origin, begun.path().string(), "give another --run-id");
-}
-
-// The request for a fork and its resolved origin.
-struct NewFork {
-  const ForkOptions& options;
-  runs::Resumption origin;
-  std::string origin_name;
-  std::string name;
-};
-
-runs::ResumePoint find_point(const runs::Resumption& origin, const launch::Launch& launch) {
-  const std::string where = origin.directory.path().string();
-  if (record::complete_checkpoints(origin.directory.checkpoints()).empty()) {
-    if (const auto lost = runs::all_saves_lost(origin.directory)) throw *lost;
-    throw usage_error(
-        "this run has no checkpoint yet: nothing to fork", where,
-        "start a new run with its settings: " + own_command("run " + path_word(origin.directory.config())));
-  }
-  runs::ResumePoint point = runs::find_resume_point(origin, launch);
-  if (!point.nothing_to_do()) return point;
-  const std::string rule = point.ended_by_rule();
-  throw usage_error((rule.empty() ? "all steps are done" : "stop." + rule + " has ended the run") +
-                        " at this checkpoint, of step " + std::to_string(point.position.step),
-                    where,
-                    "continue the fork with " + (rule.empty() ? point.longer_run() : point.weaker_rule()) +
-                        "; or use an earlier checkpoint with --from");
-}
-
-// Removes the folder of the new run unless the run has begun.
-struct Folder {
-  std::optional<record::RunDirectory> made = {};
-  ~Folder() {
-    if (made && !made->begun()) made->discard();
-  }
-};
-
-// Creates the folder of the new run and writes its first files.
-runs::OpenRun open_fork(const NewFork& fork, const runs::ResumePoint& point, Folder& folder) {
-  runs::OpenRun run = runs::create_run(fork.options.results, fork.name, fork.options.run_id, fork.options.tags);
-  folder.made = run.directory;
-  const std::string checkpoint = point.checkpoint.filename().string();
-  const fs::path copy =
-      runs::write_fork({.origin = {.run = fork.origin_name, .checkpoint = checkpoint, .step = point.position.step},
-                        .checkpoint = point.checkpoint,
-                        .position = point.position,
-                        .changes = point.changes_as_text()},
-                       point.prepared.plan, run.directory);
-  run.start.resume_from = copy;
-  record::accept_data(copy, point.prepared.data.files());
-  config::Experiment before = point.before;
-  before.name = fork.name;
-  record::write_settings(copy, before);
-  point.tell_changes();
-  log::info("a fork of " + fork.origin_name + " after step " + std::to_string(point.position.step) + ", from " +
-            checkpoint);
-  return run;
-}
-
-int begin_fork(const NewFork& fork, const launch::Launch& launch, launch::Nodes* nodes) {
-  const ForkOptions& o = fork.options;
-  if (const auto begun = runs::begun_run(o.results, o.run_id, fork.name, launch)) {
-    if (launch.leads()) require_fork_of(*begun, fork.origin_name);
-    return runs::resume_run({.directory = *begun,
-                             .results = o.results,
-                             .sets = o.sets,
-                             .data_changed = o.data_changed,
-                             .show = print_folder_of},
-                            launch, nodes);
-  }
-  const runs::ResumePoint point = find_point(fork.origin, launch);
-  Folder folder;
-  return runs::train({.plan = point.prepared.plan,
-                      .library = *point.prepared.library,
-                      .data = point.prepared.data,
-                      .open = [&] { return open_fork(fork, point, folder); },
-                      .experiment_folder = paths::working_folder(),
-                      .begun = print_folder_of},
-                     nodes);
-}
-
-// Several nodes agree on one checkpoint: then a replaced one is an error.
-int begin_fork_while_saving(const NewFork& fork, const launch::Launch& launch, launch::Nodes* nodes) {
-  if (launch.nodes > 1 || launch.one_rank) return begin_fork(fork, launch, nodes);
-  int exit_code = 0;
-  runs::while_saving(fork.origin.directory, [&] { exit_code = begin_fork(fork, launch, nodes); });
-  return exit_code;
-}
-
 int fork_run(const ForkOptions& o) {
   if (!o.run_id.empty()) record::RunDirectory::require_run_id(o.run_id);
   launch::Launch launch = launch::choose_launch(o.flags);
@@ -164,17 +53,17 @@ int fork_run(const ForkOptions& o) {
   const std::vector<std::string> sets = fork_sets(o, directory);
   const auto loaded = launch::load_experiment(record::newest_settings(directory), sets);
   launch::apply_init_method(loaded, launch);
-  const NewFork fork{.options = o,
-                     .origin = {.directory = directory,
-                                .results = o.results,
-                                .sets = sets,
-                                .from = o.from,
-                                .data_changed = o.data_changed,
-                                .forks = true},
-                     .origin_name = name_of_origin(directory.path(), o.results),
-                     .name = loaded.experiment.name};
+  const runs::ForkRequest request{.origin = directory,
+                                  .name = loaded.experiment.name,
+                                  .results = o.results,
+                                  .run_id = o.run_id,
+                                  .sets = sets,
+                                  .from = o.from,
+                                  .data_changed = o.data_changed,
+                                  .tags = o.tags,
+                                  .show = print_folder_of};
   return launch::lead(launch, terms, runs::patience_of(loaded.experiment),
-                      [&](launch::Nodes* nodes) { return begin_fork_while_saving(fork, launch, nodes); });
+                      [&](launch::Nodes* nodes) { return runs::fork(request, launch, nodes); });
 }
 
 void add_fork(CLI::App& app, int& exit_code) {

@@ -1,25 +1,16 @@
-#include "runs/standing.h"
-
 #include <memory>
 
 #include <CLI/CLI.hpp>
 
 #include "base/log.h"
 #include "base/own_command.h"
-#include "base/paths.h"
 #include "commands/commands.h"
 #include "commands/options.h"
 #include "commands/sweep/sweep.h"
 #include "launch/library/plugin.h"
-#include "record/saves/checkpoint_settings.h"
-#include "record/saves/data_files.h"
-#include "record/saves/retention.h"
-#include "record/summary.h"
-#include "runs/prepare.h"
-#include "runs/train.h"
+#include "runs/resume.h"
 
 namespace ddp::commands {
-namespace fs = std::filesystem;
 namespace {
 
 struct ResumeOptions {
@@ -51,18 +42,18 @@ int resume(const ResumeOptions& o) {
       launch, "resume", {{"run", o.run}, {"set", o.sets}, {"from", o.from}, {"data-changed", o.data_changed}});
   // Another node may not see the run's folder.
   if (launch.node_rank > 0) return runs::take_part(launch, terms, runs::patience_of(config::Experiment{}), o.sets);
-  const runs::Resumption resumption{.directory = record::RunDirectory::find(o.results, o.run),
+  const runs::ResumeRequest request{.directory = record::RunDirectory::find(o.results, o.run),
                                     .results = o.results,
                                     .sets = o.sets,
                                     .from = o.from,
                                     .data_changed = o.data_changed,
                                     .show = print_folder_of};
-  if (resumption.directory.is_sweep()) return go_on_with_sweep(resumption.directory, o, launch);
+  if (request.directory.is_sweep()) return go_on_with_sweep(request.directory, o, launch);
   if (o.jobs) log::warn("--jobs has no effect: " + o.run + " is a run, not a sweep");
-  const auto loaded = launch::load_experiment(resumption.directory.config(), o.sets);
+  const auto loaded = launch::load_experiment(request.directory.config(), o.sets);
   launch::apply_init_method(loaded, launch);
   return launch::lead(launch, terms, runs::patience_of(loaded.experiment),
-                      [&](launch::Nodes* nodes) { return runs::resume_run(resumption, launch, nodes); });
+                      [&](launch::Nodes* nodes) { return runs::resume(request, launch, nodes); });
 }
 
 void add_resume(CLI::App& app, int& exit_code) {

@@ -12,13 +12,9 @@
 #include "commands/options.h"
 #include "config/text/compose.h"
 #include "launch/library/plugin.h"
-#include "launch/plan/plan.h"
 #include "launch/start/held_data.h"
 #include "record/saves/checkpoint_settings.h"
-#include "runs/changes.h"
-#include "runs/prepare.h"
-#include "runs/standing.h"
-#include "runs/train.h"
+#include "runs/begin.h"
 
 namespace ddp::commands {
 namespace {
@@ -35,35 +31,6 @@ struct RunOptions {
   bool dry_run = false;
   std::int64_t profile_steps = 0;
 };
-
-// A restarted launch goes on: its run must not end in the night because the file was edited for the next run.
-void tell_other_settings(const Error& error, const launch::Launch& launch) {
-  if (!launch.restarted()) throw error;
-  if (launch.leads()) log::warn(std::string(error.what()) + "\n  the run goes on as it is");
-}
-
-int begin_run(const RunOptions& o, config::Loaded loaded, const launch::Launch& launch, launch::Nodes* nodes) {
-  if (const auto begun = runs::begun_run(o.results, o.run_id, loaded.experiment.name, launch)) {
-    if (const auto other = runs::other_settings(loaded, *begun, o.sets)) tell_other_settings(*other, launch);
-    return runs::resume_run({.directory = *begun, .results = o.results, .sets = o.sets, .show = print_folder_of},
-                            launch, nodes);
-  }
-  if (launch.leads()) launch::find_weights(loaded, o.results);
-  const runs::Prepared prepared = runs::prepare(std::move(loaded), launch);
-  return runs::train({.plan = prepared.plan,
-                      .library = *prepared.library,
-                      .data = prepared.data,
-                      .open =
-                          [&] {
-                            auto run = runs::create_run(o.results, prepared.plan.experiment.name, o.run_id, o.tags);
-                            run.start = prepared.start;
-                            return run;
-                          },
-                      .experiment_folder = paths::absolute(o.file).parent_path(),
-                      .begun = print_folder_of,
-                      .profile_steps = o.profile_steps},
-                     nodes);
-}
 
 // Returns the --set with which this node names the sources by its own paths.
 std::vector<std::string> own_sources(const config::Experiment& experiment) {
@@ -92,7 +59,7 @@ int run(const RunOptions& o) {
   tell_of_sweep(loaded);
   if (o.dry_run) {
     if (launch.leads()) launch::find_weights(loaded, o.results);
-    const runs::Prepared prepared = runs::prepare(std::move(loaded), launch);
+    const runs::Prepared prepared = runs::prepare({.loaded = std::move(loaded)}, launch);
     const config::DataDescription data = launch::describe_data(*prepared.library, prepared.plan, prepared.data);
     show_plan(prepared, data, o.results, /*json=*/false);
     return 0;
@@ -105,8 +72,15 @@ int run(const RunOptions& o) {
   const config::Value terms = launch::terms_of(launch, "run", {{"experiment", asked}});
   const auto patience = runs::patience_of(loaded.experiment);
   if (launch.node_rank > 0) return runs::take_part(launch, terms, patience, own_sources(loaded.experiment));
+  const runs::BeginRequest request{.results = o.results,
+                                   .run_id = o.run_id,
+                                   .sets = o.sets,
+                                   .folder = paths::absolute(o.file).parent_path(),
+                                   .tags = o.tags,
+                                   .profile_steps = o.profile_steps,
+                                   .show = print_folder_of};
   return launch::lead(launch, terms, patience,
-                      [&](launch::Nodes* nodes) { return begin_run(o, std::move(loaded), launch, nodes); });
+                      [&](launch::Nodes* nodes) { return runs::begin(request, std::move(loaded), launch, nodes); });
 }
 
 void add_run(CLI::App& app, int& exit_code) {

@@ -81,9 +81,9 @@ void write_archive(const fs::path& weights, const UnnamedOutput& output, const s
 
 void export_model(const ExportOptions& o) {
   const record::RunDirectory directory = runs::find_run(o.trained);
-  const runs::ChosenCheckpoint chosen = runs::choose_trained(directory, o.trained);
+  const runs::Standing chosen = runs::choose_trained(directory, o.trained);
   const config::Experiment& experiment = chosen.loaded.experiment;
-  const fs::path& checkpoint = chosen.folder;
+  const fs::path& checkpoint = chosen.checkpoint;
   const std::string archive = is_archive(o) ? archive_of(experiment.model, o, directory.path().string()) : "";
   std::error_code none;
   for (const char* own : {"model.safetensors", "ema.safetensors"}) {

@@ -58,16 +58,16 @@ T expected(message::Any message) {
 
 }  // namespace
 
-Guest::Guest(const Launch& launch, const Value& terms, milliseconds patience) : launch_(launch) {
+void Guest::join(const Value& terms, milliseconds patience) {
   find_node_0(patience);
-  link_->send(message::Hello{.node = launch.node_rank, .terms = terms});
+  link_->send(message::Hello{.node = launch_.node_rank, .terms = terms});
   message::Any answer = next_message(patience);
   if (const auto* refused = std::get_if<message::Refused>(&answer)) {
     throw usage_error("node 0 refuses this node: " + refused->why);
   }
   if (over()) return;
   welcome_ = expected<message::Welcome>(std::move(answer));
-  if (launch.max_restarts > 0 && welcome_.restarts == 0) {
+  if (launch_.max_restarts > 0 && welcome_.restarts == 0) {
     log::warn("--max-restarts has no effect here: node 0, which was started without it, restarts the ranks");
   }
 }
@@ -284,7 +284,8 @@ int Guest::conclude(const Outcome& outcome, const Job& job) {
 
 int take_part(const Launch& launch, const config::Value& terms, std::chrono::milliseconds patience,
               const std::function<Job(const config::Value& work)>& make_job) {
-  Guest guest(launch, terms, patience);
+  Guest guest(launch);
+  guest.join(terms, patience);
   if (guest.over()) return 0;
   std::optional<Job> job;
   try {

@@ -11,9 +11,11 @@ namespace ddp::launch {
 // no results: the output of its ranks goes to node 0.
 class Guest {
  public:
+  explicit Guest(const Launch& launch) : launch_(launch) {}
+
   // Finds node 0, which may start later, says hello, and waits until all nodes have joined. Throws ddp::Error: (usage)
   // if node 0 refuses this node, (training) if node 0 does not come within `patience`.
-  Guest(const Launch& launch, const config::Value& terms, std::chrono::milliseconds patience);
+  void join(const config::Value& terms, std::chrono::milliseconds patience);
 
   // Returns whether node 0 has said that nothing is left to do.
   bool over() const { return end_.has_value(); }

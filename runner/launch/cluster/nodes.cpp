@@ -80,13 +80,12 @@ Value terms_of(const Launch& launch, const std::string& verb, const Value& asked
   return terms;
 }
 
-Nodes::Nodes(const Launch& launch, const Value& terms, milliseconds patience)
-    : launch_(launch), terms_(terms), patience_(patience) {
-  if (launch.nodes == 1) return;
+void Nodes::meet() {
+  if (launch_.nodes == 1) return;
   listener_ = listen();
-  const MeetingFile file(launch.meeting_file);
+  const MeetingFile file(launch_.meeting_file);
   if (!file.path().empty()) write_meeting_file(file.path(), address_.text() + "\n");
-  log::info("node 0 of " + std::to_string(launch.nodes) + " at " + address_.text() + ", waiting for the others");
+  log::info("node 0 of " + std::to_string(launch_.nodes) + " at " + address_.text() + ", waiting for the others");
   try {
     gather();
   } catch (const Error& error) {
@@ -345,6 +344,7 @@ int lead(const Launch& launch, const config::Value& terms, std::chrono::millisec
          const std::function<int(Nodes*)>& body) {
   if (launch.one_rank) return body(nullptr);
   Nodes nodes(launch, terms, patience);
+  nodes.meet();
   try {
     return body(&nodes);
   } catch (const Error& error) {

@@ -32,12 +32,16 @@ struct Node {
 // none, and then every call does nothing. messages.h tells what nodes say to each other.
 class Nodes {
  public:
-  // Listens at the launch's address until all nodes have sent a matching hello, up to `patience`. Throws ddp::Error:
-  // (usage) if nodes do not agree, (training) if some do not come.
-  Nodes(const Launch& launch, const config::Value& terms, std::chrono::milliseconds patience);
+  // `patience`: how long nodes wait for each other.
+  Nodes(const Launch& launch, const config::Value& terms, std::chrono::milliseconds patience)
+      : launch_(launch), terms_(terms), patience_(patience) {}
   ~Nodes();
   Nodes(const Nodes&) = delete;
   Nodes& operator=(const Nodes&) = delete;
+
+  // Listens at the launch's address until all nodes have sent a matching hello. Throws ddp::Error: (usage) if nodes do
+  // not agree, (training) if some do not come.
+  void meet();
 
   // Sends the work, and waits until every node is ready for it. `data`: the files that node 0 reads for it
   // (record::content_samples). Throws ddp::Error (usage) if a node cannot do it, or has other data.

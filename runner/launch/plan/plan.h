@@ -52,12 +52,6 @@ struct World {
 // it, and can start at least one.
 World largest_world(std::int64_t logical_ranks, const std::vector<int>& available);
 
-// The source of a run's weights; both paths empty: random weights from the seed.
-struct Start {
-  std::filesystem::path resume_from;  // a complete checkpoint to resume from
-  std::filesystem::path init_from;    // a .safetensors file: the weights only
-};
-
 // The experiment with everything resolved, and the devices of each rank.
 struct Plan {
   config::Experiment experiment;  // backend, threads, batch_size and device_pool are set

@@ -228,7 +228,7 @@ std::vector<int> DataShelf::descriptors() const { return kept_ == nullptr ? std:
 
 config::DataDescription describe_data(const RankLibrary& library, const Plan& plan, const HeldData& data) {
   // The first batch of rank 0 depends on the world size, including ranks of other machines.
-  const std::string key = probe_key(plan, {});
+  const std::string key = probe_key(plan, "", "");
   const std::string entry = key.empty() ? "" : "data-" + key + "-" + std::to_string(plan.world_size());
   if (const auto known = find_reply(entry)) return config::read_written<config::DataDescription>(*known);
   const config::Value description = ask_about_data<rank::DescribeRequest>(library, plan, data);

@@ -75,18 +75,18 @@ std::optional<Value> file_states(const config::Experiment& experiment, const std
   return states;
 }
 
-std::string probe_key(const Plan& plan, const Start& start) {
+std::string probe_key(const Plan& plan, const fs::path& checkpoint, const fs::path& weights) {
   std::vector<fs::path> origins;
-  for (const fs::path& origin : {start.resume_from, start.init_from}) {
+  for (const fs::path& origin : {checkpoint, weights}) {
     if (!origin.empty()) origins.push_back(origin);
   }
   const auto states = file_states(plan.experiment, origins);
   if (!states) return "";
   Value experiment = config::write(config::comparable(plan.experiment));
   experiment.erase("name");
-  return record::hash_hex(rank::json_line(
-      {build_id(), plan.experiment.components().plugin().hash, experiment, plan.groups.front(), plan.world_size(),
-       plan.ranks_here(), start.resume_from.string(), start.init_from.string(), *states, memory_limit()}));
+  return record::hash_hex(rank::json_line({build_id(), plan.experiment.components().plugin().hash, experiment,
+                                           plan.groups.front(), plan.world_size(), plan.ranks_here(),
+                                           checkpoint.string(), weights.string(), *states, memory_limit()}));
 }
 
 std::optional<Value> find_reply(const std::string& key) try {
@@ -113,9 +113,10 @@ void keep_reply(const std::string& key, const Value& reply) try {
   return;
 }
 
-rank::Probe probe(const RankLibrary& library, const Plan& plan, const Start& start, const HeldData& data, bool timed) {
+rank::Probe probe(const RankLibrary& library, const Plan& plan, const fs::path& checkpoint, const fs::path& weights,
+                  const HeldData& data, bool timed) {
   // The key is computed before the try: a file that changes meanwhile is tried again.
-  std::string key = probe_key(plan, start);
+  std::string key = probe_key(plan, checkpoint, weights);
   if (timed && !key.empty()) key.insert(0, "timed-");
   if (const auto known = find_reply(key)) return config::read<rank::Probe>(*known);
   rank::Task task;
@@ -123,8 +124,8 @@ rank::Probe probe(const RankLibrary& library, const Plan& plan, const Start& sta
   task.devices = plan.groups.front();
   task.world_size = plan.world_size();
   task.ranks_here = plan.ranks_here();
-  task.resume_from = start.resume_from;
-  task.init_from = start.init_from;
+  task.resume_from = checkpoint;
+  task.init_from = weights;
   task.held_data = data.file();
   const auto found = library.ask("trying model and data", task, rank::ProbeRequest{.timed = timed}, data.kept());
   keep_reply(key, config::write(found));

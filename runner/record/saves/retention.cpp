@@ -134,13 +134,11 @@ fs::path copy_checkpoint(const fs::path& checkpoint, const fs::path& checkpoints
   return copy;
 }
 
-void go_back(const RunDirectory& directory, const ReturnPoint& point) {
-  if (!point.checkpoint.empty()) {
-    link_atomically(directory.checkpoints() / "latest", point.checkpoint.filename().string());
-  }
+void go_back(const RunDirectory& directory, const fs::path& checkpoint, const Position& position, bool finished) {
+  if (!checkpoint.empty()) link_atomically(directory.checkpoints() / "latest", checkpoint.filename().string());
   std::error_code none;
   fs::remove(directory.evaluation(), none);
-  rewind_metrics(directory.metrics(), point.position.step, point.position.epoch + (point.finished ? 1 : 0));
+  rewind_metrics(directory.metrics(), position.step, position.epoch + (finished ? 1 : 0));
 }
 
 }  // namespace ddp::record

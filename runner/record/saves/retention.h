@@ -34,15 +34,10 @@ void retain(const std::filesystem::path& checkpoints, std::int64_t keep_last, st
 std::filesystem::path copy_checkpoint(const std::filesystem::path& checkpoint,
                                       const std::filesystem::path& checkpoints);
 
-// The point from which a run resumes.
-struct ReturnPoint {
-  std::filesystem::path checkpoint = {};  // empty: no checkpoint, the run starts over
-  Position position = {};
-  bool finished = false;  // all steps were done: an epoch that they cut short has ended too
-};
-
-// Makes the point's checkpoint the latest one, also for a resume after a kill before the next save, and cuts
-// metrics.jsonl back to it. Removes evaluation.json, which is of the end of a run.
-void go_back(const RunDirectory& directory, const ReturnPoint& point);
+// Makes the checkpoint the latest one, also for a resume after a kill before the next save, and cuts metrics.jsonl back
+// to its position. Removes evaluation.json, which is of the end of a run. An empty `checkpoint`: the run starts over.
+// `finished`: all steps were done, so an epoch that they cut short has ended too.
+void go_back(const RunDirectory& directory, const std::filesystem::path& checkpoint, const Position& position,
+             bool finished);
 
 }  // namespace ddp::record
