@@ -83,7 +83,8 @@ TEST_CASE("going back to the end of a run keeps the line of the epoch that its l
   const ScratchFolder scratch;
   scratch.write("metrics.jsonl", kStep1 + kStep2 + kEpoch0 + kSaved2 + "{\"event\":\"ch");
   const RunDirectory run(scratch.folder());
-  const Position end{.step = 2};
+  Position end;
+  end.step = 2;
   go_back(run, "", end, /*finished=*/true);
   CHECK(scratch.read("metrics.jsonl") == kStep1 + kStep2 + kEpoch0 + kSaved2);
   scratch.write("evaluation.json", "{}");
