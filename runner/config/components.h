@@ -59,4 +59,18 @@ inline Strategy strategy_of(const Value& traits) {
   return {.one_process = traits.value("ranks", "one") == "one", .all_devices = traits.value("devices", "") == "all"};
 }
 
+// The properties of a backend (distributed.backend) that a plan needs.
+struct Transport {
+  std::string devices = {};    // of the ranks: "cpu" or "cuda"; empty: any
+  bool shares_memory = false;  // of ranks that one process on each machine forks
+  int choice = 0;              // "auto" takes the smallest that fits
+};
+
+// Reads these properties from the traits of a backend (dist/backends).
+inline Transport transport_of(const Value& traits) {
+  return {.devices = traits.value("devices", ""),
+          .shares_memory = traits.value("shares_memory", false),
+          .choice = traits.value("choice", 0)};
+}
+
 }  // namespace ddp::config

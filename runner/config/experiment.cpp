@@ -43,7 +43,8 @@ void Distributed::fields(Fields& f) {
   f({.name = "backend",
      .doc = "backend of the all-reduce; auto: nccl for GPUs, shm for CPU ranks that one command forks, else gloo",
      .aliases = {"dist_backend", "distributed_backend"},
-     .choices = {"auto", "gloo", "nccl", "shm"}},
+     .choices = {"auto"},
+     .names_kind = "backend"},
     backend);
   f({.name = "init_method",
      .doc = "rendezvous of the ranks: env:// (set by the launcher), tcp://host:port or file:///path",
@@ -448,6 +449,12 @@ Components Experiment::components() const { return components_ ? *components_ : 
 void Experiment::resolve(const Components& components) {
   components_ = components;
   direction_ = direction_for(checkpoint.goal, best_metric().name, components);
+}
+
+Transport Experiment::transport() const {
+  const Components known = components();
+  const Spec* backend = known.find("backend", distributed.backend);
+  return backend == nullptr ? Transport() : transport_of(backend->traits);
 }
 
 bool Condition::holds(std::int64_t dimensions) const {

@@ -235,6 +235,8 @@ struct Experiment {
   // The components that the experiment can name: the ones load() used, including `sources`; otherwise the installed
   // ones.
   Components components() const;
+  // The properties of its backend; none if it is still "auto".
+  Transport transport() const;
   // Stores these components and reads the direction of the best metric from them; load() calls it.
   void resolve(const Components& components);
 

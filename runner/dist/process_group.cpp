@@ -1,6 +1,5 @@
 #include "dist/process_group.h"
 
-#include <dlfcn.h>
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -12,23 +11,18 @@
 #include <string_view>
 #include <thread>
 
-#include <c10/core/DeviceType.h>
-#include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/FileStore.hpp>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "base/error.h"
-#include "base/installation.h"
-#include "base/limits.h"
+#include "config/components.h"
+#include "dist/backends/backend.h"
 #include "dist/waiting.h"
-#include "dist/watched_group.h"
 
 namespace ddp::dist {
 namespace {
-
-using StorePointer = c10::intrusive_ptr<c10d::Store>;
 
 StorePointer open_shared_store(const Membership& m) {
   if (!m.meeting.file.empty()) return c10::make_intrusive<c10d::FileStore>(m.meeting.file, m.world_size);
@@ -88,35 +82,6 @@ std::shared_ptr<c10d::Store> shared_by_groups(const StorePointer& store, const M
           }};
 }
 
-Group owned_by_all(c10::intrusive_ptr<c10d::ProcessGroup> group) {
-  return Group(group.get(), [group](c10d::ProcessGroup*) mutable { group.reset(); });
-}
-
-using GroupPointer = c10::intrusive_ptr<c10d::ProcessGroup>;
-
-c10::intrusive_ptr<SharedMemory> make_shared_memory(Membership m) {
-  TORCH_CHECK(m.meeting.memory != nullptr, "shm needs ranks that were forked by one process");
-  m.rank -= m.first_rank;
-  m.world_size = m.ranks_here;
-  return c10::make_intrusive<SharedMemory>(m);
-}
-
-// The group of one rank of each node, numbered like the nodes.
-c10::intrusive_ptr<c10d::Backend> make_speakers(const StorePointer& store, Membership m) {
-  if (m.rank != m.first_rank) return nullptr;
-  m.rank = m.first_rank / m.ranks_here;
-  m.world_size /= m.ranks_here;
-  return make_gloo(c10::make_intrusive<c10d::PrefixStore>("speakers", store), m);
-}
-
-GroupPointer hierarchical_group(const StorePointer& store, const Membership& m) {
-  // Both calls wait for other ranks, so the order must be the same on all ranks.
-  const auto machine = make_shared_memory(m);
-  const auto speakers = make_speakers(store, m);
-  return c10::make_intrusive<HierarchicalGroup>(machine, speakers, m.sums_may_wait, m.progress, m.sums_as_tree, store,
-                                                m.rank, m.world_size);
-}
-
 constexpr const char* kArrived = "arrived/";  // the prefix of the key that a rank sets in the store when it has come
 
 // Returns the ranks that have not come to the store; empty if it cannot be asked.
@@ -142,49 +107,12 @@ PeerLost lost_while_joining(const StorePointer& store, const Membership& m) {
   return PeerLost("cannot join the process group: " + lost.what, "", lost.remedy);
 }
 
-GroupPointer watched_group(const StorePointer& store, const Membership& m) {
-  if (m.backend == "shm") return hierarchical_group(store, m);
-  if (m.device == "cpu" && m.world_size <= usable_cores()) {
-    return c10::make_intrusive<AttentiveGroup>(m.progress, m.sums_as_tree, store, m.rank, m.world_size);
-  }
-  return c10::make_intrusive<WatchedGroup>(m.progress, m.sums_as_tree, store, m.rank, m.world_size);
-}
-
-Group connect(const GroupPointer& group, const StorePointer& store, const Membership& m) {
-  const bool nccl = m.backend == "nccl";
-  auto named = c10::make_intrusive<c10d::PrefixStore>(m.backend, store);
-  auto backend = nccl ? make_nccl(named, m) : make_gloo(named, m);
-  const auto type = nccl ? c10d::ProcessGroup::NCCL : c10d::ProcessGroup::GLOO;
-  group->setDefaultBackend(type);
-  if (nccl) {
-    // If NCCL is bound to one device, it rejects gradients on another device of this rank. Without a binding it
-    // connects at the first use.
-    const c10::Device device(m.device);
-    if (!m.spread) group->setBoundDeviceId(device);
-    group->setBackend(c10::DeviceType::CUDA, type, backend);
-    if (!m.spread) backend->eagerConnectSingleDevice(device);
-  } else {
-    group->setBackend(c10::DeviceType::CPU, type, backend);
-    group->setBackend(c10::DeviceType::CUDA, type, backend);
-  }
-  group->setGroupName("0");
-  backend->setSequenceNumberForGroup();
-  return owned_by_all(group);
-}
-
 // Makes the group for CPU messages, which never go through NCCL.
 Group make_control_group(const StorePointer& store, Membership m) {
   m.backend = "gloo";
   m.device = "cpu";
-  return connect(c10::make_intrusive<c10d::ProcessGroup>(store, m.rank, m.world_size),
-                 c10::make_intrusive<c10d::PrefixStore>("control", store), m);
-}
-
-Groups join_on_one_machine(const Membership& m) {
-  Groups groups;
-  groups.main = owned_by_all(
-      c10::make_intrusive<SharedGroup>(make_shared_memory(m), m.progress, m.sums_as_tree, m.rank, m.world_size));
-  return groups;
+  return connect_gloo(c10::make_intrusive<c10d::ProcessGroup>(store, m.rank, m.world_size),
+                      c10::make_intrusive<c10d::PrefixStore>("control", store), m);
 }
 
 // Parts of the messages, from torch/csrc/distributed/c10d/socket.cpp, TCPStore.cpp and Utils.hpp.
@@ -238,7 +166,12 @@ void leave_out_meeting_noise() {
 Groups join_process_groups(const Membership& m, bool control) {
   StorePointer store;
   try {
-    if (m.backend == "shm" && m.ranks_here == m.world_size) return join_on_one_machine(m);
+    const config::Transport transport = config::transport_of(backends().traits(m.backend));
+    if (transport.shares_memory && m.ranks_here == m.world_size) {
+      return {.store = nullptr,
+              .main = backends().build(m.backend, config::Value::object(), nullptr, m),
+              .control = nullptr};
+    }
     leave_out_meeting_noise();
     store = open_in_time(m);
     if (m.stop_signal != nullptr && m.meeting.prefix.empty()) call_roll(*store, m);
@@ -246,7 +179,7 @@ Groups join_process_groups(const Membership& m, bool control) {
     Groups groups;
     groups.store = shared_by_groups(store, m);
     if (control) groups.control = make_control_group(store, m);
-    groups.main = connect(watched_group(store, m), store, m);
+    groups.main = backends().build(m.backend, config::Value::object(), store, m);
     return groups;
   } catch (const c10::Error& error) {
     const PeerTrouble peer = peer_trouble(error);
@@ -254,26 +187,6 @@ Groups join_process_groups(const Membership& m, bool control) {
     if (peer == PeerTrouble::late) throw late_to_join(store, m, error.msg());
     throw training_error("cannot join the process group: " + error.msg(), "rank " + std::to_string(m.rank));
   }
-}
-
-std::shared_ptr<SharedArena> arena_of(const Group& group) {
-  const auto* shared = dynamic_cast<const ArenaGroup*>(group.get());
-  return shared == nullptr ? nullptr : shared->arena();
-}
-
-void average_shares(const Group& group, const at::Tensor& tensor, const std::vector<Range>& own) {
-  dynamic_cast<ArenaGroup&>(*group).average_shares(tensor, own);
-}
-
-c10::intrusive_ptr<c10d::Backend> make_nccl(const c10::intrusive_ptr<c10d::Store>& store, const Membership& m) {
-  void* library = dlopen("libddp_nccl.so", RTLD_NOW | RTLD_GLOBAL);
-  auto* make = library == nullptr ? nullptr : reinterpret_cast<MakeNccl*>(dlsym(library, kMakeNccl));
-  if (make == nullptr) {
-    throw training_error(std::string("NCCL cannot be loaded: ") + dlerror(), "backend nccl", how_to_mend(true));
-  }
-  c10::intrusive_ptr<c10d::Backend> backend;
-  make(store, m, backend);
-  return backend;
 }
 
 void leave(const Group& group) {

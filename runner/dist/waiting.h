@@ -4,28 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
-#include "dist/process_group.h"
+#include "dist/membership.h"
+#include "dist/peers.h"
 
 namespace c10d {
 class Store;
 }
 
 namespace ddp::dist {
-
-// Another rank ended while this rank waited for it: an effect of that rank's end, not the cause of the failure.
-class PeerLost : public Error {
- public:
-  explicit PeerLost(const std::string& what, const std::string& where = "", const std::string& remedy = "")
-      : Error(Fault::training, what, where, remedy) {}
-};
-
-// Another rank did not come to a collective in time.
-class PeerLate : public Error {
- public:
-  explicit PeerLate(const std::string& what, const std::string& where = "", const std::string& remedy = "")
-      : Error(Fault::training, what, where, remedy) {}
-};
 
 enum class PeerTrouble { none, lost, late };
 

@@ -7,9 +7,10 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/zeros.h>
-#include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/autograd/graph_task.h>
+
+#include "model/recording.h"
 
 namespace ddp::dist {
 namespace {
@@ -25,8 +26,7 @@ void offer_core_until_done(c10d::Work& work) {
 template <class AnyGroup>
 c10::intrusive_ptr<c10d::Work> sum_in_parts(AnyGroup& group, std::vector<at::Tensor>& tensors) {
   const at::NoGradGuard no_grad;
-  // A recording of backward (train/replay) leaves this out.
-  const c10::impl::ExcludeDispatchKeyGuard unrecorded(c10::DispatchKey::Fake);
+  const model::Unrecorded unrecorded;
   const at::Tensor& all = tensors.front();
   const std::int64_t ranks = group.getSize(), part = (all.numel() + ranks - 1) / ranks;
   at::Tensor sent = at::zeros({part * ranks}, all.options());
@@ -144,6 +144,15 @@ c10::intrusive_ptr<c10d::Work> HierarchicalGroup::allreduce(std::vector<at::Tens
     sum->wait(kNoTimeout);
   }
   return sum;
+}
+
+std::shared_ptr<SharedArena> arena_of(const Group& group) {
+  const auto* shared = dynamic_cast<const ArenaGroup*>(group.get());
+  return shared == nullptr ? nullptr : shared->arena();
+}
+
+void average_shares(const Group& group, const at::Tensor& tensor, const std::vector<Range>& own) {
+  dynamic_cast<ArenaGroup&>(*group).average_shares(tensor, own);
 }
 
 }  // namespace ddp::dist

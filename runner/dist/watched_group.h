@@ -119,6 +119,13 @@ class ArenaGroup : public WatchedGroup {
   const c10::intrusive_ptr<SharedMemory> machine_;
 };
 
+// Returns the arena of a group whose ranks of one node share memory, in which tensors are summed without copies; null:
+// no arena.
+std::shared_ptr<SharedArena> arena_of(const Group& group);
+// Averages parts of a tensor over the ranks of a group that has an arena for all of them
+// (SharedMemory::average_shares).
+void average_shares(const Group& group, const at::Tensor& tensor, const std::vector<Range>& own);
+
 // A process group with all ranks on one node.
 class SharedGroup : public ArenaGroup {
  public:

@@ -1,4 +1,4 @@
-#include "dist/process_group.h"
+#include "dist/backends/backend.h"
 
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 

@@ -11,6 +11,7 @@
 #include "datasets/dataset.h"
 #include "datasets/image/mix.h"
 #include "datasets/transform/transform.h"
+#include "dist/backends/backend.h"
 #include "dist/parallel/parallel.h"
 #include "format/safetensors.h"
 #include "models/model.h"
@@ -95,6 +96,7 @@ void list_components(const ComponentsRequest&, const Task&, const TakeReply& rep
   list(datasets::transforms(), components);
   list(datasets::mixes(), components);
   list(dist::parallels(), components);
+  list(dist::backends(), components);
   list(train::losses(), components);
   list(train::metrics(), components);
   list(train::optimizers(), components);

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "config/difference.h"
 #include "dist/collective_op.h"
-#include "dist/process_group.h"
+#include "dist/watched_group.h"
 #include "dist/shm/arena.h"
 #include "rank/process.h"
 #include "rank/verbs.h"

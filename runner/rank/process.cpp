@@ -18,7 +18,9 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "config/components.h"
 #include "config/text/source.h"
+#include "dist/backends/backend.h"
 #include "dist/collectives.h"
 #include "dist/parallel/parallel.h"
 #include "dist/waiting.h"
@@ -93,7 +95,11 @@ void prepare_process(const Task& t) {
   at::manual_seed(static_cast<std::uint64_t>(e.seed));
 }
 
-bool shares_memory(const Task& t) { return t.experiment->distributed.backend == "shm" && t.ranks_here == t.world_size; }
+bool shares_memory(const Task& t) {
+  const std::string& backend = t.experiment->distributed.backend;
+  return dist::backends().contains(backend) && config::transport_of(dist::backends().traits(backend)).shares_memory &&
+         t.ranks_here == t.world_size;
+}
 
 void keep_freed_memory() {
   mallopt(M_MMAP_MAX, 0);

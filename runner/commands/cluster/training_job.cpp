@@ -11,7 +11,7 @@ namespace {
 // Returns the GPUs that a node must have. A pool that names no devices trains on CPUs if the job requests no GPUs.
 int needed_gpus(const config::Experiment& e, const TrainingJob& job) {
   if (e.device_pool.is_array()) return static_cast<int>(launch::gpus_of_list(e.device_pool));
-  if (job.gpus_per_node.value_or(0) == 0 && e.distributed.backend != "nccl") return 0;
+  if (job.gpus_per_node.value_or(0) == 0 && e.transport().devices != "cuda") return 0;
   const int ranks = e.device_pool.is_number() ? e.device_pool.get<int>() : job.nproc_per_node.value_or(1);
   return ranks * static_cast<int>(e.devices_per_rank.value_or(1));
 }

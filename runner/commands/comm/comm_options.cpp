@@ -172,14 +172,17 @@ rank::CommRequest measured_by(const CommFlags& f) {
 }
 
 config::Loaded settings_of(const CommFlags& f) {
-  constexpr std::array kBackends{"auto", "gloo", "nccl", "shm"};
-  require_known(f.backend, kBackends, "--backend", "backend");
+  const config::Components components = config::Components::installed();
+  std::vector<std::string> backends{"auto"};
+  for (const auto& [name, spec] : components.of("backend")) backends.push_back(name);
+  require_known(f.backend, backends, "--backend", "backend");
   config::Loaded loaded;
   loaded.file = "comm";
   const config::SourceRange devices{.source = config::Source::option(0, "--devices", f.devices)};
   const config::SourceRange backend{.source = config::Source::option(0, "--backend", f.backend)};
   loaded.places = {{"device_pool", devices}, {"distributed.backend", backend}};
   auto& e = loaded.experiment;
+  e.resolve(components);
   e.name = "comm";
   e.device_pool = parse_devices(devices);
   e.distributed.backend = f.backend;

@@ -36,7 +36,7 @@ void use_one_rank(launch::Plan& plan) {
   plan.groups.resize(1);
   plan.all_ranks = 1;
   plan.experiment.parallel = "single";
-  plan.experiment.distributed.backend = "shm";
+  plan.strategy = {.one_process = true};
 }
 
 // Prints a text as it is generated.

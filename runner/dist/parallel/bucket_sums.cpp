@@ -7,7 +7,8 @@
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 
-#include "dist/process_group.h"
+#include "dist/watched_group.h"
+#include "model/recording.h"
 
 namespace ddp::dist {
 
@@ -85,8 +86,8 @@ at::Tensor SumsOfLogicalRanks::parseHookResult(const c10::IValue& result) {
 
 void SumsOfLogicalRanks::add_kept(const at::Tensor& buffer) {
   const at::NoGradGuard no_grad;
-  // A recording of backward (train/replay) leaves this out, as the sums over the ranks.
-  const c10::impl::ExcludeDispatchKeyGuard unrecorded(c10::DispatchKey::Fake);
+  // Like the sums over the ranks.
+  const model::Unrecorded unrecorded;
   summed_ = true;
   buffer.mul_(factor_);
   for (const auto& [parameter, gradient] : gradients_.at(buffer.const_data_ptr())) {

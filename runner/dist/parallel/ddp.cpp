@@ -19,7 +19,6 @@
 #include "base/shared_memory.h"
 #include "dist/parallel/bucket_sums.h"
 #include "dist/parallel/parallel.h"
-#include "dist/process_group.h"
 #include "dist/shm/arena.h"
 #include "dist/watched_group.h"
 #include "model/call.h"

@@ -7,7 +7,6 @@
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 
 #include "base/error.h"
-#include "dist/process_group.h"
 #include "kernels/kernels.h"
 
 namespace ddp::dist {

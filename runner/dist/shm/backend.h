@@ -14,7 +14,7 @@
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/Work.hpp>
 
-#include "dist/process_group.h"
+#include "dist/membership.h"
 #include "dist/shm/arena.h"
 #include "dist/shm/collectives.h"
 #include "dist/shm/segment.h"

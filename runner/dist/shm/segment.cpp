@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/shared_memory.h"
-#include "dist/waiting.h"
+#include "dist/peers.h"
 
 namespace ddp::dist {
 namespace {

@@ -77,7 +77,8 @@ MeetingPoint make_meeting_point(const Plan& plan, const std::string& own_ip) {
     point.address = resolve(launch.master_host, launch.master_port);
     point.own_ip = point.address.ip;
   }
-  if (!plan.shares_memory() || launch.nodes > 1) point.listener = listen_on(point.address);
+  if (!plan.strategy.one_process && (!plan.shares_memory() || launch.nodes > 1))
+    point.listener = listen_on(point.address);
   return point;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <fstream>
+#include <map>
 
 #include "base/limits.h"
 #include "base/paths.h"
@@ -16,25 +17,33 @@ namespace ddp::launch {
 namespace fs = std::filesystem;
 namespace {
 
+// Returns why these ranks cannot use a backend; "": they can.
+std::string obstacle_to(const config::Transport& transport, const Plan& plan, const Launch& launch) {
+  const auto is_gpu = [](const auto& group) { return group.front() != "cpu"; };
+  if (transport.devices == "cuda" && !std::all_of(plan.groups.begin(), plan.groups.end(), is_gpu)) {
+    return "device_pool has CPU ranks";
+  }
+  if (transport.devices == "cpu" && plan.uses_gpus()) return "device_pool has GPUs";
+  return transport.shares_memory && launch.one_rank ? "each of these ranks is started separately" : "";
+}
+
 std::string resolve_backend(const config::Loaded& loaded, const Plan& plan, const Launch& launch) {
   const std::string& asked = loaded.experiment.distributed.backend;
   if (loaded.strategy.one_process) return asked;
-  const bool all_gpus =
-      std::all_of(plan.groups.begin(), plan.groups.end(), [](const auto& group) { return group.front() != "cpu"; });
-  // Only ranks that this process forks can share memory that it maps.
-  const bool may_share = !launch.one_rank && !plan.uses_gpus();
-  if (asked == "auto") return all_gpus ? "nccl" : may_share && launch.nodes == 1 ? "shm" : "gloo";
-  if (asked == "shm" && !may_share) {
-    throw loaded.error("distributed.backend",
-                       std::string("shm is memory that the CPU ranks of one command share, but ") +
-                           (plan.uses_gpus() ? "device_pool has GPUs" : "each of these ranks is started separately"),
+  const auto components = loaded.experiment.components();
+  if (const config::Spec* backend = components.find("backend", asked)) {
+    const std::string obstacle = obstacle_to(config::transport_of(backend->traits), plan, launch);
+    if (obstacle.empty()) return asked;
+    throw loaded.error("distributed.backend", asked + " " + backend->doc + ", but " + obstacle,
                        "use backend = \"auto\"");
   }
-  if (asked == "nccl" && !all_gpus) {
-    throw loaded.error("distributed.backend", "nccl carries tensors between GPUs, but device_pool has CPU ranks",
-                       "use backend = \"gloo\" (or \"auto\")");
+  std::map<int, std::string> fitting;
+  for (const auto& [name, spec] : components.of("backend")) {
+    const config::Transport transport = config::transport_of(spec.traits);
+    const bool is_slower = transport.shares_memory && launch.nodes > 1;
+    if (!is_slower && obstacle_to(transport, plan, launch).empty()) fitting[transport.choice] = name;
   }
-  return asked;
+  return fitting.begin()->second;
 }
 
 // `kept`: the samples of a step of a resumed run.
@@ -333,7 +342,7 @@ void require_fitting_machine(const config::Loaded& loaded) {
   std::int64_t gpus = 0;
   if (e.device_pool.is_array()) {
     gpus = gpus_of_list(e.device_pool);
-  } else if (e.distributed.backend == "nccl") {  // a number of ranks stands for GPUs or for CPUs: only NCCL needs GPUs
+  } else if (e.transport().devices == "cuda") {  // a number of ranks stands for GPUs or for CPUs
     gpus = std::min(kMostGpus + 1, e.device_pool.get<std::int64_t>()) *
            std::min(kMostGpus + 1, e.devices_per_rank.value_or(1));
   }

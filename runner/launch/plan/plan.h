@@ -69,8 +69,8 @@ struct Plan {
   int ranks_here() const { return static_cast<int>(groups.size()); }
   bool is_here(int rank) const { return rank >= first_rank && rank < first_rank + ranks_here(); }
   bool uses_gpus() const;
-  // Returns whether this process forks the ranks of this machine, which communicate through memory that it maps first.
-  bool shares_memory() const { return experiment.distributed.backend == "shm"; }
+  // Returns whether the ranks of this machine communicate through memory that this process maps before it forks them.
+  bool shares_memory() const { return !strategy.one_process && experiment.transport().shares_memory; }
   // The devices of one rank of this machine, and of all of them, for people: "cuda:3 NVIDIA H100 (0000:65:00.0,
   // GPU-…)".
   std::string device_name(int local_rank) const;

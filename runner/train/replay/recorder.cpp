@@ -6,11 +6,12 @@
 #include <ATen/core/grad_mode.h>
 #include <torch/library.h>
 
+#include "model/recording.h"
+
 namespace ddp::train {
 namespace {
 
-// A key of the dispatcher below autograd that C++ does not use otherwise: it is of Python's fake tensors.
-constexpr auto kKey = c10::DispatchKey::Fake;
+using model::kRecordingKey;
 
 thread_local Recording* current = nullptr;
 thread_local const GradientWrites* writes = nullptr;
@@ -41,11 +42,11 @@ void record(const c10::OperatorHandle& operation, c10::DispatchKeySet keys, torc
   const std::vector<std::size_t> before = memory_of(arguments);
   {
     // Calls that the kernel makes are its own.
-    const c10::impl::ExcludeDispatchKeyGuard exclude(kKey);
-    operation.redispatchBoxed(keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, kKey), stack);
+    const model::Unrecorded unrecorded;
+    operation.redispatchBoxed(keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, kRecordingKey), stack);
   }
   if (writes != nullptr && operation.schema().is_mutable()) {
-    const c10::impl::ExcludeDispatchKeyGuard exclude(kKey);
+    const model::Unrecorded unrecorded;
     const auto first = stack->end() - static_cast<Difference>(operation.schema().returns().size());
     std::for_each(first, stack->end(), look_at);
   }
@@ -58,7 +59,7 @@ void record(const c10::OperatorHandle& operation, c10::DispatchKeySet keys, torc
   const std::vector<std::size_t> after = memory_of(call.arguments);
   for (std::size_t i = 0; i < after.size(); ++i) call.moves_memory |= before[i] != 0 && before[i] != after[i];
   {
-    const c10::impl::ExcludeDispatchKeyGuard exclude(kKey);
+    const model::Unrecorded unrecorded;
     call.kernel = own_kernel(call, current->scratch);
   }
   for (const c10::IValue& result : call.results) {
@@ -72,7 +73,7 @@ void record(const c10::OperatorHandle& operation, c10::DispatchKeySet keys, torc
 
 TORCH_LIBRARY_IMPL(_, Fake, library) { library.fallback(torch::CppFunction::makeFromBoxedFunction<&record>()); }
 
-Recorder::Recorder(Recording& into, const GradientWrites* seen) : include_(kKey) {
+Recorder::Recorder(Recording& into, const GradientWrites* seen) : include_(kRecordingKey) {
   current = &into;
   writes = seen;
 }
