@@ -98,7 +98,7 @@ class TableDataset : public MapDataset {
     ids_.add_to(all);
     return all;
   }
-  config::Value preprocessing() const override { return rows() == nullptr ? nullptr : to_json(encoder_); }
+  config::Value preprocessing() const override { return rows() == nullptr ? nullptr : config::written(encoder_); }
 
   void fit(const at::Tensor& samples) override {
     if (!is_fitted_) {

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "datasets/table/scaler.h"
@@ -23,6 +26,13 @@ constexpr const char* kNames[] = {"none", "standard", "minmax"};
 constexpr const char* kTableKind = "table";
 constexpr const char* kKinds[] = {"classes", "binary", "numbers"};
 
+template <class Kind>
+Kind named(const std::string& name, const char* const (&names)[3]) {
+  const auto found = std::find(std::begin(names), std::end(names), name);
+  if (found == std::end(names)) throw usage_error("\"" + name + "\" is no kind");
+  return static_cast<Kind>(found - std::begin(names));
+}
+
 // Returns the remedy for text in the column of a target that the loss takes as a number.
 std::string if_target_is_text(const Encoder& e) {
   if (e.trained_before) return "the model was trained on a target of numbers";
@@ -33,19 +43,11 @@ std::string if_target_is_text(const Encoder& e) {
 
 }  // namespace
 
-Scale::Kind scale_named(const std::string& name) {
-  return name == "standard" ? Scale::Kind::standard : name == "minmax" ? Scale::Kind::minmax : Scale::Kind::none;
-}
+std::string to_string(Scale::Kind kind) { return kNames[static_cast<int>(kind)]; }
+void from_string(const std::string& name, Scale::Kind& kind) { kind = named<Scale::Kind>(name, kNames); }
 
-config::Value to_json(const Scale& scale) {
-  return {{"kind", kNames[static_cast<int>(scale.kind)]}, {"shift", scale.shift}, {"factor", scale.factor}};
-}
-
-Scale scale_from_json(const config::Value& json) {
-  return {.kind = scale_named(json.at("kind").get<std::string>()),
-          .shift = json.at("shift").get<double>(),
-          .factor = json.at("factor").get<double>()};
-}
+std::string to_string(TargetKind kind) { return kKinds[static_cast<int>(kind)]; }
+void from_string(const std::string& name, TargetKind& kind) { kind = named<TargetKind>(name, kKinds); }
 
 Scale ColumnFit::scale(Scale::Kind kind) const {
   if (kind == Scale::Kind::none || count_ == 0) return {};
@@ -109,34 +111,42 @@ std::vector<format::WantedColumn> Encoder::wanted(bool with_targets) const {
   return columns;
 }
 
-config::Value to_json(const Encoder& e) {
-  config::Value features = config::Value::array();
-  for (const auto& f : e.features) {
-    config::Value one = {{"name", f.name}};
-    if (f.is_category) {
-      one["categories"] = f.values.names();
-    } else {
-      one["fill"] = f.fill;
-      one["scale"] = to_json(f.scale);
-    }
-    features.push_back(std::move(one));
+void Encoder::Feature::fields(config::Fields& f) {
+  std::optional<std::vector<std::string>> categories;
+  if (is_category) categories = values.names();
+  f({.name = "name"}, name);
+  f({.name = "categories", .optional = true}, categories);
+  if (f.reads()) is_category = categories.has_value();
+  if (f.reads() && is_category) values = ValueNames(std::move(*categories), Equal::bytes);
+  if (is_category) return;
+  f({.name = "fill"}, fill);
+  f({.name = "scale"}, scale);
+}
+
+void Encoder::fields(config::Fields& f) {
+  std::optional<std::int64_t> later_version;  // version 1 did not write it
+  if (!f.reads() && version > 1) later_version = version;
+  std::vector<std::string> names = classes.names();
+  f({.name = "kind"}, kTableKind);
+  f({.name = "version", .optional = true}, later_version);
+  f({.name = "missing"}, missing);
+  f({.name = "features"}, features);
+  f({.name = "targets"}, targets);
+  f({.name = "target_kind"}, kind);
+  f({.name = "classes"}, names);
+  f({.name = "target_scales"}, target_scales);
+  f({.name = "weights", .optional = true}, weights);
+  if (!f.reads()) return;
+  version = later_version.value_or(1);
+  constexpr Equal kNumbers[] = {Equal::numbers_of_version_1, Equal::numbers_of_version_2, Equal::numbers};
+  classes = ValueNames(std::move(names), kNumbers[std::clamp<std::int64_t>(version, 1, std::ssize(kNumbers)) - 1]);
+  for (Feature& feature : features) {
+    if (version == 1) feature.values = ValueNames(feature.values.names(), Equal::numbers_of_version_1);
   }
-  config::Value scales = config::Value::array();
-  for (const Scale& scale : e.target_scales) scales.push_back(to_json(scale));
-  config::Value json = {{"kind", kTableKind}};
-  if (e.version > 1) json["version"] = e.version;
-  json.update({{"missing", e.missing},
-               {"features", std::move(features)},
-               {"targets", e.targets},
-               {"target_kind", kKinds[static_cast<int>(e.kind)]},
-               {"classes", e.classes.names()},
-               {"target_scales", std::move(scales)}});
-  if (!e.weights.empty()) json["weights"] = e.weights;
-  return json;
 }
 
 bool is_table(const config::Value& preprocessing) {
-  return preprocessing.is_object() && preprocessing.value("kind", "") == kTableKind;
+  return preprocessing.is_object() && preprocessing.value("kind", config::Value()) == kTableKind;
 }
 
 std::vector<Scale> target_scales(const config::Value& preprocessing) {
@@ -146,39 +156,16 @@ std::vector<Scale> target_scales(const config::Value& preprocessing) {
   return std::any_of(scales.begin(), scales.end(), is_scale) ? scales : std::vector<Scale>();
 }
 
-Encoder encoder_from_json(const config::Value& json) try {
+Encoder encoder_from_json(const config::Value& json) {
   if (!is_table(json)) {
     throw usage_error("is a table, and the model was trained on data of another kind", "dataset",
                       "give data of the training's kind");
   }
-  Encoder e;
-  e.version = json.value("version", 1);
-  const bool is_first_version = e.version == 1;
-  const Equal kNumbers[] = {Equal::numbers_of_version_1, Equal::numbers_of_version_2, Equal::numbers};
-  e.missing = json.at("missing").get<std::string>();
-  for (const config::Value& one : json.at("features")) {
-    Encoder::Feature f;
-    f.name = one.at("name").get<std::string>();
-    f.is_category = one.contains("categories");
-    if (f.is_category) {
-      f.values = ValueNames(one.at("categories").get<std::vector<std::string>>(),
-                            is_first_version ? Equal::numbers_of_version_1 : Equal::bytes);
-    } else {
-      f.fill = one.at("fill").get<double>();
-      f.scale = scale_from_json(one.at("scale"));
-    }
-    e.features.push_back(std::move(f));
+  try {
+    return config::read_written<Encoder>(json);
+  } catch (const Error& error) {
+    throw usage_error("is damaged: " + error.summary(), "preprocessing.json");
   }
-  e.targets = json.at("targets").get<std::vector<std::string>>();
-  e.weights = json.value("weights", "");
-  const auto kind = json.at("target_kind").get<std::string>();
-  e.kind = kind == kKinds[0] ? TargetKind::classes : kind == kKinds[1] ? TargetKind::binary : TargetKind::numbers;
-  e.classes = ValueNames(json.at("classes").get<std::vector<std::string>>(),
-                         kNumbers[std::clamp<std::int64_t>(e.version, 1, std::ssize(kNumbers)) - 1]);
-  for (const config::Value& one : json.at("target_scales")) e.target_scales.push_back(scale_from_json(one));
-  return e;
-} catch (const config::Value::exception& error) {
-  throw usage_error(std::string("is damaged: ") + error.what(), "preprocessing.json");
 }
 
 }  // namespace ddp::datasets

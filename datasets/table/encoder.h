@@ -18,6 +18,9 @@ namespace ddp::datasets {
 // The kind of targets that a loss takes: one class, 0 or 1 in each column, or numbers.
 enum class TargetKind { classes, binary, numbers };
 TargetKind target_kind(const std::string& loss);
+std::string to_string(TargetKind kind);
+// Throws ddp::Error (usage) if no kind has this name.
+void from_string(const std::string& name, TargetKind& kind);
 
 // The conversion from cells to numbers. It is fitted on the training rows and saved as preprocessing.json.
 struct Encoder {
@@ -30,6 +33,7 @@ struct Encoder {
 
     // The number of input columns of this feature.
     std::int64_t width() const { return is_category ? values.size() : 1; }
+    void fields(config::Fields& f);
   };
 
   std::string missing = "error";
@@ -58,14 +62,14 @@ struct Encoder {
   std::string if_missing() const;
   // The columns to read: features, targets, then weights. Categories and classes are read as text.
   std::vector<format::WantedColumn> wanted(bool with_targets) const;
+  void fields(config::Fields& f);
 };
 
-config::Value to_json(const Encoder& encoder);
-// True if to_json returned this preprocessing.
+// True if an encoder wrote this preprocessing.
 bool is_table(const config::Value& preprocessing);
 // Returns the scale of each target that is a number; empty if none is scaled, or the data are no table.
 std::vector<Scale> target_scales(const config::Value& preprocessing);
-// Makes an encoder from the result of to_json. Throws ddp::Error (usage) if the JSON is damaged.
+// Reads what an encoder wrote. Throws ddp::Error (usage) if it is damaged.
 Encoder encoder_from_json(const config::Value& json);
 
 // Chooses features and targets among the columns of the files; the encoder is not fitted. `file`: the first file,

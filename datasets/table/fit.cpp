@@ -283,7 +283,6 @@ void fit(Encoder& e, const Table& table, const at::Tensor& rows, const TableSect
     leave_out_missing(table, e.features.size(), mask);
     require_rows(mask);
   }
-  const Scale::Kind kind = scale_named(options.normalise);
   // One thread handles a whole column, so the order of its sums does not depend on the number of threads.
   at::parallel_for(0, static_cast<std::int64_t>(e.features.size()), 1, [&](std::int64_t begin, std::int64_t end) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
@@ -291,9 +290,9 @@ void fit(Encoder& e, const Table& table, const at::Tensor& rows, const TableSect
       if (feature.is_category) {
         const std::vector<std::string> given = given_categories(options, feature.name);
         feature.values = given.empty() ? distinct(table, i, mask, Equal::bytes) : ValueNames(given, Equal::bytes);
-      } else if (kind != Scale::Kind::none || e.missing == "mean") {
+      } else if (options.normalise != Scale::Kind::none || e.missing == "mean") {
         const ColumnFit fitted = fit_numbers(table, i, mask);
-        feature.scale = fitted.scale(kind);
+        feature.scale = fitted.scale(options.normalise);
         if (e.missing == "mean") feature.fill = fitted.mean();
       }
     }

@@ -6,6 +6,7 @@
 
 #include "config/option/fields.h"
 #include "datasets/files.h"
+#include "datasets/table/scaler.h"
 #include "format/table.h"
 
 namespace ddp::datasets {
@@ -20,7 +21,7 @@ struct TableSection {
   config::Value classes;
   std::string weights;
   std::string missing = "error";
-  std::string normalise = "none";
+  Scale::Kind normalise = Scale::Kind::none;
   bool normalise_targets = false;
 
   void fields(config::Fields& f) {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <string>
 
-#include "config/value.h"
+#include "config/option/fields.h"
 
 namespace ddp::datasets {
 
@@ -23,12 +23,16 @@ struct Scale {
   }
   // Undoes a standard scale; other scales do not change the value.
   double undo(double value) const { return kind == Kind::standard ? value * factor + shift : value; }
+
+  void fields(config::Fields& f) {
+    f({.name = "kind"}, kind);
+    f({.name = "shift"}, shift);
+    f({.name = "factor"}, factor);
+  }
 };
-
-Scale::Kind scale_named(const std::string& name);
-
-config::Value to_json(const Scale& scale);
-Scale scale_from_json(const config::Value& json);
+std::string to_string(Scale::Kind kind);
+// Throws ddp::Error (usage) if no kind has this name.
+void from_string(const std::string& name, Scale::Kind& kind);
 
 // Sums over the training values of a column, in the order of rows; missing cells are left out.
 class ColumnFit {

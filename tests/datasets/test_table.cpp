@@ -171,7 +171,7 @@ TEST_CASE("scales have the bits of scikit-learn's StandardScaler and MinMaxScale
     const Scale minmax = fit.scale(Scale::Kind::minmax);
     CHECK(minmax.shift == column.shift);
     CHECK(minmax.factor == column.factor);
-    CHECK(scale_from_json(to_json(standard)).factor == standard.factor);
+    CHECK(config::read_written<Scale>(config::written(standard)).factor == standard.factor);
   }
 }
 
@@ -325,14 +325,14 @@ TEST_CASE("categories without a value in the training rows are refused if no oth
 TEST_CASE("a preprocessing.json of version 1 compares numbers by value, and stays one of version 1") {
   Encoder encoder;
   encoder.features.push_back({"code", /*is_category=*/true, ValueNames({"007", "7"}, Equal::bytes), 0, {}});
-  CHECK(encoder_from_json(to_json(encoder)).features[0].values.find("7") == 1);
-  config::Value old = to_json(encoder);
+  CHECK(encoder_from_json(config::written(encoder)).features[0].values.find("7") == 1);
+  config::Value old = config::written(encoder);
   old.erase("version");
   old.at("features").at(0).at("categories") = {"7", "1e+05"};
   const Encoder kept = encoder_from_json(old);
   CHECK(kept.features[0].values.find("007") == 0);
   CHECK(kept.features[0].values.find("100000") == 1);
-  CHECK(to_json(kept) == old);
+  CHECK(config::written(kept) == old);
 }
 
 }  // namespace ddp::datasets
