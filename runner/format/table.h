@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "config/option/fields.h"
+
 namespace ddp::format {
 
 // Tables in files: CSV, Parquet, Feather, JSON lines. The readers are in libddp_tables.so, which needs Arrow C++
@@ -108,6 +110,14 @@ struct OutputColumn {
   std::string name;
   OutputType type = OutputType::float32;
   std::vector<std::string> values = {};
+
+  void fields(config::Fields& f) {
+    auto number = static_cast<int>(type);
+    f({.name = "name"}, name);
+    f({.name = "type", .range = config::between(0, static_cast<int>(OutputType::label))}, number);
+    f({.name = "values"}, values);
+    if (f.reads()) type = static_cast<OutputType>(number);
+  }
 };
 
 // The bytes of a cell in memory; an estimate for a label.

@@ -81,7 +81,7 @@ class Dealer {
              .labels = labels,
              .inputs = inputs};
     partial_.resize(inputs.size());
-    const std::string text = to_text(rows_);
+    const std::string text = json_line(config::written(rows_));
     for (const std::int64_t pipe : r_.pipes) write_block(static_cast<int>(pipe), text.data(), text.size());
   }
 
@@ -323,25 +323,5 @@ void deal(const DealRequest& request, const Task& t, const TakeReply&) {
 const bool deal_registered = verbs().add<DealRequest>(DealRequest::kVerb, "reads rows and deals them to ranks", deal);
 
 }  // namespace
-
-std::string to_text(const DealtRows& rows) {
-  config::Value inputs = config::Value::array();
-  for (const auto& input : rows.inputs) inputs.push_back({{"type", input.type}, {"shape", input.shape}});
-  const config::Value value = {
-      {"file", rows.file}, {"block_rows", rows.block_rows}, {"labels", rows.labels}, {"inputs", std::move(inputs)}};
-  return json_line(value);
-}
-
-DealtRows dealt_rows_of(const std::string& text) {
-  const config::Value value = config::Value::parse(text);
-  DealtRows rows{.file = value.at("file"),
-                 .block_rows = value.at("block_rows"),
-                 .labels = value.at("labels").get<std::vector<std::string>>(),
-                 .inputs = {}};
-  for (const config::Value& one : value.at("inputs")) {
-    rows.inputs.push_back({.type = one.at("type"), .shape = one.at("shape").get<std::vector<std::int64_t>>()});
-  }
-  return rows;
-}
 
 }  // namespace ddp::rank

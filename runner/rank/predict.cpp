@@ -53,7 +53,7 @@ class Answering {
     model_->module().ptr()->eval();
     std::string text;
     read_block(static_cast<int>(r_.from), text);
-    rows_ = dealt_rows_of(text);
+    rows_ = config::read_written<DealtRows>(config::Value::parse(text));
     blocks_.resize(rows_.inputs.size());
     const auto* several = dynamic_cast<const model::GivesOutputs*>(model_->module().ptr().get());
     if (several == nullptr) return;

@@ -42,6 +42,10 @@ struct DealtRows {
     std::vector<std::int64_t> shape;  // of a row
 
     bool operator==(const Input&) const = default;
+    void fields(config::Fields& f) {
+      f({.name = "type"}, type);
+      f({.name = "shape"}, shape);
+    }
   };
 
   std::string file;             // the first file, for messages
@@ -49,9 +53,14 @@ struct DealtRows {
   // The text columns in front of the results: the path of an image, or the columns to keep.
   std::vector<std::string> labels = {};
   std::vector<Input> inputs;  // in the order of the model's inputs
+
+  void fields(config::Fields& f) {
+    f({.name = "file"}, file);
+    f({.name = "block_rows"}, block_rows);
+    f({.name = "labels"}, labels);
+    f({.name = "inputs"}, inputs);
+  }
 };
-std::string to_text(const DealtRows& rows);
-DealtRows dealt_rows_of(const std::string& text);
 
 // Predicts the blocks of a rank.
 struct PredictRequest {

@@ -193,20 +193,12 @@ std::string Predictions::head() const {
     for (const OutputColumn& column : columns_) line += (line.empty() ? "" : ",") + csv_cell(column.name);
     return line + "\n";
   }
-  config::Value columns = config::Value::array();
-  for (const OutputColumn& c : columns_) {
-    columns.push_back({{"name", c.name}, {"type", static_cast<int>(c.type)}, {"values", c.values}});
-  }
-  return json_line(columns);
+  return json_line(config::FieldType<std::vector<OutputColumn>>::value(columns_));
 }
 
 std::vector<OutputColumn> columns_from_text(const std::string& head) {
   std::vector<OutputColumn> columns;
-  for (const config::Value& one : config::Value::parse(head)) {
-    columns.push_back({.name = one.at("name"),
-                       .type = static_cast<OutputType>(one.at("type").get<int>()),
-                       .values = one.at("values").get<std::vector<std::string>>()});
-  }
+  config::FieldType<std::vector<OutputColumn>>::assign(columns, config::Value::parse(head));
   return columns;
 }
 

@@ -55,7 +55,7 @@ TEST_CASE("a model of several inputs receives a block of each in its order, and 
                t.write("a2.npy", npy_of("<f4", "(1, 3)", a2)), t.write("b2.npy", npy_of("<i8", "(1,)", b2))});
   INFO(t.error);
   REQUIRE(blocks.size() == 3);
-  const DealtRows rows = dealt_rows_of(blocks[0]);
+  const auto rows = config::read_written<DealtRows>(config::Value::parse(blocks[0]));
   CHECK(contains(rows.file, "a1.npy"));
   CHECK(rows.block_rows == 4096);
   REQUIRE(rows.inputs.size() == 2);
