@@ -39,35 +39,39 @@ config::Value experiment_of_all(const Task& t) {
   return experiment;
 }
 
-// A rank's side of the comparison; "ranks_here" explains a difference.
-config::Value terms_of(const Task& t, const std::vector<record::DataFile>& files) {
-  return {{"experiment", experiment_of_all(t)}, {"data", record::content_samples(files)}, {"ranks_here", t.ranks_here}};
-}
+// A rank's side of the comparison.
+struct Terms {
+  config::Value experiment = {};
+  std::vector<record::DataSample> data = {};
+  int ranks_here = 0;  // explains a difference
 
-std::string hash_of(const config::Value& terms) {
-  return record::hash_hex(terms["experiment"].dump() + record::hash_of_samples(terms["data"]));
-}
+  void fields(config::Fields& f) {
+    f({.name = "experiment"}, experiment);
+    f({.name = "data"}, data);
+    f({.name = "ranks_here"}, ranks_here);
+  }
+};
 
-Error other_threads(const std::string& rank, const config::Difference& differs, const config::Value& first,
-                    const config::Value& second) {
-  return usage_error("LOCAL_WORLD_SIZE is " + second["ranks_here"].dump() + " on " + rank + ", and " +
-                         first["ranks_here"].dump() + " on rank 0, so they have different threads: " + differs.second +
-                         " and " + differs.first,
+Error other_threads(const std::string& rank, const config::Difference& differs, const Terms& first,
+                    const Terms& second) {
+  return usage_error("LOCAL_WORLD_SIZE is " + std::to_string(second.ranks_here) + " on " + rank + ", and " +
+                         std::to_string(first.ranks_here) +
+                         " on rank 0, so they have different threads: " + differs.second + " and " + differs.first,
                      "",
                      "set LOCAL_WORLD_SIZE to the number of ranks on the machine; if machines have different numbers, "
                      "set threads");
 }
 
-void require_same_terms(const std::string& rank, const config::Value& first, const config::Value& second) {
-  if (const auto differs = config::first_difference(first["experiment"], second["experiment"])) {
-    if (differs->key == "threads" && first["ranks_here"] != second["ranks_here"]) {
+void require_same_terms(const std::string& rank, const Terms& first, const Terms& second) {
+  if (const auto differs = config::first_difference(first.experiment, second.experiment)) {
+    if (differs->key == "threads" && first.ranks_here != second.ranks_here) {
       throw other_threads(rank, *differs, first, second);
     }
     throw usage_error(
         rank + "'s experiment is not rank 0's: " + differs->key + " is " + differs->second + ", not " + differs->first,
         "", is_of_paths(*differs) ? config::kSamePathRemedy : "start all ranks with the same file and settings");
   }
-  const std::string differs = record::sample_difference(first["data"], second["data"]);
+  const std::string differs = record::sample_difference(first.data, second.data);
   if (!differs.empty()) throw usage_error(rank + "'s data are not rank 0's: " + differs, "", record::kSameDataRemedy);
 }
 
@@ -75,13 +79,16 @@ void require_same_terms(const std::string& rank, const config::Value& first, con
 // if their files of data or model differ. `files`: of this rank's experiment; {} if the nodes have compared them.
 void require_same_terms(const Task& t, const std::vector<record::DataFile>& files, const dist::Group& control) {
   if (!control) return;
-  const config::Value mine = terms_of(t, files);
-  const std::vector<std::string> hashes = dist::all_gather_texts(control, hash_of(mine));
+  const Terms mine{
+      .experiment = experiment_of_all(t), .data = record::content_samples(files), .ranks_here = t.ranks_here};
+  const std::string hash = record::hash_hex(mine.experiment.dump() + record::hash_of_samples(mine.data));
+  const std::vector<std::string> hashes = dist::all_gather_texts(control, hash);
   if (std::equal(hashes.begin() + 1, hashes.end(), hashes.begin())) return;
-  const std::vector<std::string> all = dist::all_gather_texts(control, mine.dump());
-  const config::Value first = config::Value::parse(all[0]);
+  const std::vector<std::string> all = dist::all_gather_texts(control, config::written(mine).dump());
+  const auto terms_in = [](const std::string& text) { return config::read_written<Terms>(config::Value::parse(text)); };
+  const Terms first = terms_in(all[0]);
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
-    require_same_terms("rank " + std::to_string(rank), first, config::Value::parse(all[rank]));
+    require_same_terms("rank " + std::to_string(rank), first, terms_in(all[rank]));
   }
 }
 

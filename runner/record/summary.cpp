@@ -120,7 +120,7 @@ void Environment::fields(config::Fields& f) {
   f({"libtorch"}, libtorch);
   f({"cpu_capability", "vector instructions: avx512, avx2 or default"}, cpu_capability);
   f({"threads", "of a rank; 0: the program chose"}, threads);
-  f({.name = "data", .doc = "files and hashes of their content", .types = {config::Type::list}}, data);
+  f({"data", "files and hashes of their content"}, data);
   f({.name = "sources", .doc = "hash of each source", .types = {config::Type::table}}, sources);
   f({.name = "graphs", .doc = "hash of each graph in the run's folder", .types = {config::Type::table}}, graphs);
 }

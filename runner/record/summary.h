@@ -9,6 +9,7 @@
 
 #include "config/option/fields.h"
 #include "record/run_directory.h"
+#include "record/saves/data_files.h"
 #include "record/tags.h"
 
 namespace ddp::record {
@@ -114,8 +115,8 @@ struct Environment {
   std::string program;  // launch::build_id
   std::string libtorch;
   std::string cpu_capability;
-  std::int64_t threads = 0;                         // of a rank; 0: the program chose
-  config::Value data = config::Value::array();      // content_samples (record/saves/data_files.h)
+  std::int64_t threads = 0;  // of a rank; 0: the program chose
+  std::vector<DataSample> data;
   config::Value sources = config::Value::object();  // hashes by name
   config::Value graphs = config::Value::object();   // hashes of the run's copies
 

@@ -205,8 +205,8 @@ std::vector<DataFile> files_in(const ScratchFolder& scratch, const std::string& 
 }
 
 std::string difference(const ScratchFolder& scratch, const std::string& first, const std::string& second) {
-  const config::Value samples = content_samples(files_in(scratch, first, 1));
-  const config::Value others = content_samples(files_in(scratch, second, 2));
+  const std::vector<DataSample> samples = content_samples(files_in(scratch, first, 1));
+  const std::vector<DataSample> others = content_samples(files_in(scratch, second, 2));
   const std::string found = sample_difference(samples, others);
   CHECK((hash_of_samples(samples) == hash_of_samples(others)) == found.empty());
   return found;

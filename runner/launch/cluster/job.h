@@ -12,6 +12,7 @@
 #include "launch/plan/plan.h"
 #include "launch/watch/supervisor.h"
 #include "rank/task.h"
+#include "record/saves/data_files.h"
 
 namespace ddp::launch {
 
@@ -60,7 +61,7 @@ struct Job {
   bool saves = true;                                // the ranks handle a first stop signal themselves, by saving
   rank::Task task = {};                             // the part that is the same on every rank of this machine
   std::vector<int> kept = {};                       // descriptors that stay open in every rank of this machine
-  config::Value data = config::Value::array();      // the files that this machine reads: record::content_samples
+  std::vector<record::DataSample> data = {};        // the files that this machine reads
   std::function<RankOutput(int rank)> output = {};  // of any rank; on node 0 including other nodes' ranks
 };
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "config/option/fields.h"
+#include "record/saves/data_files.h"
 
 namespace ddp::launch::message {
 
@@ -52,8 +53,8 @@ struct Failed {
 };
 
 struct Ready {
-  std::vector<std::string> devices = {};  // of its ranks
-  config::Value data = {};                // record::content_samples() of the files that it reads
+  std::vector<std::string> devices = {};      // of its ranks
+  std::vector<record::DataSample> data = {};  // the files that it reads
 
   static constexpr const char* kType = "ready";
   void fields(config::Fields& f);

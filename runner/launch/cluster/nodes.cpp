@@ -10,7 +10,6 @@
 #include "launch/cluster/job.h"
 #include "launch/library/libtorch.h"
 #include "record/file/atomic_file.h"
-#include "record/saves/data_files.h"
 
 namespace ddp::launch {
 namespace {
@@ -60,7 +59,8 @@ milliseconds left_until(Clock::time_point deadline) {
 constexpr std::chrono::seconds kStaleName{30};
 
 // Reads a node's answer to the work. Returns why the node cannot take part; "": it is ready.
-std::string reason_against(Node& node, const std::optional<message::Any>& answer, const Value& data) {
+std::string reason_against(Node& node, const std::optional<message::Any>& answer,
+                           const std::vector<record::DataSample>& data) {
   if (const auto* failed = message::get_if<message::Failed>(answer)) return failed->why;
   const auto* const ready = message::get_if<message::Ready>(answer);
   if (ready == nullptr) return "is gone or does not answer";
@@ -277,7 +277,7 @@ void Nodes::send_welcome(Node& node) {
   node.link.send(message::Welcome{.work = work_, .ip = address_.ip, .restarts = launch_.max_restarts});
 }
 
-void Nodes::welcome(const Value& work, const Value& data) {
+void Nodes::welcome(const Value& work, const std::vector<record::DataSample>& data) {
   work_ = work;
   data_ = data;
   for (Node& node : nodes_) send_welcome(node);

@@ -43,9 +43,9 @@ class Nodes {
   // not agree, (training) if some do not come.
   void meet();
 
-  // Sends the work, and waits until every node is ready for it. `data`: the files that node 0 reads for it
-  // (record::content_samples). Throws ddp::Error (usage) if a node cannot do it, or has other data.
-  void welcome(const config::Value& work, const config::Value& data = config::Value::array());
+  // Sends the work, and waits until every node is ready for it. `data`: the files that node 0 reads for it. Throws
+  // ddp::Error (usage) if a node cannot do it, or has other data.
+  void welcome(const config::Value& work, const std::vector<record::DataSample>& data = {});
 
   // Makes the nodes of this world fork their ranks, which meet at `store`. The others wait.
   void start(const Address& store, const World& world);
@@ -107,7 +107,7 @@ class Nodes {
   std::vector<Node> nodes_;     // sorted by rank once all have joined
   std::vector<Node> returned_;  // lost ones that are back, and do not take part yet
   config::Value work_;          // of welcome()
-  config::Value data_;
+  std::vector<record::DataSample> data_;
   int ranks_here_ = 0;  // of each node that computes
   bool ended_ = false;
 };

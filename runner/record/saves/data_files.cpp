@@ -383,50 +383,48 @@ std::string content_of(const std::string& path) try {
 }
 
 // Files of the model may have any name.
-std::string name_of(const config::Value& file) {
-  const std::string key = file["key"].get<std::string>();
-  return names_part(key) ? key : key + " " + std::filesystem::path(file["path"].get<std::string>()).filename().string();
+std::string name_of(const DataSample& file) {
+  return names_part(file.key) ? file.key : file.key + " " + fs::path(file.path).filename().string();
 }
 
-std::string place_of(const config::Value& file) {
-  return file["key"].get<std::string>() + ": " + file["path"].get<std::string>() + " ";
-}
+std::string place_of(const DataSample& file) { return file.key + ": " + file.path + " "; }
 
 // Returns "" if both are the same.
-std::string change_of_sample(const config::Value& first, const config::Value& second) {
-  if (name_of(first) != name_of(second)) return "is there in place of " + first["path"].get<std::string>();
-  const char* counted = first.contains("files") && second.contains("files") ? "files" : "bytes";
-  if (first[counted] != second[counted]) {
-    return "has " + second[counted].dump() + " " + counted + ", not " + first[counted].dump();
+std::string change_of_sample(const DataSample& first, const DataSample& second) {
+  if (name_of(first) != name_of(second)) return "is there in place of " + first.path;
+  const bool are_folders = first.files > 0 && second.files > 0;
+  const auto counted = [&](const DataSample& file) { return are_folders ? file.files : file.bytes; };
+  if (counted(first) != counted(second)) {
+    return "has " + std::to_string(counted(second)) + (are_folders ? " files" : " bytes") + ", not " +
+           std::to_string(counted(first));
   }
-  if (first["bytes"] != second["bytes"]) return "has files of other sizes";
-  return first["content"] == second["content"] ? "" : "has another content of the same size";
+  if (first.bytes != second.bytes) return "has files of other sizes";
+  return first.content == second.content ? "" : "has another content of the same size";
 }
 
 }  // namespace
 
-config::Value content_samples(const std::vector<DataFile>& files) {
+std::vector<DataSample> content_samples(const std::vector<DataFile>& files) {
   const auto read = std::count_if(files.begin(), files.end(), [](const auto& file) { return !is_graph(file); });
-  config::Value samples = config::Value::array();
+  std::vector<DataSample> samples;
   for (const DataFile& file : files) {
     std::string content = is_graph(file) ? file.hash : "";
     if (!is_graph(file) && file.files == 0 && read <= kMostFilesRead) content = content_of(file.path);
-    samples.push_back({{"key", file.key}, {"path", file.path}, {"bytes", file.bytes}, {"content", content}});
-    if (file.files > 0) samples.back()["files"] = file.files;
+    samples.push_back({file.key, file.path, file.bytes, content, file.files});
   }
   return samples;
 }
 
-std::string hash_of_samples(const config::Value& samples) {
+std::string hash_of_samples(const std::vector<DataSample>& samples) {
   std::string text;
-  for (const config::Value& file : samples) {
-    text += name_of(file) + '\0' + file["bytes"].dump() + " " + file.value("files", config::Value()).dump() + " " +
-            file["content"].get<std::string>() + '\0';
+  for (const DataSample& file : samples) {
+    text += name_of(file) + '\0' + std::to_string(file.bytes) + " " +
+            (file.files > 0 ? std::to_string(file.files) : "null") + " " + file.content + '\0';
   }
   return hash_hex(text);
 }
 
-std::string sample_difference(const config::Value& first, const config::Value& second) {
+std::string sample_difference(const std::vector<DataSample>& first, const std::vector<DataSample>& second) {
   const std::size_t both = std::min(first.size(), second.size());
   for (std::size_t i = 0; i < both; ++i) {
     const std::string change = change_of_sample(first[i], second[i]);

@@ -81,18 +81,32 @@ void require_trained_meanings(const std::filesystem::path& checkpoint, const con
 // the checkpoint's files. A resume after a kill then accepts them until the run saves. Throws ddp::Error (training).
 void accept_data(const std::filesystem::path& checkpoint, const std::vector<DataFile>& now);
 
-// Returns what shows whether machines read the same data: {"key", "path", "bytes", "content"} for each file; a folder
-// with many files has {"files"} and no content. "content" is a hash of the file, or of 64 pieces of 64 KiB if it is
-// larger; "" if the list has more than 64 data files, or the file cannot be read. Times are not in it: a copy is the
-// same.
-config::Value content_samples(const std::vector<DataFile>& files);
+// What shows whether machines read the same file or folder. Times are not in it: a copy is the same.
+struct DataSample {
+  std::string key;  // as in DataFile, like path, bytes and files
+  std::string path;
+  std::int64_t bytes = 0;
+  // A hash of the file, or of 64 pieces of 64 KiB if it is larger; "": a folder, or one of more than 64 files, or it
+  // cannot be read.
+  std::string content = {};
+  std::int64_t files = 0;
+
+  void fields(config::Fields& f) {
+    f({.name = "key"}, key);
+    f({.name = "path"}, path);
+    f({.name = "bytes"}, bytes);
+    f({.name = "content"}, content);
+    f({.name = "files", .optional = true}, files);
+  }
+};
+std::vector<DataSample> content_samples(const std::vector<DataFile>& files);
 
 // Returns one hash of such a list, without the folders of its files.
-std::string hash_of_samples(const config::Value& samples);
+std::string hash_of_samples(const std::vector<DataSample>& samples);
 
 // Describes the first difference of the second list, without regard to folders: "dataset.path: /data/t.csv has 96
 // bytes, not 120". "": there is none.
-std::string sample_difference(const config::Value& first, const config::Value& second);
+std::string sample_difference(const std::vector<DataSample>& first, const std::vector<DataSample>& second);
 
 // The remedy for a difference.
 inline constexpr const char* kSameDataRemedy = "give all machines the same files: copy them, or use a shared folder";
