@@ -18,8 +18,7 @@ namespace {
 
 constexpr const char* kWeights = "model.path";  // the other files share the weights of this one
 constexpr const char* kShared = ".graphs";
-constexpr const char* kGraphOrigins = "origins.json";  // {"model.path": {"path": "/home/me/net.pt2", "bytes", "hash",
-                                                       // "weights": true if the copy has them}}
+constexpr const char* kGraphOrigins = "origins.json";  // the copies by their options
 
 // "model.path" becomes "model.pt2", "model.eval" becomes "eval.pt2".
 std::string name_of_copy(const std::string& key) {
@@ -29,22 +28,21 @@ std::string name_of_copy(const std::string& key) {
 }
 
 // Returns the run's copies by their options.
-std::map<std::string, Graph> kept_graphs(const fs::path& folder) try {
+std::map<std::string, Graph> kept_graphs(const fs::path& folder) {
   std::map<std::string, Graph> kept;
   std::error_code none;
   if (!fs::exists(folder / kGraphOrigins, none)) return kept;
-  const config::Value origins = config::Value::parse(read_text(folder / kGraphOrigins));
-  for (const auto& [key, origin] : origins.items()) {
-    kept[key] = {.key = key,
-                 .path = origin.at("path"),
-                 .file = paths::absolute(folder / name_of_copy(key)),
-                 .bytes = origin.at("bytes"),
-                 .hash = origin.at("hash"),
-                 .is_whole = key != kWeights || origin.value("weights", false)};
+  const std::string text = read_text(folder / kGraphOrigins);
+  try {
+    const config::Value origins = config::parse_value(text);
+    for (const auto& [key, origin] : origins.items()) {
+      kept[key] = {.key = key, .path = {}, .file = paths::absolute(folder / name_of_copy(key)), .hash = {}};
+      config::FieldType<Graph>::assign(kept[key], origin);
+    }
+    return kept;
+  } catch (const std::exception&) {
+    throw usage_error("is damaged", (folder / kGraphOrigins).string(), "put it back from a copy of the run");
   }
-  return kept;
-} catch (const config::Value::exception&) {
-  throw usage_error("is damaged", (folder / kGraphOrigins).string(), "put it back from a copy of the run");
 }
 
 // Calls `use` with each option that names a graph: the key, the component, the option, the path.
@@ -60,6 +58,14 @@ void for_each_graph(config::Experiment& e, const Use& use) {
 }
 
 }  // namespace
+
+void Graph::fields(config::Fields& f) {
+  f({.name = "path"}, path);
+  f({.name = "bytes"}, bytes);
+  f({.name = "hash"}, hash);
+  if (f.reads()) is_whole = key != kWeights;  // older versions kept that copy without its weights
+  if (key == kWeights) f({.name = "weights", .may_be_missing = true}, is_whole);
+}
 
 std::vector<Graph> graphs_of(config::Experiment experiment) {
   std::vector<Graph> graphs;
@@ -141,8 +147,9 @@ void keep_graphs(const RunDirectory& run, const std::vector<KeptGraph>& graphs) 
   config::Value origins = config::Value::object();
   bool has_all = true;
   for (const auto& [graph, copy] : graphs) {
-    origins[graph.key] = {{"path", graph.path}, {"bytes", graph.bytes}, {"hash", graph.hash}};
-    if (graph.key == kWeights) origins[graph.key]["weights"] = copy.empty();
+    Graph origin = graph;
+    origin.is_whole = copy.empty();
+    origins[graph.key] = config::written(origin);
     has_all = has_all && kept[graph.key].path == graph.path && kept[graph.key].hash == graph.hash;
   }
   if (has_all) return;

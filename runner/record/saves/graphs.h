@@ -22,6 +22,8 @@ struct Graph {
   std::int64_t bytes = 0;  // size and hash of the user's file
   std::string hash;        // "": it cannot be read
   bool is_whole = true;    // `file` has the weights
+
+  void fields(config::Fields& f);  // of origins.json
 };
 
 std::vector<Graph> graphs_of(config::Experiment experiment);
