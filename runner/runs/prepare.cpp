@@ -6,7 +6,6 @@
 
 #include "base/log.h"
 #include "config/check/files.h"
-#include "launch/cluster/guest.h"
 #include "launch/library/libtorch.h"
 #include "launch/library/plugin.h"
 #include "launch/plan/ineffective.h"
@@ -92,11 +91,10 @@ namespace {
 
 // Loads the experiment that node 0 resolved. Settings are read from files, so the text goes into a memory file. If this
 // node cannot see node 0's sources, it uses the sources of `sets`.
-config::Loaded load_work(const config::Value& work, std::vector<std::string> sets) {
-  const std::string toml = work.at("experiment");
+config::Loaded load_work(const Work& work, std::vector<std::string> sets) {
   const FileDescriptor descriptor(memfd_create("node-0", MFD_CLOEXEC));
   if (!descriptor) throw training_error("cannot keep the experiment: " + errno_text(errno));
-  write_all(descriptor.get(), toml.data(), toml.size(), "node 0's experiment");
+  write_all(descriptor.get(), work.experiment.data(), work.experiment.size(), "node 0's experiment");
   const std::string file = "/proc/self/fd/" + std::to_string(descriptor.get());
   const auto sources = config::named_sources(file, {});
   const bool sees = std::all_of(sources.begin(), sources.end(), [](const config::NamedSource& source) {
@@ -105,10 +103,9 @@ config::Loaded load_work(const config::Value& work, std::vector<std::string> set
   });
   std::erase_if(sets, [&](const std::string& set) { return sees || !set.starts_with("sources="); });
   config::Loaded loaded = launch::load_experiment(file, sets);
-  launch::require_sources_of(work.at("sources"), loaded.experiment);
+  launch::require_sources_of(work.sources, loaded.experiment);
   // Without node 0's run, this node reads its own files.
-  const std::string run = work.at("graphs_of");
-  if (!run.empty()) record::use_graphs_of(record::RunDirectory(run), loaded.experiment);
+  if (!work.graphs_of.empty()) record::use_graphs_of(record::RunDirectory(work.graphs_of), loaded.experiment);
   // Lines of the memory file mean nothing to a user.
   loaded.places.clear();
   loaded.file = "node 0's experiment";
@@ -124,8 +121,8 @@ std::chrono::milliseconds patience_of(const config::Experiment& e) {
 int take_part(const launch::Launch& launch, const config::Value& terms, std::chrono::milliseconds patience,
               const std::vector<std::string>& sets) {
   std::optional<Prepared> prepared;
-  return take_part(launch, terms, patience, [&](const config::Value& work) {
-    prepared.emplace(prepare({.loaded = load_work(work, sets)}, launch));
+  return take_part(launch, terms, patience, [&](const launch::Guest& guest) {
+    prepared.emplace(prepare({.loaded = load_work(guest.work<Work>(), sets)}, launch));
     return launch::Job{
         .plan = prepared->plan,
         .as_rank = [&](const rank::Task& task) { return prepared->library->serve(task, rank::TrainRequest{}); },

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "launch/cluster/guest.h"
 #include "launch/cluster/job.h"
 #include "launch/cluster/nodes.h"
 #include "launch/library/rank_library.h"

@@ -106,9 +106,10 @@ ForkedRun::ForkedRun(Run& run, launch::Nodes& nodes)
 
 void ForkedRun::open() {
   const config::Experiment& e = run_.plan.experiment;
-  nodes_.welcome(
-      {{"experiment", config::to_toml(e)}, {"sources", record::hashes_of_texts(e)}, {"graphs_of", run_of_graphs(e)}},
-      nodes_.all().empty() ? std::vector<record::DataSample>() : record::content_samples(run_.data.files()));
+  const Work work{
+      .experiment = config::to_toml(e), .sources = record::hashes_of_texts(e), .graphs_of = run_of_graphs(e)};
+  nodes_.welcome(config::written(work),
+                 nodes_.all().empty() ? std::vector<record::DataSample>() : record::content_samples(run_.data.files()));
   meeting_ = launch::make_meeting_point(run_.plan, nodes_.own_ip());
   device_locks_ = run_.device_locks ? std::move(*run_.device_locks) : lock_devices(run_.plan);
   run_.open(standing_);

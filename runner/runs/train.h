@@ -38,6 +38,19 @@ struct Run {
   std::function<void(const record::RunProgress&)> watch = {};  // receives the progress a few times a second
 };
 
+// A run as node 0 has resolved it, for the other nodes.
+struct Work {
+  std::string experiment = {};
+  config::Value sources = {};  // hashes of their texts
+  std::string graphs_of = {};  // the folder of the run whose copies of graphs it reads; "": none
+
+  void fields(config::Fields& f) {
+    f({.name = "experiment"}, experiment);
+    f({.name = "sources", .types = {config::Type::table}}, sources);
+    f({.name = "graphs_of"}, graphs_of);
+  }
+};
+
 // Trains, and writes config.toml and summary.json. `nodes`: the other nodes, if this process is node 0: it forks its
 // ranks, watches all ranks to their end, and restarts them after a failure if the launch allows it. Null: this process
 // is one rank that torchrun or srun started. Returns the program's exit code: 0 done, 1 failed, 128 + n stopped by

@@ -172,6 +172,17 @@ class CommTable {
   std::int64_t wrong_ = 0;
 };
 
+// What node 0 has resolved for the other nodes.
+struct CommWork {
+  Value device_pool = {};
+  std::string backend = {};
+
+  void fields(config::Fields& f) {
+    f({.name = "device_pool", .types = {config::Type::text, config::Type::integer, config::Type::list}}, device_pool);
+    f({"backend"}, backend);
+  }
+};
+
 // The planned ranks and the library that they need.
 struct PreparedComm {
   launch::Plan plan;
@@ -191,7 +202,7 @@ int comm_here(const CommFlags& flags, const config::Loaded& loaded, const rank::
               const launch::Launch& launch, launch::Nodes& nodes) {
   const PreparedComm p = prepare_comm(loaded, request, launch);
   const auto& e = p.plan.experiment;
-  nodes.welcome({{"device_pool", e.device_pool}, {"backend", e.distributed.backend}});
+  nodes.welcome(config::written(CommWork{.device_pool = e.device_pool, .backend = e.distributed.backend}));
   std::vector<std::string> devices = p.plan.device_names();
   for (const auto& device : nodes.devices()) devices.push_back(device);
   CommTable table(p.plan, launch.nodes, devices, request, flags.json);
@@ -210,9 +221,10 @@ int comm_here(const CommFlags& flags, const config::Loaded& loaded, const rank::
 int comm_there(config::Loaded loaded, const rank::CommRequest& request, const launch::Launch& launch,
                const config::Value& terms) {
   std::optional<PreparedComm> p;
-  return launch::take_part(launch, terms, runs::patience_of(loaded.experiment), [&](const config::Value& work) {
-    loaded.experiment.device_pool = work.at("device_pool");
-    loaded.experiment.distributed.backend = work.at("backend");
+  return launch::take_part(launch, terms, runs::patience_of(loaded.experiment), [&](const launch::Guest& guest) {
+    const auto work = guest.work<CommWork>();
+    loaded.experiment.device_pool = work.device_pool;
+    loaded.experiment.distributed.backend = work.backend;
     p.emplace(prepare_comm(loaded, request, launch));
     return launch::Job{.plan = p->plan,
                        .as_rank = [&](const rank::Task& task) { return p->library.serve(task, request); },

@@ -283,13 +283,13 @@ int Guest::conclude(const Outcome& outcome, const Job& job) {
 }
 
 int take_part(const Launch& launch, const config::Value& terms, std::chrono::milliseconds patience,
-              const std::function<Job(const config::Value& work)>& make_job) {
+              const std::function<Job(const Guest& guest)>& make_job) {
   Guest guest(launch);
   guest.join(terms, patience);
   if (guest.over()) return 0;
   std::optional<Job> job;
   try {
-    job.emplace(make_job(guest.work()));
+    job.emplace(make_job(guest));
   } catch (const Error& error) {
     guest.decline(error.what());
     throw;

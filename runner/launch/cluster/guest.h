@@ -19,8 +19,13 @@ class Guest {
 
   // Returns whether node 0 has said that nothing is left to do.
   bool over() const { return end_.has_value(); }
-  // The work, as node 0 resolved it.
-  const config::Value& work() const { return welcome_.work; }
+  // The work, as node 0 resolved it. Throws ddp::Error (training) if it is malformed.
+  template <class Work>
+  Work work() const try {
+    return config::read_written<Work>(welcome_.work);
+  } catch (const Error& error) {
+    throw training_error("sent a malformed message: " + error.summary(), "node 0");
+  }
 
   // Tells node 0 that this node cannot take part.
   void decline(const std::string& why);
@@ -60,6 +65,6 @@ class Guest {
 // On another node: receives the work from node 0, makes a job of it and does its part. If `make_job` throws, reports
 // the error to node 0. Returns the program's exit code. Throws ddp::Error if this node cannot take part.
 int take_part(const Launch& launch, const config::Value& terms, std::chrono::milliseconds patience,
-              const std::function<Job(const config::Value& work)>& make_job);
+              const std::function<Job(const Guest& guest)>& make_job);
 
 }  // namespace ddp::launch
