@@ -93,7 +93,7 @@ class ParquetSink final : public Sink {
   using Sink::Sink;
 
   void begin(const std::string& head) override {
-    columns_ = columns_from_text(head);
+    columns_ = config::read_written<std::vector<format::OutputColumn>>(config::Value::parse(head));
     writer_ = format::open_table_writer(out(), columns_, r_.name);
   }
   void put(const std::string& block) override {

@@ -193,13 +193,7 @@ std::string Predictions::head() const {
     for (const OutputColumn& column : columns_) line += (line.empty() ? "" : ",") + csv_cell(column.name);
     return line + "\n";
   }
-  return json_line(config::FieldType<std::vector<OutputColumn>>::value(columns_));
-}
-
-std::vector<OutputColumn> columns_from_text(const std::string& head) {
-  std::vector<OutputColumn> columns;
-  config::FieldType<std::vector<OutputColumn>>::assign(columns, config::Value::parse(head));
-  return columns;
+  return json_line(config::written(columns_));
 }
 
 at::Tensor Predictions::probabilities(const at::Tensor& output) const {

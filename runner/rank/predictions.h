@@ -33,7 +33,7 @@ Form form_named(const std::string& name);
 
 // Converts outputs of a model for the collector. CSV: lines of text; the header is the first line. NumPy: rows of
 // float32; the header is the shape of a row, as JSON. Parquet: the cells of a block's rows, see append(); the header is
-// the columns, as JSON (columns_from_text).
+// the columns, as JSON.
 class Predictions {
  public:
   // `looked`: the output for one row. Throws ddp::Error (usage) if its shape does not match the targets or is not
@@ -68,8 +68,5 @@ class Predictions {
   format::OutputType prediction_ = format::OutputType::text;  // type of the class column
   std::vector<format::OutputColumn> columns_;                 // empty for .npy
 };
-
-// Returns the columns in a Parquet header.
-std::vector<format::OutputColumn> columns_from_text(const std::string& head);
 
 }  // namespace ddp::rank

@@ -72,7 +72,8 @@ TEST_CASE("classes are numbers in a Parquet file only if that keeps their names"
     schema.kind = datasets::TargetKind::classes;
     schema.loss = "cross_entropy";
     schema.classes = classes;
-    return columns_from_text(Predictions(schema, Form::parquet, at::zeros({1, width})).head()).front().type;
+    const auto head = config::Value::parse(Predictions(schema, Form::parquet, at::zeros({1, width})).head());
+    return config::read_written<std::vector<format::OutputColumn>>(head).front().type;
   };
   CHECK(type_of({"-1", "100000"}) == format::OutputType::integer);
   CHECK(type_of({"0.5", "100000"}) == format::OutputType::float64);

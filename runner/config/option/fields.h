@@ -326,21 +326,20 @@ Value write(Section section) {
   return write(visit<Section>, &section);
 }
 
-// Writes an object of JSON for other programs: optionals without a value are null.
+// Writes a struct, or a list or a map of them, as JSON for other programs: optionals without a value are null.
 Value written(Visit visit, void* object);
-template <HasFields T>
+template <class T>
 Value written(const T& object) {
-  return written(visit<T>, const_cast<T*>(&object));  // only a reader changes the fields
+  return FieldType<T>::value(object);
 }
 
-// Fills a struct from an object of JSON that another process, an older version or a stranger may have written:
-// written() made it, or it is damaged. Throws ddp::Error (usage) that names a member that is missing, has another type,
-// or is out of its range.
+// Reads JSON that another process, an older version or a stranger may have written: written() made it, or it is
+// damaged. Throws ddp::Error (usage) that names a member that is missing, has another type, or is out of its range.
 void read_written(const Value& object, Visit visit, void* section);
-template <HasFields T>
-T read_written(const Value& object) {
+template <class T>
+T read_written(const Value& value) {
   T made{};
-  read_written(object, visit<T>, &made);
+  FieldType<T>::assign(made, value);
   return made;
 }
 
@@ -351,7 +350,9 @@ template <HasFields T>
 struct FieldType<T> {
   static constexpr Type kType = Type::table;
   static void describe(Option& option) { option.types = {kType}; }
-  static Value value(const T& field) { return written(field); }
+  static Value value(const T& field) {
+    return written(visit<T>, const_cast<T*>(&field));  // only a reader changes the fields
+  }
   static void assign(T& field, const Value& value) { read_written(value, visit<T>, &field); }
   static Value schema(const Option&, Value& defs) {
     const auto listed = [&defs] {

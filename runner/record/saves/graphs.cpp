@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 #include <map>
+#include <optional>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -29,20 +30,15 @@ std::string name_of_copy(const std::string& key) {
 
 // Returns the run's copies by their options.
 std::map<std::string, Graph> kept_graphs(const fs::path& folder) {
-  std::map<std::string, Graph> kept;
   std::error_code none;
-  if (!fs::exists(folder / kGraphOrigins, none)) return kept;
-  const std::string text = read_text(folder / kGraphOrigins);
-  try {
-    const config::Value origins = config::parse_value(text);
-    for (const auto& [key, origin] : origins.items()) {
-      kept[key] = {.key = key, .path = {}, .file = paths::absolute(folder / name_of_copy(key)), .hash = {}};
-      config::FieldType<Graph>::assign(kept[key], origin);
-    }
-    return kept;
-  } catch (const std::exception&) {
-    throw usage_error("is damaged", (folder / kGraphOrigins).string(), "put it back from a copy of the run");
+  if (!fs::exists(folder / kGraphOrigins, none)) return {};
+  auto kept = read_kept<std::map<std::string, Graph>>(folder / kGraphOrigins);
+  for (auto& [key, graph] : kept) {
+    graph.key = key;
+    graph.file = paths::absolute(folder / name_of_copy(key));
+    graph.is_whole = graph.is_whole || key != kWeights;
   }
+  return kept;
 }
 
 // Calls `use` with each option that names a graph: the key, the component, the option, the path.
@@ -63,8 +59,9 @@ void Graph::fields(config::Fields& f) {
   f({.name = "path"}, path);
   f({.name = "bytes"}, bytes);
   f({.name = "hash"}, hash);
-  if (f.reads()) is_whole = key != kWeights;  // older versions kept that copy without its weights
-  if (key == kWeights) f({.name = "weights", .may_be_missing = true}, is_whole);
+  std::optional<bool> weights = key == kWeights ? std::optional(is_whole) : std::nullopt;
+  f({.name = "weights", .optional = true}, weights);
+  if (f.reads()) is_whole = weights.value_or(false);  // the copies of older versions have none
 }
 
 std::vector<Graph> graphs_of(config::Experiment experiment) {
