@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -21,17 +20,7 @@ bool is_constant(double variance, double mean, double count) {
   return variance <= count * kEpsilon * variance + rounding * rounding;
 }
 
-constexpr const char* kNames[] = {"none", "standard", "minmax"};
-
 constexpr const char* kTableKind = "table";
-constexpr const char* kKinds[] = {"classes", "binary", "numbers"};
-
-template <class Kind>
-Kind named(const std::string& name, const char* const (&names)[3]) {
-  const auto found = std::find(std::begin(names), std::end(names), name);
-  if (found == std::end(names)) throw usage_error("\"" + name + "\" is no kind");
-  return static_cast<Kind>(found - std::begin(names));
-}
 
 // Returns the remedy for text in the column of a target that the loss takes as a number.
 std::string if_target_is_text(const Encoder& e) {
@@ -42,12 +31,6 @@ std::string if_target_is_text(const Encoder& e) {
 }
 
 }  // namespace
-
-std::string to_string(Scale::Kind kind) { return kNames[static_cast<int>(kind)]; }
-void from_string(const std::string& name, Scale::Kind& kind) { kind = named<Scale::Kind>(name, kNames); }
-
-std::string to_string(TargetKind kind) { return kKinds[static_cast<int>(kind)]; }
-void from_string(const std::string& name, TargetKind& kind) { kind = named<TargetKind>(name, kKinds); }
 
 Scale ColumnFit::scale(Scale::Kind kind) const {
   if (kind == Scale::Kind::none || count_ == 0) return {};

@@ -17,10 +17,8 @@ namespace ddp::datasets {
 
 // The kind of targets that a loss takes: one class, 0 or 1 in each column, or numbers.
 enum class TargetKind { classes, binary, numbers };
+constexpr std::array<const char*, 3> names_of(TargetKind) { return {"classes", "binary", "numbers"}; }
 TargetKind target_kind(const std::string& loss);
-std::string to_string(TargetKind kind);
-// Throws ddp::Error (usage) if no kind has this name.
-void from_string(const std::string& name, TargetKind& kind);
 
 // The conversion from cells to numbers. It is fitted on the training rows and saved as preprocessing.json.
 struct Encoder {

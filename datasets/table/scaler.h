@@ -12,6 +12,7 @@ namespace ddp::datasets {
 // C-ordered array (sklearn/preprocessing/_data.py, sklearn/utils/extmath.py).
 struct Scale {
   enum class Kind { none, standard, minmax };
+  friend constexpr std::array<const char*, 3> names_of(Kind) { return {"none", "standard", "minmax"}; }
   Kind kind = Kind::none;
   double shift = 0;
   double factor = 1;
@@ -30,9 +31,6 @@ struct Scale {
     f({.name = "factor"}, factor);
   }
 };
-std::string to_string(Scale::Kind kind);
-// Throws ddp::Error (usage) if no kind has this name.
-void from_string(const std::string& name, Scale::Kind& kind);
 
 // Sums over the training values of a column, in the order of rows; missing cells are left out.
 class ColumnFit {

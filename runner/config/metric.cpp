@@ -21,15 +21,6 @@ std::vector<std::string> families(const Components& components, const std::strin
 
 }  // namespace
 
-const char* to_string(Direction direction) { return direction == Direction::greater ? "greater" : "less"; }
-
-Direction read_direction(const std::string& text) {
-  for (const Direction direction : {Direction::less, Direction::greater}) {
-    if (text == to_string(direction)) return direction;
-  }
-  throw std::runtime_error("a metric's direction must be \"less\" or \"greater\"");
-}
-
 bool Metric::is_better(double value, double other) const {
   if (!std::isfinite(value) || std::isnan(other)) return std::isfinite(value);
   return direction == Direction::greater ? value > other : value < other;
@@ -92,7 +83,7 @@ std::vector<std::string> metric_names(const Components& components) {
 Direction direction_of(const std::string& name, const Components& components) {
   if (!name.starts_with(kValidationPrefix)) return Direction::less;
   const Spec* spec = find_metric(name.substr(kValidationPrefix.size()), components);
-  return spec == nullptr ? Direction::less : read_direction(spec->traits.at("direction").get<std::string>());
+  return spec == nullptr ? Direction::less : read_written<Direction>(spec->traits.at("direction"));
 }
 
 bool has_direction(const std::string& name, const Components& components) {

@@ -12,11 +12,7 @@ namespace ddp::config {
 
 // The direction in which a metric gets better.
 enum class Direction { less, greater };
-// "less" or "greater".
-const char* to_string(Direction direction);
-// The reverse. Throws std::runtime_error for any other text.
-Direction read_direction(const std::string& text);
-inline void from_string(const std::string& text, Direction& direction) { direction = read_direction(text); }
+constexpr std::array<const char*, 2> names_of(Direction) { return {"less", "greater"}; }
 
 // A metric that judges checkpoints or trials: its name in events, such as val_loss, and its direction.
 struct Metric {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <string>
+#include <array>
 
 #include <nlohmann/json.hpp>
 
@@ -12,8 +12,8 @@ using Value = nlohmann::ordered_json;
 
 // The types of values in a file. `date` stands for TOML's dates and times, which no key takes.
 enum class Type { boolean, integer, number, text, list, table, date };
-std::string to_string(Type type);
-// Throws ddp::Error (usage) if no type has this name.
-void from_string(const std::string& name, Type& type);
+constexpr std::array<const char*, 6> names_of(Type) {
+  return {"boolean", "integer", "number", "text", "list", "table"};
+}
 
 }  // namespace ddp::config

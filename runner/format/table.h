@@ -103,6 +103,7 @@ std::unique_ptr<TableFile> open_table(const std::filesystem::path& file, const T
 // ranks.
 
 enum class OutputType { text, integer, float32, float64, label };
+constexpr std::array<const char*, 5> names_of(OutputType) { return {"text", "integer", "float32", "float64", "label"}; }
 
 // A column to write. Cells of a text column are int32 indices into `values`. Cells of a column of labels are
 // zero-terminated texts.
@@ -112,11 +113,9 @@ struct OutputColumn {
   std::vector<std::string> values = {};
 
   void fields(config::Fields& f) {
-    auto number = static_cast<int>(type);
     f({.name = "name"}, name);
-    f({.name = "type", .range = config::between(0, static_cast<int>(OutputType::label))}, number);
+    f({.name = "type"}, type);
     f({.name = "values"}, values);
-    if (f.reads()) type = static_cast<OutputType>(number);
   }
 };
 

@@ -50,6 +50,13 @@ std::int64_t integer_of(const Value& value, std::int64_t least, std::int64_t mos
   throw usage_error("is not a whole number from " + std::to_string(least) + " to " + std::to_string(most));
 }
 
+std::size_t place_of_name(const std::string& name, std::span<const char* const> names) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+  throw usage_error("\"" + name + "\" is none of " +
+                    Value(std::vector<std::string>(names.begin(), names.end())).dump());
+}
+
 void Fields::named(const std::string& field, const std::function<void()>& assign) try {
   assign();
 } catch (const Error& error) {

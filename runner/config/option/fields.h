@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -172,17 +173,25 @@ struct FieldType<Value> {
   static bool is_there(const Value& field) { return !field.is_null(); }
 };
 
-// An enumeration by its names, which its functions to_string() and from_string() know. An optional member that has the
-// first value is left out.
+// Returns the place of a name in a list. Throws ddp::Error (usage) if the list lacks it.
+std::size_t place_of_name(const std::string& name, std::span<const char* const> names);
+
+// The name of a value of an enumeration. The function names_of() beside the enumeration returns all names in order.
+template <class T>
+const char* name_of(T value) {
+  return names_of(value)[static_cast<std::size_t>(value)];
+}
+
+// An enumeration by its names. An optional member that has the first value is left out.
 template <class T>
 requires std::is_enum_v<T>
 struct FieldType<T> {
   static constexpr Type kType = Type::text;
   static void describe(Option& option) { option.types = {kType}; }
-  static Value value(T field) { return to_string(field); }
+  static Value value(T field) { return name_of(field); }
   static void assign(T& field, const Value& value) {
     require_type(value, kType);
-    from_string(value.get<std::string>(), field);
+    field = static_cast<T>(place_of_name(value.get<std::string>(), names_of(field)));
   }
   static Value schema(const Option& option, Value&) { return schema_of_text(option); }
   static bool is_there(T field) { return field != T{}; }

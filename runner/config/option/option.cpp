@@ -1,26 +1,8 @@
 #include "config/option/option.h"
 
-#include <algorithm>
-#include <array>
-#include <string_view>
-
-#include "base/error.h"
 #include "config/option/fields.h"
 
 namespace ddp::config {
-namespace {
-
-constexpr std::array<std::string_view, 6> kTypeNames = {"boolean", "integer", "number", "text", "list", "table"};
-
-}  // namespace
-
-std::string to_string(Type type) { return std::string(kTypeNames[static_cast<std::size_t>(type)]); }
-
-void from_string(const std::string& name, Type& type) {
-  const auto found = std::find(kTypeNames.begin(), kTypeNames.end(), name);
-  if (found == kTypeNames.end()) throw usage_error("\"" + name + "\" is no type");
-  type = static_cast<Type>(found - kTypeNames.begin());
-}
 
 Value FieldType<Component>::value(const Component& field) {
   if (field.name.empty()) return nullptr;
@@ -52,7 +34,8 @@ void Range::fields(Fields& f) {
 }
 
 void Option::fields(Fields& f) {
-  const std::vector<std::string> type_names(kTypeNames.begin(), kTypeNames.end());
+  constexpr auto kTypes = names_of(Type{});
+  const std::vector<std::string> type_names(kTypes.begin(), kTypes.end());
   f({.name = "name"}, name);
   f({.name = "doc", .optional = true}, doc);
   f({.name = "aliases", .doc = "other programs' names of this key", .optional = true}, aliases);

@@ -137,7 +137,7 @@ void list(Line& f, const SaveRecord& r, const Pace& pace) {
   list_place(f, r);
   f({"path", "path in the run's folder"}, name_in_run(r.folder));
   f({.name = "reason", .doc = "missing: the checkpoint is regular", .choices = {"best", "time"}, .optional = true},
-    r.reason == SaveReason::regular ? std::nullopt : std::optional<std::string>(to_string(r.reason)));
+    r.reason == SaveReason::regular ? std::nullopt : std::optional<std::string>(config::name_of(r.reason)));
   f({"stall", "seconds that training waited for the save"}, r.stall);
   f({"seconds", kSeconds}, pace.seconds);
 }

@@ -180,7 +180,7 @@ void RunRecorder::checkpoint(const SaveRecord& r) {
   const bool regular = r.reason == SaveReason::regular;
   log_.append(to_line(r, seconds()));
   console_.detail("Epoch " + std::to_string(r.epoch) + " | Training checkpoint saved at " + r.folder.string() +
-                  (regular ? "" : std::string(" (") + to_string(r.reason) + ")"));
+                  (regular ? "" : std::string(" (") + config::name_of(r.reason) + ")"));
 }
 
 void RunRecorder::not_saved(std::int64_t step, const std::string& why) {

@@ -52,27 +52,6 @@ std::string damage_of_file(const fs::path& folder, const std::string& name, cons
 
 }  // namespace
 
-const char* to_string(SaveReason reason) {
-  switch (reason) {
-    case SaveReason::regular:
-      return "regular";
-    case SaveReason::best:
-      return "best";
-    case SaveReason::time:
-      return "time";
-  }
-  return "?";
-}
-
-void from_string(const std::string& text, SaveReason& reason) {
-  for (const SaveReason one : {SaveReason::regular, SaveReason::best, SaveReason::time}) {
-    if (text != to_string(one)) continue;
-    reason = one;
-    return;
-  }
-  throw usage_error(config::in_quotes(text) + " is not a reason to save");
-}
-
 bool is_checkpoint_name(const std::string& name) {
   constexpr std::size_t kMostDigits = 18;  // of an int64_t
   const std::string digits = name.starts_with(kStep) ? name.substr(kStep.size()) : "";

@@ -15,9 +15,7 @@ namespace ddp::record {
 // The reason for a checkpoint: the experiment file requires it at that step, or the run ended there (regular); the
 // metric was the best so far; or save_every_minutes had passed. If several hold, the first of them counts.
 enum class SaveReason { regular, best, time };
-const char* to_string(SaveReason reason);
-// Throws ddp::Error (usage) if no reason has this name.
-void from_string(const std::string& text, SaveReason& reason);
+constexpr std::array<const char*, 3> names_of(SaveReason) { return {"regular", "best", "time"}; }
 
 // The metric of a checkpoint with its value, as state.json has it.
 struct Judgement {

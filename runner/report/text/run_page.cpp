@@ -201,7 +201,7 @@ struct Saved {
     f({"latest"}, latest);
     f({"best"}, best);
     f({.name = "reason", .doc = "null: the checkpoint is not complete", .choices = {"regular", "best", "time"}},
-      reason ? std::optional<std::string>(record::to_string(*reason)) : std::nullopt);
+      reason ? std::optional<std::string>(config::name_of(*reason)) : std::nullopt);
   }
 };
 
