@@ -23,12 +23,8 @@ Machine sound_machine() {
   m.shm_free = 32 * kGiB;
   m.files = 1024;
   m.user_tasks = 10000;
-  m.interfaces = {{.name = "eth0", .address = "10.0.0.7", .megabits = 10000}};
-  m.host = "node-7";
-  m.host_name.facts = {.addresses = {"127.0.1.1"}, .is_own = true};
   m.results = "results";
   m.folder.facts = {.exists = true, .folder = "/home/me/results", .type = "ext4", .free = 100 * kGiB};
-  m.disk.facts = {.bytes_per_second = 4e8, .fsync_seconds = 0.002};
   return m;
 }
 
@@ -79,7 +75,6 @@ TEST_CASE("limits of cores, threads, memory, files and processes are named with 
   CHECK(quota.text == "1 of 8: the control group's quota is 1.5");
   CHECK(contains(quota.advice, "cpu.max"));
   CHECK(contains(found("threads", [](auto& m) { m.threads = 1; }).text, "1 thread for each rank, by OMP_NUM_THREADS"));
-  CHECK(found("load", [](auto& m) { m.load = 8; }).state == "slow");
   CHECK(found("CPU", [](auto& m) { m.cpu_capability = "default"; }).state == "slow");
   CHECK(found("memory", [](auto& m) { m.memory.available = kGiB / 2; }).state == "slow");
   const Finding memory = found("memory", [](auto& m) { m.memory.available = m.memory.group = kGiB / 8; });
@@ -117,20 +112,7 @@ TEST_CASE("what GPUs lack is broken or slow") {
   CHECK(with("GPUs", [](auto& m) { m.gpus = {.late = true}; }).state == "slow");
 }
 
-TEST_CASE("a name of the host that leads elsewhere, a slow link, and names of interfaces are told") {
-  CHECK(found("host", [](auto& m) { m.host_name.facts = {}; }).text == "no address is known for node-7");
-  CHECK(found("host", [](auto& m) { m.host_name.facts = {.addresses = {"192.0.2.9"}}; }).text ==
-        "node-7 is 192.0.2.9, of another machine");
-  CHECK(found("host", [](auto& m) { m.host_name = {.late = true}; }).state == "slow");
-  CHECK(found("network", [](auto& m) { m.interfaces[0].megabits = 100; }).state == "slow");
-  CHECK(found("network", nothing).text == "10.0.0.7 on eth0 (10000 Mbit/s)");
-  CHECK(contains(found("Gloo", [](auto& m) { m.gloo_names = "ib0"; }).text, "GLOO_SOCKET_IFNAME=ib0 has no effect"));
-  CHECK(contains(found("NCCL", [](auto& m) { m.nccl_names = "ib0"; }).text, "NCCL_SOCKET_IFNAME=ib0"));
-  CHECK(found("Slurm", [](auto& m) { m.slurm_job = "7\033[31m"; }).text ==
-        "job 7?[31m; neither sbatch nor srun is there");
-}
-
-TEST_CASE("a results folder that hangs, is full, read-only, slow or of a network says so") {
+TEST_CASE("a results folder that hangs, is full, read-only or of a network says so") {
   CHECK(found("results", [](auto& m) { m.folder = {.late = true}; }).state == "broken");
   const Finding closed = found("results", [](auto& m) { m.folder.facts.not_written = "cannot be written: Read-only"; });
   CHECK(closed.state == "broken");
@@ -141,10 +123,8 @@ TEST_CASE("a results folder that hangs, is full, read-only, slow or of a network
                  "lock may hold on this machine only"));
   CHECK(found("space", [](auto& m) { m.folder.facts.free = kGiB; }).state == "slow");
   CHECK(found("space", [](auto& m) { m.folder.facts.free = 0; }).state == "broken");
-  CHECK(found("writing", [](auto& m) { m.disk.facts.bytes_per_second = 1e6; }).state == "slow");
-  CHECK(found("writing", [](auto& m) { m.disk = {.late = true}; }).state == "slow");
-  CHECK(found("writing", [](auto& m) { m.disk.error = "file: No space left on device"; }).state == "broken");
-  CHECK(found("fsync", [](auto& m) { m.disk.facts.fsync_seconds = 0.2; }).state == "slow");
+  CHECK(found("Slurm", [](auto& m) { m.slurm_job = "7\033[31m"; }).text ==
+        "job 7?[31m; neither sbatch nor srun is there");
 }
 
 TEST_CASE("a LibTorch that does not load is broken, and one that loads for long is slow") {

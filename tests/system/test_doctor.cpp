@@ -24,7 +24,7 @@ std::map<std::string, Json> findings(const Outcome& looked) {
 
 }  // namespace
 
-TEST_CASE("doctor says what limits this process, measures the disk, and leaves no file") {
+TEST_CASE("doctor says what limits this process, and leaves no file") {
   const Workspace w;
   std::filesystem::create_directory(w.results());
   cpu_set_t before, one;
@@ -54,7 +54,6 @@ TEST_CASE("doctor calls a results folder where nothing can be written broken, an
   auto found = findings(looked);
   CHECK(found["results"].at("state") == "broken");
   CHECK(contains(found["results"].at("text"), "cannot be written"));
-  CHECK(found.count("writing") == 0);
   const Outcome missing = w.run({"doctor", "--results", "not/there"});
   CHECK(contains(missing.out, "not/there, not made yet; " + w.folder().string().substr(0, 5)));
   CHECK_FALSE(std::filesystem::exists(w.folder() / "not"));
@@ -64,7 +63,7 @@ TEST_CASE("the page of doctor has no line longer than 80 columns in a pipe, and 
   const Workspace w;
   const Outcome looked = w.run({"doctor", "--results", std::string(120, 'r') + "/\033[31m"}, {{"COLUMNS", "80"}});
   for (const std::string& line : lines_of(looked.out)) CHECK(line.size() <= 80);
-  CHECK(count(looked.out, "\n") > 20);
+  CHECK(count(looked.out, "\n") > 15);
   CHECK_FALSE(contains(looked.out, "\033"));
 }
 

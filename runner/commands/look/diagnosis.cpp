@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <limits>
 #include <ostream>
 #include <string_view>
@@ -40,10 +39,7 @@ constexpr Least kShm{.comfortable = kGiB - kGiB / 10, .possible = 1};
 // A run of two ranks needs 16.
 constexpr Least kFiles{.comfortable = 256, .possible = 16};
 constexpr Least kTasks{.comfortable = 256, .possible = 32};
-constexpr double kSlowLoading = 1;        // seconds
-constexpr double kSlowFsync = 0.05;       // seconds
-constexpr double kSlowWriting = 20e6;     // bytes per second
-constexpr std::int64_t kSlowLink = 1000;  // Mbit/s
+constexpr double kSlowLoading = 1;  // seconds
 
 class Page {
  public:
@@ -92,9 +88,7 @@ void judge_program(const Machine& m, Page& page) {
   page.fact("ddp-exp", m.build);
   judge_library(m.library, page);
   page.fact("system", m.kernel + ", glibc " + m.glibc);
-  const ProgramFacts& programs = m.programs.facts;
-  const std::string reason = m.programs.late ? "no answer" + within_patience() : programs.compiler_error;
-  page.fact("compiler", programs.compiler.empty() ? "none: " + m.programs.error + reason : programs.compiler);
+  page.fact("compiler", m.programs.compiler.empty() ? "none: " + m.programs.compiler_error : m.programs.compiler);
 }
 
 // Says what keeps cores from this process.
@@ -119,9 +113,6 @@ void judge_cores(const Machine& m, Page& page) {
   page.add(fewer ? "slow" : "fact", "threads",
            report::counted(m.threads, "thread") + (fewer ? " for each rank, by OMP_NUM_THREADS" : " for a rank alone"),
            "unset OMP_NUM_THREADS, or set `threads` in the experiment file", m.threads);
-  page.add(m.load >= m.cores.online ? "slow" : "good", "load",
-           report::in_words(std::round(10 * m.load) / 10) + " processes wanted a core in the last minute",
-           "end them, or wait: a run shares the cores with them; top shows them", m.load);
 }
 
 std::string limit_in_words(std::int64_t limit) { return limit == kUnlimited ? "none" : std::to_string(limit); }
@@ -220,49 +211,14 @@ void judge_gpus(const Machine& m, Page& page) {
   judge_links(driver, page);
 }
 
-void judge_interfaces(const Machine& m, Page& page) {
-  if (m.interfaces.empty()) return page.fact("network", "only loopback: no run over several machines");
-  std::vector<std::string> all;
-  for (const launch::Interface& i : m.interfaces) {
-    all.push_back(i.address + " on " + i.name + (i.megabits > 0 ? " (" + std::to_string(i.megabits) + " Mbit/s)" : ""));
-  }
-  const std::int64_t speed = m.interfaces.front().megabits;
-  page.add(speed > 0 && speed < kSlowLink ? "slow" : "fact", "network", report::joined(all),
-           "look at cable and switch: ranks of several machines wait for it");
-  if (!m.gloo_names.empty()) {
-    page.fact("Gloo", "GLOO_SOCKET_IFNAME=" + m.gloo_names + " has no effect: the route to node 0 decides");
-  }
-  if (!m.nccl_names.empty()) page.fact("NCCL", "NCCL_SOCKET_IFNAME=" + m.nccl_names + " decides");
-}
-
-void judge_network(const Machine& m, Page& page) {
-  page.group("network");
-  judge_interfaces(m, page);
-  const HostFacts& name = m.host_name.facts;
-  const std::string is = m.host + (name.addresses.empty() ? "" : " is " + report::joined(name.addresses));
-  const std::string advice = "add it to /etc/hosts: programs that look it up wait or fail";
-  if (m.host_name.late) {
-    page.add("slow", "host", m.host + " is not looked up" + within_patience(), advice);
-  } else if (name.addresses.empty()) {
-    page.add("slow", "host", "no address is known for " + m.host, advice);
-  } else if (!name.is_own) {
-    page.add("slow", "host", is + ", of another machine",
-             "correct /etc/hosts or the name server, or give --master-addr an address");
-  } else {
-    page.add("good", "host", is);
-  }
-}
-
 void judge_slurm(const Machine& m, Page& page) {
   page.group("Slurm");
-  const ProgramFacts& there = m.programs.facts;
+  const ProgramFacts& there = m.programs;
   const char* programs = there.sbatch && there.srun   ? "sbatch and srun are there"
                          : there.sbatch || there.srun ? "one of sbatch and srun is missing"
                                                       : "neither sbatch nor srun is there";
   const std::string nodes = m.slurm_nodes.empty() ? "" : ", nodes: " + m.slurm_nodes;
-  const bool known = !m.programs.late && m.programs.error.empty();
-  page.fact("Slurm", (m.slurm_job.empty() ? "no job" : "job " + m.slurm_job + nodes) +
-                         (known ? std::string("; ") + programs : ""));
+  page.fact("Slurm", (m.slurm_job.empty() ? "no job" : "job " + m.slurm_job + nodes) + "; " + programs);
 }
 
 bool is_of_network(std::string_view type) {
@@ -281,20 +237,6 @@ std::string folder_in_words(const Machine& m) {
                               : "");
 }
 
-void judge_disk(const Answered<DiskSpeed>& disk, Page& page) {
-  const std::string advice = "save less often (checkpoint.save_every_steps), or name a faster disk with --results";
-  if (disk.late) {
-    return page.add("slow", "writing", "a few MB are not on the disk" + within_patience(), advice);
-  }
-  if (!disk.error.empty()) return page.add("broken", "writing", disk.error, remedy_of(disk, kAnother));
-  const DiskSpeed& speed = disk.facts;
-  page.add(speed.bytes_per_second < kSlowWriting ? "slow" : "good", "writing",
-           bytes_in_words(static_cast<std::int64_t>(speed.bytes_per_second)) + "/s to the disk", advice,
-           speed.bytes_per_second);
-  page.add(speed.fsync_seconds > kSlowFsync ? "slow" : "good", "fsync",
-           report::duration(speed.fsync_seconds) + " until a page is on the disk", advice, speed.fsync_seconds);
-}
-
 void judge_results(const Machine& m, Page& page) {
   page.group("results");
   if (m.folder.late) {
@@ -310,7 +252,6 @@ void judge_results(const Machine& m, Page& page) {
   page.add(kSpace.state(folder.free), "space", bytes_in_words(folder.free) + " free",
            "remove old runs, keep fewer checkpoints (checkpoint.keep_last), or name another folder with --results",
            static_cast<double>(folder.free));
-  judge_disk(m.disk, page);
 }
 
 const char* colour_of_state(std::string_view state) {
@@ -329,7 +270,6 @@ std::vector<Finding> judge(const Machine& machine) {
   judge_cores(machine, page);
   judge_memory(machine, page);
   judge_gpus(machine, page);
-  judge_network(machine, page);
   judge_slurm(machine, page);
   judge_results(machine, page);
   return page.take();

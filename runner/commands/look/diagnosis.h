@@ -17,7 +17,7 @@ struct Finding {
   std::string state = {};  // fact, good, slow or broken
   std::string text = {};
   std::string advice = {};           // what to do about it; "" for facts and what is good
-  std::optional<double> value = {};  // in bytes, seconds, bytes per second, or a count
+  std::optional<double> value = {};  // in bytes, seconds, or a count
 
   void fields(config::Fields& f) {
     f({"group"}, group);
@@ -25,7 +25,7 @@ struct Finding {
     f({.name = "state", .choices = {"fact", "good", "slow", "broken"}}, state);
     f({"text"}, text);
     f({.name = "advice", .doc = "what to do about it", .optional = true}, advice);
-    f({.name = "value", .doc = "in bytes, seconds, bytes per second, or a count", .optional = true}, value);
+    f({.name = "value", .doc = "in bytes, seconds, or a count", .optional = true}, value);
   }
 };
 

@@ -32,8 +32,8 @@ void add_doctor(CLI::App& app, int& exit_code) {
     bool json = false;
   };
   auto o = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand("doctor", "show what this machine can do, and what makes training slow or fail");
-  add_results(*verb, o->results, "results folder, whose disk is measured");
+  CLI::App* verb = app.add_subcommand("doctor", "show what this machine can do, and what keeps training from starting");
+  add_results(*verb, o->results, "results folder, which must be writable");
   verb->add_flag("--json", o->json, "print JSON");
   verb->callback([o, &exit_code] {
     const std::vector<Finding> findings = judge(measure_machine(o->results));

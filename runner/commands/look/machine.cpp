@@ -3,9 +3,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <gnu/libc-version.h>
-#include <netdb.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/utsname.h>
@@ -13,26 +11,20 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <climits>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
-#include <memory>
-#include <random>
 #include <sstream>
 #include <utility>
 
 #include "base/error.h"
 #include "base/file_descriptor.h"
 #include "base/paths.h"
-#include "base/shared_memory.h"
-#include "launch/cluster/node_link.h"
 #include "launch/library/compile.h"
 #include "launch/library/libtorch.h"
 #include "launch/library/rank_library.h"
 #include "launch/process/child.h"
 #include "launch/process/program.h"
-#include "record/liveness.h"
 #include "runs/environment.h"
 
 namespace ddp::commands {
@@ -138,27 +130,6 @@ ProgramFacts look_for_programs() {
   return facts;
 }
 
-std::string ip_of(const sockaddr* address, socklen_t size) {
-  char text[NI_MAXHOST] = "";
-  getnameinfo(address, size, text, sizeof text, nullptr, 0, NI_NUMERICHOST);
-  return text;
-}
-
-HostFacts look_up_host(const std::string& name) {
-  HostFacts facts;
-  addrinfo wanted{};
-  wanted.ai_socktype = SOCK_STREAM;
-  addrinfo* list = nullptr;
-  if (getaddrinfo(name.c_str(), nullptr, &wanted, &list) == 0) {
-    const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(list, &freeaddrinfo);
-    for (const addrinfo* i = list; i != nullptr; i = i->ai_next) {
-      facts.addresses.push_back(ip_of(i->ai_addr, i->ai_addrlen));
-      facts.is_own = facts.is_own || launch::is_of_this_machine({.ip = facts.addresses.back()});
-    }
-  }
-  return facts;
-}
-
 // Returns the path, or the nearest one above it that exists.
 fs::path existing_folder(const std::string& path) {
   fs::path folder = paths::absolute(path);
@@ -213,47 +184,6 @@ FolderFacts look_at_folder(const std::string& results) {
   return facts;
 }
 
-// The median time of an fsync of one more page, of a few that fit into a short time.
-double time_fsync(int file) {
-  constexpr int kMost = 9;
-  constexpr double kSeconds = 0.2;
-  const std::string page(kPage, 'x');
-  std::vector<double> times;
-  for (const auto begun = SteadyClock::now(); times.size() < kMost && passed_since(begun) < kSeconds;) {
-    const auto before = SteadyClock::now();
-    write_all(file, page.data(), page.size(), "file");
-    if (fsync(file) != 0) throw training_error("fsync failed: " + errno_text(errno));
-    times.push_back(passed_since(before));
-  }
-  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
-  return times[times.size() / 2];
-}
-
-// Writes as much as fits into a short time; random bytes, which no file system compresses.
-double time_writing(int file) {
-  constexpr int kMostPieces = 16;
-  constexpr double kSeconds = 0.3;
-  std::string piece(1 << 20, '\0');
-  std::mt19937_64 random(1);
-  std::generate(piece.begin(), piece.end(), [&] { return static_cast<char>(random()); });
-  const auto begun = SteadyClock::now();
-  double bytes = 0;
-  for (int i = 0; i < kMostPieces && passed_since(begun) < kSeconds; ++i) {
-    write_all(file, piece.data(), piece.size(), "file");
-    bytes += static_cast<double>(piece.size());
-  }
-  if (fsync(file) != 0) throw training_error("fsync failed: " + errno_text(errno));
-  return bytes / passed_since(begun);
-}
-
-DiskSpeed time_disk(const std::string& results) {
-  const FileDescriptor file = nameless_file(existing_folder(results));
-  if (!file) return {};
-  DiskSpeed speed{.fsync_seconds = time_fsync(file.get())};
-  speed.bytes_per_second = time_writing(file.get());
-  return speed;
-}
-
 std::int64_t soft_limit(__rlimit_resource resource) {
   rlimit limit{};
   const bool known = getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
@@ -263,28 +193,23 @@ std::int64_t soft_limit(__rlimit_resource resource) {
 Machine without_children() {
   utsname system{};
   uname(&system);
-  Machine m{.build = launch::build_id(),
-            .kernel = std::string(system.sysname) + " " + system.release,
-            .glibc = gnu_get_libc_version(),
-            .cpu = cpu_model(),
-            .cpu_capability = runs::cpu_capability(),
-            .cores = cores(),
-            .usable_cores = usable_cores(),
-            .threads = default_threads(1),
-            .memory = memory(),
-            .shm_free = free_bytes("/dev/shm"),
-            .files = soft_limit(RLIMIT_NOFILE),
-            .user_tasks = soft_limit(RLIMIT_NPROC),
-            .tasks = tasks(),
-            .gpu_driver = first_line("/sys/module/nvidia/version"),
-            .interfaces = launch::interfaces_up(),
-            .gloo_names = variable("GLOO_SOCKET_IFNAME"),
-            .nccl_names = variable("NCCL_SOCKET_IFNAME"),
-            .host = record::host_name(),
-            .slurm_job = variable("SLURM_JOB_ID"),
-            .slurm_nodes = variable("SLURM_JOB_NUM_NODES")};
-  getloadavg(&m.load, 1);
-  return m;
+  return {.build = launch::build_id(),
+          .kernel = std::string(system.sysname) + " " + system.release,
+          .glibc = gnu_get_libc_version(),
+          .cpu = cpu_model(),
+          .cpu_capability = runs::cpu_capability(),
+          .programs = look_for_programs(),
+          .cores = cores(),
+          .usable_cores = usable_cores(),
+          .threads = default_threads(1),
+          .memory = memory(),
+          .shm_free = free_bytes("/dev/shm"),
+          .files = soft_limit(RLIMIT_NOFILE),
+          .user_tasks = soft_limit(RLIMIT_NPROC),
+          .tasks = tasks(),
+          .gpu_driver = first_line("/sys/module/nvidia/version"),
+          .slurm_job = variable("SLURM_JOB_ID"),
+          .slurm_nodes = variable("SLURM_JOB_NUM_NODES")};
 }
 
 }  // namespace
@@ -294,17 +219,11 @@ Machine measure_machine(const std::string& results) {
   m.results = results;
   const auto deadline = SteadyClock::now() + std::chrono::milliseconds(static_cast<int>(kMachinePatience * 1000));
   FactFinder<FolderFacts> folder("looking at the results folder", [&] { return look_at_folder(results); });
-  FactFinder<DiskSpeed> disk("timing the disk", [&] { return time_disk(results); });
   FactFinder<launch::DriverFacts> gpus("asking for GPUs", launch::ask_driver);
   FactFinder<LibraryFacts> library("loading LibTorch", [] { return load_library(launch::has_nvidia_driver()); });
-  FactFinder<ProgramFacts> programs("looking for programs", look_for_programs);
-  FactFinder<HostFacts> host("looking up the host's name", [&] { return look_up_host(m.host); });
   m.folder = folder.answer(deadline);
-  m.disk = disk.answer(deadline);
   m.gpus = gpus.answer(deadline);
   m.library = library.answer(deadline);
-  m.programs = programs.answer(deadline);
-  m.host_name = host.answer(deadline);
   return m;
 }
 

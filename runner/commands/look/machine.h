@@ -7,10 +7,9 @@
 
 #include "base/limits.h"
 #include "config/option/fields.h"
-#include "launch/cluster/node_link.h"
 #include "launch/plan/devices.h"
 
-// The facts about this machine that decide whether and how fast training runs.
+// The facts about this machine that decide whether training starts.
 namespace ddp::commands {
 
 // LibTorch, as a rank loads it.
@@ -34,24 +33,6 @@ struct ProgramFacts {
   std::string compiler_error = {};  // why there is none
   bool sbatch = false;
   bool srun = false;
-
-  void fields(config::Fields& f) {
-    f({.name = "compiler"}, compiler);
-    f({.name = "compiler_error"}, compiler_error);
-    f({.name = "sbatch"}, sbatch);
-    f({.name = "srun"}, srun);
-  }
-};
-
-// The addresses of this machine's own name.
-struct HostFacts {
-  std::vector<std::string> addresses = {};  // none: nobody knows the name
-  bool is_own = false;                      // one of them is this machine's
-
-  void fields(config::Fields& f) {
-    f({.name = "addresses"}, addresses);
-    f({.name = "is_own"}, is_own);
-  }
 };
 
 // The file system of the results folder, or of the nearest folder above it that exists.
@@ -71,17 +52,6 @@ struct FolderFacts {
   }
 };
 
-// How fast that folder takes data, to the disk itself.
-struct DiskSpeed {
-  double bytes_per_second = 0;  // 0: no file can be written there
-  double fsync_seconds = 0;     // median of a few pages
-
-  void fields(config::Fields& f) {
-    f({.name = "bytes_per_second"}, bytes_per_second);
-    f({.name = "fsync_seconds"}, fsync_seconds);
-  }
-};
-
 // The answer of a throw-away child.
 template <class Facts>
 struct Answered {
@@ -91,35 +61,29 @@ struct Answered {
   bool late = false;        // it gave none within kMachinePatience
 };
 
-// Some of the calls hang if a server or a driver does.
+// Some of the calls hang if a file system or a driver does.
 inline constexpr double kMachinePatience = 2;  // seconds
 
 struct Machine {
   std::string build = {}, kernel = {}, glibc = {}, cpu = {}, cpu_capability = {};
   Answered<LibraryFacts> library = {};
-  Answered<ProgramFacts> programs = {};
+  ProgramFacts programs = {};
   Cores cores = {};
   int usable_cores = 1;
   int threads = 1;  // of a rank alone
-  double load = 0;  // average number of processes of the machine that wanted a core in the last minute
   Memory memory = {};
   std::optional<std::int64_t> shm_free = {};  // bytes of /dev/shm, if there is one
   std::int64_t files = 0;                     // RLIMIT_NOFILE
   std::int64_t user_tasks = 0;                // RLIMIT_NPROC
   Tasks tasks = {};
   Answered<launch::DriverFacts> gpus = {};
-  std::string gpu_driver = {};                     // its version
-  std::vector<launch::Interface> interfaces = {};  // the first one is taken if no other node gives the route
-  std::string gloo_names = {}, nccl_names = {};    // GLOO_SOCKET_IFNAME and NCCL_SOCKET_IFNAME
-  std::string host = {};
-  Answered<HostFacts> host_name = {};
+  std::string gpu_driver = {};                   // its version
   std::string slurm_job = {}, slurm_nodes = {};  // the job's id and its number of nodes
   std::string results = {};
   Answered<FolderFacts> folder = {};
-  Answered<DiskSpeed> disk = {};
 };
 
-// Measures in at most about kMachinePatience. Writes some MB into the results folder, into a file without a name.
+// Measures in at most about kMachinePatience.
 Machine measure_machine(const std::string& results);
 
 }  // namespace ddp::commands

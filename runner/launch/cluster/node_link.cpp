@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <memory>
 #include <sstream>
 
@@ -149,27 +148,18 @@ std::string own_ip_towards(const Address& address) {
   return own.ip();
 }
 
-std::vector<Interface> interfaces_up() {
-  std::vector<Interface> all;
+std::string outward_ip() {
   ifaddrs* list = nullptr;
-  if (getifaddrs(&list) != 0) return all;
+  if (getifaddrs(&list) != 0) return kLoopback;
   const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(list, &freeifaddrs);
   for (const ifaddrs* i = list; i != nullptr; i = i->ifa_next) {
     if (i->ifa_addr == nullptr || i->ifa_addr->sa_family != AF_INET) continue;
     if ((i->ifa_flags & IFF_LOOPBACK) != 0 || (i->ifa_flags & IFF_UP) == 0) continue;
-    SocketAddress address;
-    std::memcpy(&address.storage, i->ifa_addr, sizeof(sockaddr_in));
-    address.size = sizeof(sockaddr_in);
-    std::int64_t megabits = 0;
-    std::ifstream(std::string("/sys/class/net/") + i->ifa_name + "/speed") >> megabits;
-    all.push_back({.name = i->ifa_name, .address = address.ip(), .megabits = std::max<std::int64_t>(0, megabits)});
+    SocketAddress address{.size = sizeof(sockaddr_in)};
+    std::memcpy(&address.storage, i->ifa_addr, address.size);
+    return address.ip();
   }
-  return all;
-}
-
-std::string outward_ip() {
-  const std::vector<Interface> all = interfaces_up();
-  return all.empty() ? kLoopback : all.front().address;
+  return kLoopback;
 }
 
 std::string peer_ip(int socket) {

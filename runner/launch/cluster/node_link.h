@@ -39,14 +39,6 @@ FileDescriptor connect_to(const Address& address, std::chrono::milliseconds pati
 // route.
 std::string own_ip_towards(const Address& address);
 
-// A network interface that is up, and no loopback.
-struct Interface {
-  std::string name = {};
-  std::string address = {};   // IPv4
-  std::int64_t megabits = 0;  // per second; 0: not known
-};
-std::vector<Interface> interfaces_up();
-
 // Returns this machine's first address that other machines reach; loopback if it has none.
 std::string outward_ip();
 
