@@ -185,6 +185,8 @@ class OfTokens : public Base, public TokenReader {
 
   config::Value preprocessing() const override { return data_.preprocessing; }
 
+  std::vector<std::string> warnings() const override { return data_.warnings; }
+
   config::Value facts() const override {
     const std::int64_t vocab_size = data_.vocab_size();
     return {{"vocab_size", vocab_size},

@@ -54,6 +54,7 @@ struct TokenData {
   std::string name = {};                     // of the files, for people: "a.txt", "a.txt and 2 more"
   config::Value preprocessing = nullptr;     // see Dataset::preprocessing
   bool holds = false;                        // the tokens are in memory, for Dataset::held; false: in mapped files
+  std::vector<std::string> warnings = {};    // see Dataset::warnings
 };
 
 // Returns the tokens that the training dataset has read, if the context's role uses another part of them; null: the

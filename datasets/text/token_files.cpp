@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <memory>
 #include <span>
@@ -58,63 +59,38 @@ void refuse_npy(std::string_view bytes, const std::filesystem::path& path) {
                         ".tofile(\"tokens.bin\"), and give dataset.dtype = \"" + type + "\"");
 }
 
-// The numbers at the beginning of a file; none if there are too few to tell their type.
+// Returns why the numbers at the beginning of a file may have another width; "" if they look like tokens.
 template <class Number>
-std::span<const Number> first_numbers(std::string_view bytes) {
+const char* doubt_of_width(std::string_view bytes) {
   constexpr std::size_t kFewest = 32;
   constexpr std::size_t kLooked = 1 << 16;
   const std::size_t count = std::min(bytes.size() / sizeof(Number), kLooked) & ~std::size_t{1};
-  return {reinterpret_cast<const Number*>(bytes.data()), count < kFewest ? 0 : count};
-}
-
-// Are they halves of wider numbers? Every second one, from `first` on, is then at most `most`, and of the others some
-// are above `least`.
-template <class Number>
-bool are_halves(std::string_view bytes, std::size_t first, Number most, Number least) {
-  const auto numbers = first_numbers<Number>(bytes);
-  Number other = 0;
-  for (std::size_t i = 0; i < numbers.size(); i += 2) {
-    if (numbers[i + first] > most) return false;
-    other = std::max(other, numbers[i + 1 - first]);
+  if (count < kFewest) return "";
+  const std::span numbers(reinterpret_cast<const Number*>(bytes.data()), count);
+  std::array<Number, 2> greatest{};  // of every second number
+  std::size_t joined = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    greatest[i % 2] = std::max(greatest[i % 2], numbers[i]);
+    // Two tokens of a small vocabulary leave zeros between them.
+    joined += numbers[i] >> 24 != 0 || (numbers[i] >> 20 != 0 && (numbers[i] & 0xff00) == 0) ? 1 : 0;
   }
-  return other > least;
-}
-
-// Do most of them consist of several narrower numbers? They are then too large, or, in a small vocabulary, large with
-// only zeros between.
-template <class Number>
-bool are_joined(std::string_view bytes) {
-  const auto numbers = first_numbers<Number>(bytes);
-  const auto joined = std::count_if(numbers.begin(), numbers.end(), [](Number number) {
-    return number >= Number{1} << 24 || (number >= Number{1} << 20 && (number & 0xff00) == 0);
-  });
-  return 2 * joined > std::ssize(numbers);
-}
-
-// Returns the type that the numbers have if it is surely not `dtype`, else `dtype`.
-std::string fitting_type(std::string_view bytes, const std::string& dtype) {
-  const bool is_64_wide = dtype == "int64";
-  if (is_64_wide ? are_joined<std::uint64_t>(bytes) : dtype != "uint16" && are_joined<std::uint32_t>(bytes)) {
-    return fitting_type(bytes, "uint16");
-  }
-  if (!is_64_wide && are_halves<std::uint32_t>(bytes, 1, 0, 1)) return "int64";
+  const auto [less, more] = std::minmax(greatest[0], greatest[1]);
+  if (2 * joined > count) return "most of its numbers are too large, as if they were narrower, or floats";
   // The upper half of a uint32 is at most 3 in vocabularies of up to 2^18 tokens.
-  const bool is_32_wide = are_halves<std::uint16_t>(bytes, 1, 0, 1) || are_halves<std::uint16_t>(bytes, 1, 3, 4095);
-  return dtype == "uint16" && is_32_wide ? "uint32" : dtype;
+  return less <= 3 && more > 4 * less + 1 ? "every second number is near 0, as if they were wider, or floats" : "";
 }
 
-void require_type(std::string_view bytes, const std::string& dtype, const std::filesystem::path& path) {
-  if (are_halves<std::uint16_t>(bytes, 0, 0, 1)) {
-    throw usage_error("its numbers are floats, or have another byte order", path.string(),
-                      "write tokens as integers: x.astype(\"uint16\").tofile(FILE) in NumPy");
-  }
-  const std::string type = fitting_type(bytes, dtype);
-  if (type == dtype) return;
-  throw usage_error("its numbers are not " + dtype + " but " + type, path.string(),
-                    "give dataset.dtype = \"" + type + "\"");
+// Returns a warning about what only the bytes themselves tell; "" if they look like tokens.
+std::string doubt_of(std::string_view bytes, const std::string& dtype) {
+  if (looks_like_text(bytes)) return "looks like text, which dataset.name = \"text\" reads";
+  const std::string doubt = dtype == "uint16"  ? doubt_of_width<std::uint16_t>(bytes)
+                            : dtype == "int64" ? doubt_of_width<std::uint64_t>(bytes)
+                                               : doubt_of_width<std::uint32_t>(bytes);
+  return doubt.empty() ? "" : doubt + ": is dataset.dtype = \"" + dtype + "\" right?";
 }
 
-at::Tensor map_tokens(const std::filesystem::path& path, const std::string& dtype) {
+// Keeps the first doubt of all files in `warnings`.
+at::Tensor map_tokens(const std::filesystem::path& path, const std::string& dtype, std::vector<std::string>& warnings) {
   const at::ScalarType type = type_of(dtype);
   const auto width = c10::elementSize(type);
   const record::InputFile file(path);
@@ -125,10 +101,8 @@ at::Tensor map_tokens(const std::filesystem::path& path, const std::string& dtyp
     throw usage_error("has " + std::to_string(file.size()) + " bytes, not a whole number of " + dtype + " tokens",
                       path.string(), "see dataset.dtype");
   }
-  require_type(mapped.bytes, dtype, path);
-  if (looks_like_text(mapped.bytes)) {
-    throw usage_error("holds text, not tokens", path.string(), "dataset.name = \"text\" reads it");
-  }
+  const std::string doubt = warnings.empty() ? doubt_of(mapped.bytes, dtype) : "";
+  if (!doubt.empty()) warnings.push_back(path.string() + ": " + doubt);
   // from_blob takes a pointer to mutable memory, but nothing may write here: the memory pages are mapped read-only.
   return at::from_blob(
       const_cast<char*>(mapped.bytes.data()), {static_cast<std::int64_t>(file.size() / width)},
@@ -139,8 +113,9 @@ std::unique_ptr<Dataset> map_files(const TokensOptions& o, const Context& contex
   if (const TokenData* read = tokens_of_training(context)) return make_samples(*read, o, context);
   const auto files = files_of(o.path, "dataset.path", {".bin"});
   std::vector<at::Tensor> pieces;
+  std::vector<std::string> warnings;
   for (const auto& path : files) try {
-      pieces.push_back(map_tokens(path, o.dtype));
+      pieces.push_back(map_tokens(path, o.dtype, warnings));
     } catch (const Error& error) {
       throw usage_error(error.summary(), path.string(), error.remedy().empty() ? "see dataset.path" : error.remedy());
     }
@@ -150,7 +125,8 @@ std::unique_ptr<Dataset> map_files(const TokensOptions& o, const Context& contex
                        .vocab_size = [all] { return all.greatest() + 1; },
                        .name = files_in_words(files),
                        .preprocessing = nullptr,
-                       .holds = false},
+                       .holds = false,
+                       .warnings = std::move(warnings)},
                       o, context);
 }
 
