@@ -18,8 +18,8 @@ checkpoint, `run.metrics()` the lines of metrics.jsonl, `run.checkpoints()` the 
 A file of a table gives the command's bits. A DataFrame does so if texts such as 007 were read as text, and numbers
 exactly: pandas.read_csv(file, dtype={"zip": str}), before pandas 3 also float_precision="round_trip".
 
-It needs ddp_folder.py beside it, torch 2.11, safetensors and numpy; pandas for files of Parquet and Feather, Pillow for
-files of images.
+It needs ddp_folder.py and switches.txt beside it, torch 2.11, safetensors and numpy; pandas for files of Parquet and
+Feather, Pillow for files of images.
 """
 
 import collections
@@ -607,18 +607,6 @@ def build_model(run):
 
 # --- Models written in Python
 
-# For each operator that differs between training and evaluation: its argument, its value in evaluation, and an argument
-# that the model must have given for that.
-SWITCHES = {
-    **dict.fromkeys(("dropout", "native_dropout", "alpha_dropout", "feature_dropout", "feature_alpha_dropout", "lstm",
-                     "gru", "rnn_tanh", "rnn_relu"), ("train", False, None)),
-    "rrelu": ("training", False, None),
-    "batch_norm": ("training", False, "running_mean"),
-    "instance_norm": ("use_input_stats", False, "running_mean"),
-    "scaled_dot_product_attention": ("dropout_p", 0.0, None),
-}  # fmt: skip
-
-
 def load_graph(run, section, option):
     """An exported program of the run; None if it has none."""
     named = run.config[section].get(option)
@@ -661,6 +649,9 @@ def load_exported(run):
 
 
 def switch_to_evaluation(module):
+    lines = pathlib.Path(__file__).with_name("switches.txt").read_text().splitlines()
+    switches = {name: (argument, json.loads(off), *needed) for name, argument, off, *needed in map(str.split, lines)
+                if name != "#"}  # fmt: skip
     counters = {name for name, _ in module.named_buffers() if name.endswith("num_batches_tracked")}
     for part in [one for one in module.modules() if isinstance(one, torch.fx.GraphModule)]:
         for node in list(part.graph.nodes):
@@ -669,15 +660,15 @@ def switch_to_evaluation(module):
             name = node.target._schema.name.removeprefix("aten::").rstrip("_")
             if name == "add" and node.args[0].op == "get_attr" and node.args[0].target in counters:
                 part.graph.erase_node(node)
-            elif name in SWITCHES:
-                switch(node, *SWITCHES[name])
+            elif name in switches:
+                switch(node, *switches[name])
         part.recompile()
 
 
-def switch(node, argument, value, needed):
+def switch(node, argument, value, *needed):
     names = [one.name for one in node.target._schema.arguments]
     given = dict(zip(names, node.args)) | dict(node.kwargs)
-    if argument not in given or (needed and given.get(needed) is None):
+    if argument not in given or any(given.get(one) is None for one in needed):
         return
     if names.index(argument) < len(node.args):
         node.update_arg(names.index(argument), value)

@@ -27,8 +27,8 @@ A loss of its own is a class or a function too: --loss net.py:Loss. It takes the
     export_model.py vae.py:Vae vae.pt2 --input 784 --loss-from-model
     export_model.py towers.py:Towers towers.pt2 --input 32 --input 64 --loss towers.py:InfoNce
 
-The script needs torch 2.11, the packages that the model imports, and export_checks.py, export_init.py and operators.txt
-beside it. Then write in the experiment file:
+The script needs torch 2.11, the packages that the model imports, and export_checks.py, export_init.py, operators.txt
+and switches.txt beside it. Then write in the experiment file:
 
     model = { name = "exported", path = "net.pt2" }
 
@@ -69,26 +69,11 @@ TORCH = "2.11"  # its archives have the format that ddp-exp reads
 for module in ("torch.utils.flop_counter", "torch.fx.experimental.symbolic_shapes"):
     logging.getLogger(module).setLevel(logging.ERROR)  # they warn of what is no fault of a model
 
-# For each operator: the argument that tells training from evaluation, a condition, and the argument's value in
-# evaluation. The condition, if any, names another argument; if it is not a tensor, nothing changes.
-SWITCHES = {
-    "dropout": ("train", None, False),
-    "native_dropout": ("train", None, False),
-    "alpha_dropout": ("train", None, False),
-    "feature_dropout": ("train", None, False),
-    "feature_alpha_dropout": ("train", None, False),
-    "rrelu": ("training", None, False),
-    "batch_norm": ("training", "running_mean", False),
-    "instance_norm": ("use_input_stats", "running_mean", False),
-    "lstm": ("train", None, False),
-    "gru": ("train", None, False),
-    "rnn_tanh": ("train", None, False),
-    "rnn_relu": ("train", None, False),
-    "scaled_dot_product_attention": ("dropout_p", None, 0.0),
-}
 DRAWS = {"bernoulli", "cauchy", "exponential", "geometric", "log_normal", "multinomial", "normal", "poisson", "rand",
          "rand_like", "randint", "randint_like", "randn", "randn_like", "random", "randperm", "uniform"}  # fmt: skip
-OPERATORS = pathlib.Path(__file__).with_name("operators.txt")  # the same list as ddp-exp's
+OPERATORS = pathlib.Path(__file__).with_name("operators.txt")  # the same lists as ddp-exp's
+SWITCHES = {name: (argument, json.loads(off), *needed) for name, argument, off, *needed in
+            map(str.split, OPERATORS.with_name("switches.txt").read_text().splitlines()) if name != "#"}  # fmt: skip
 
 
 def operation(node):
@@ -143,9 +128,9 @@ def writes_to_keyword(node):
 
 def drops_values(node):
     """True if training mode is on for a call that it makes random."""
-    argument, statistics, off = SWITCHES.get(operation(node), (None, "", None))
+    argument, off, *needed = SWITCHES.get(operation(node), (None, None))
     given = arguments_of_node(node)
-    if statistics is not None or given.get(argument, off) == off:
+    if needed or given.get(argument, off) == off:
         return False
     return given.get("p", given.get("dropout", 1.0)) != 0
 
@@ -414,9 +399,9 @@ def switched(program):
     return module
 
 
-def switch(node, argument, statistics, value):
+def switch(node, argument, value, *needed):
     given = arguments_of_node(node)
-    if argument not in given or (statistics and given.get(statistics) is None):
+    if argument not in given or any(given.get(one) is None for one in needed):
         return
     at = names_of_arguments(node).index(argument)
     if at < len(node.args):

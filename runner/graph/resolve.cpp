@@ -1,13 +1,16 @@
 #include "graph/resolve.h"
 
 #include <algorithm>
-#include <array>
+#include <functional>
 #include <map>
 #include <set>
+#include <span>
+#include <sstream>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
 
+#include "base/embedded.h"
 #include "base/error.h"
 #include "config/text/json_text.h"
 #include "config/text/source.h"
@@ -16,6 +19,9 @@
 #include "graph/operators.h"
 
 namespace ddp::graph {
+
+extern const std::span<const EmbeddedFile> kSwitches;  // python/switches.txt
+
 namespace {
 
 using config::member;
@@ -24,30 +30,35 @@ using nlohmann::json;
 
 constexpr std::string_view kAten = "torch.ops.aten.";
 
-// An argument that selects training mode, with its value in evaluation.
+// An argument that selects training mode.
 struct Switch {
-  std::string_view operation;
-  std::string_view argument;
-  bool is_share = false;                // a share of values to drop, not a flag
-  std::string_view statistics_in = {};  // the switch applies only if this argument is a tensor
+  std::string argument = {};
+  json off = {};                   // its value in evaluation: false, or 0.0 of a share of values to drop
+  std::string statistics_in = {};  // the switch applies only if this argument is a tensor
 };
 
-constexpr std::array kSwitches = {
-    Switch{"dropout", "train"},
-    Switch{"native_dropout", "train"},
-    Switch{"alpha_dropout", "train"},
-    Switch{"feature_dropout", "train"},
-    Switch{"feature_alpha_dropout", "train"},
-    Switch{"rrelu", "training"},
-    Switch{"batch_norm", "training", false, "running_mean"},
-    Switch{"instance_norm", "use_input_stats", false, "running_mean"},
-    Switch{"lstm", "train"},
-    Switch{"gru", "train"},
-    Switch{"rnn_tanh", "train"},
-    Switch{"rnn_relu", "train"},
-    Switch{"scaled_dot_product_attention", "dropout_p", true},
-    Switch{"_scaled_dot_product_attention_math", "dropout_p", true},
-};
+std::map<std::string, Switch, std::less<>> read_switches() {
+  std::map<std::string, Switch, std::less<>> all;
+  std::istringstream lines{std::string(kSwitches.front().text)};
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string name, off;
+    Switch one;
+    words >> name >> one.argument >> off >> one.statistics_in;
+    if (name == "#") continue;
+    one.off = json::parse(off);
+    all.emplace(name, one);
+  }
+  return all;
+}
+
+// `operation` is the operator's name in ATen, "dropout" or "dropout_". Null: training does not change it.
+const Switch* find_switch(std::string_view operation) {
+  static const auto all = read_switches();
+  if (operation.ends_with('_')) operation.remove_suffix(1);
+  const auto found = all.find(operation);
+  return found == all.end() ? nullptr : &found->second;
+}
 
 template <class Json>
 Json* find_argument(Json& inputs, std::string_view name) {
@@ -59,34 +70,29 @@ Json* find_argument(Json& inputs, std::string_view name) {
   return nullptr;
 }
 
-// `operation` is the operator's name in ATen, "dropout" or "dropout_".
 void switch_arguments(std::string_view operation, json& inputs) {
-  if (operation.ends_with('_')) operation.remove_suffix(1);
-  for (const Switch& one : kSwitches) {
-    if (one.operation != operation) continue;
-    if (!one.statistics_in.empty()) {
-      const json* statistics = find_argument(inputs, one.statistics_in);
-      if (statistics == nullptr || !statistics->contains("as_tensor")) return;
-    }
-    json* argument = find_argument(inputs, one.argument);
-    if (argument == nullptr) return;  // the default selects evaluation
-    *argument = one.is_share ? json{{"as_float", 0.0}} : json{{"as_bool", false}};
+  const Switch* const found = find_switch(operation);
+  if (found == nullptr) return;
+  if (!found->statistics_in.empty()) {
+    const json* statistics = find_argument(inputs, found->statistics_in);
+    if (statistics == nullptr || !statistics->contains("as_tensor")) return;
+  }
+  // Without the argument, the default selects evaluation.
+  if (json* argument = find_argument(inputs, found->argument)) {
+    *argument = json{{found->off.is_boolean() ? "as_bool" : "as_float", found->off}};
   }
 }
 
 // Tells whether a call that training mode makes random is so.
 bool drops_values(std::string_view operation, const json& inputs) {
-  if (operation.ends_with('_')) operation.remove_suffix(1);
-  for (const Switch& one : kSwitches) {
-    if (one.operation != operation || !one.statistics_in.empty()) continue;
-    const json* const given = find_argument(inputs, one.argument);
-    if (given == nullptr) return false;
-    if (one.is_share) return given->value("as_float", 0.0) != 0;
-    const json* share = find_argument(inputs, "p");
-    if (share == nullptr) share = find_argument(inputs, "dropout");
-    return *given == json{{"as_bool", true}} && (share == nullptr || share->value("as_float", 1.0) != 0);
-  }
-  return false;
+  const Switch* const found = find_switch(operation);
+  if (found == nullptr || !found->statistics_in.empty()) return false;
+  const json* const given = find_argument(inputs, found->argument);
+  if (given == nullptr) return false;
+  if (!found->off.is_boolean()) return given->value("as_float", 0.0) != 0;
+  const json* share = find_argument(inputs, "p");
+  if (share == nullptr) share = find_argument(inputs, "dropout");
+  return *given == json{{"as_bool", true}} && (share == nullptr || share->value("as_float", 1.0) != 0);
 }
 
 // Batch norm counts the batches seen in training.
