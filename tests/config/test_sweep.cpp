@@ -43,17 +43,15 @@ std::string told_of_sweep(const std::string& lines) {
 
 TEST_CASE("a sweep's mistakes are shown with their places, all at once") {
   CHECK(told_of_sweep("[sweep.parameters]\n\"optimizer.lr\" = [0.1, 0.01]") == "");
-  CHECK(contains(told_of_sweep("[sweep]\nmethod = \"gird\""), "x.toml:5:10: \"sweep.method\" must be one of"));
+  check_parts(told_of_sweep("[sweep]\nmethod = \"gird\""), {"x.toml:5:10: \"sweep.method\""});
   CHECK_FALSE(contains(told_of_sweep("[sweep]\nmethod = \"gird\"\ntrials = 3"), "trials"));
-  CHECK(contains(told_of_sweep("[sweep]\nmethod = \"grid\""), "[sweep.parameters] is missing"));
-  CHECK(contains(told_of_sweep("[sweep]\ntrials = 3\n[sweep.parameters]\nbatch_size = [1]"),
-                 "x.toml:5:1: method grid has no option \"trials\""));
-  CHECK(contains(told_of_sweep("[sweep]\nmetrik = \"val_loss\"\n[sweep.parameters]\nbatch_size = [1]"),
-                 "did you mean \"metric\"?"));
+  check_parts(told_of_sweep("[sweep]\nmethod = \"grid\""),
+              {"[sweep.parameters] is missing", "\"optimizer.lr\" = [0.1, 0.01]"});
+  const std::string one = "\n[sweep.parameters]\nbatch_size = [1]";
+  check_parts(told_of_sweep("[sweep]\ntrials = 3" + one), {"x.toml:5:1: ", "grid", "\"trials\""});
+  check_parts(told_of_sweep("[sweep]\nmetrik = \"val_loss\"" + one), {"\"metric\"?"});
   const std::string several = told_of_sweep("[sweep.parameters]\nbatchsize = [1, 2]\n\"optimizer.lr\" = [0.1, \"x\"]");
-  CHECK(contains(several, "x.toml:5:1: unknown key \"batchsize\""));
-  CHECK(contains(several, "did you mean \"batch_size\"?"));
-  CHECK(contains(several, "x.toml:6:24: \"optimizer.lr\" must be a number"));
+  check_parts(several, {"x.toml:5:1: ", "\"batchsize\"", "\"batch_size\"?", "x.toml:6:24: \"optimizer.lr\""});
   CHECK(count(several, "batchsize") == 2);  // once, and its line
 }
 
@@ -63,30 +61,18 @@ TEST_CASE("the mistakes of [sweep] are reported together with all others of the 
   };
   const std::string parameters = "\n[sweep.parameters]\nbatch_size = [1, \"x\"]\n\"optimizer.lr\" = [1, -1]";
   for (const auto& [lines, own] : std::vector<std::pair<std::string, std::string>>{
-           {"metrik = 1" + parameters, "no option \"metrik\""},
-           {"method = \"gird\"" + parameters, "\"sweep.method\" must be one of"},
-           {"method = \"random\"\ntrials = \"many\"" + parameters, "\"sweep.trials\" must be"},
+           {"metrik = 1" + parameters, "\"metrik\""},
+           {"method = \"gird\"" + parameters, "\"sweep.method\""},
+           {"method = \"random\"\ntrials = \"many\"" + parameters, "\"sweep.trials\""},
            {"metric = \"val_loss\"" + parameters, "val_loss"},
            {parameters + "\nsteps = 4", "\"steps\" has one value"}}) {
     const std::string all = told(lines);
     INFO(all);
-    CHECK(contains(all, own));
-    CHECK(contains(all, "\"epochs\" must be an integer"));
-    CHECK(contains(all, "unknown key \"los\""));
-    CHECK(contains(all, "\"batch_size\" must be an integer"));
-    CHECK(contains(all, "\"optimizer.lr\" must be a number of at least 0, not -1"));
+    for (const auto& part : {own.c_str(), "\"epochs\" must", "\"los\"", "\"batch_size\" must", "not -1"}) {
+      CHECK(contains(all, part));
+    }
   }
-  CHECK(contains(told(""), "\"epochs\" must be an integer"));
-}
-
-TEST_CASE("a key that varies under another name, and a key in [sweep] itself, are unknown keys at their place") {
-  const std::string in = "[sweep.parameters]\n";
-  CHECK(contains(told_of_sweep(in + "lr = [0.1, 0.2]"), "x.toml:5:1: unknown key \"lr\""));
-  CHECK(contains(told_of_sweep(in + "lr = [0.1, 0.2]"), "did you mean \"optimizer.lr\"?"));
-  CHECK(contains(told_of_sweep("[sweep]\nlr = [0.1]\n" + in + "seed = [1]"), "x.toml:5:1: method grid has no option"));
-  CHECK(contains(told_of_sweep(in + "seed = { type = \"int\", min = 1, max = 2 }"),
-                 "\n  a range: min, max, step, scale"));
-  CHECK(contains(told_of_sweep(in + "optimizer.lr = { low = 1, high = 2 }"), "a table without min and max"));
+  CHECK(contains(told(""), "\"epochs\" must"));
 }
 
 TEST_CASE("the error of a range that --set made wrong names --set, not the file") {
@@ -101,39 +87,39 @@ TEST_CASE("the error of a range that --set made wrong names --set, not the file"
 }
 
 TEST_CASE("a parameter of a sweep is a list or a range of a known key") {
-  const std::string in = "[sweep.parameters]\n";
-  CHECK(told_of_sweep(in + "optimizer.lr = { min = 1e-3, max = 1, scale = \"log\" }") == "");
-  CHECK(told_of_sweep(in + "optimizer = { lr = [0.1], momentum = [0, 0.9] }") == "");
-  CHECK(contains(told_of_sweep(in + "batch_size = 3"), "has one value"));
-  CHECK(contains(told_of_sweep(in + "batch_size = []"), "has no values"));
-  CHECK(contains(told_of_sweep(in + "batch_size = { min = 3 }"), "\"sweep.parameters.batch_size.max\" is missing"));
-  CHECK(contains(told_of_sweep(in + "batch_size = { min = 3, max = 3 }"), "min must be less than max"));
-  CHECK(contains(told_of_sweep(in + "batch_size = { min = 1.2, max = 1.8 }"), "no integer lies between min and max"));
-  for (const char* wide : {"batch_size = { min = 1, max = 1e300 }", "\"optimizer.lr\" = { min = -1e308, max = 1e308 }",
-                           "\"optimizer.lr\" = { min = 0, max = 1, step = 1e-300 }"}) {
-    CHECK(contains(told_of_sweep(in + wide), "the range is too wide"));
+  for (const char* valid :
+       {"optimizer.lr = { min = 1e-3, max = 1, scale = \"log\" }", "optimizer = { lr = [0.1], momentum = [0, 0.9] }"}) {
+    CHECK(told_of_sweep(std::string("[sweep.parameters]\n") + valid) == "");
   }
-  CHECK(
-      contains(told_of_sweep(in + "\"optimizer.lr\" = { min = 0, max = 3, scale = \"log\" }"), "min must be above 0"));
-  CHECK(contains(told_of_sweep(in + "\"optimizer.lr\" = { min = 0, max = 3, scale = \"logg\" }"),
-                 "did you mean \"log\"?"));
-  CHECK(contains(told_of_sweep(in + "batch_size = { min = 0, max = 8 }"),
-                 "x.toml:5:14: \"batch_size\" must be an integer"));
-  CHECK(contains(told_of_sweep(in + "name = [\"a\", \"b\"]"), "\"name\" cannot vary"));
-  CHECK(contains(told_of_sweep(in + "sources = [[\"a.cpp\"], [\"b.cpp\"]]"), "\"sources\" cannot vary"));
-  CHECK(contains(told_of_sweep(in + "batch_size = [1]\n\"batch_size\" = [2]"), "x.toml:6:"));
-  CHECK(contains(told_of_sweep(in + "\"optimizer.lr\" = [1]\noptimizer = { lr = [2] }"), "is given twice"));
-}
-
-TEST_CASE("two keys that exclude each other cannot both vary") {
-  const std::string clip = told_of_sweep("[sweep.parameters]\nclip.norm = [0.5, 1.0]\nclip.value = [0.1, 0.2]");
-  CHECK(contains(clip, "\"clip.norm\" and \"clip.value\" both vary"));
-  CHECK(contains(told_of_sweep("[sweep.parameters]\nsteps = [1]\nepochs = [2]"), "\"epochs\" and \"steps\" both vary"));
   CHECK(told_of_sweep("clip.value = 1\n[sweep.parameters]\nclip.norm = [0.5, 1.0]") == "");
-}
-
-TEST_CASE("the error about missing sweep parameters shows an example") {
-  CHECK(contains(told_of_sweep("[sweep]\nmethod = \"grid\""), "\"optimizer.lr\" = [0.1, 0.01]"));
+  for (const auto& [lines, parts] : std::vector<std::pair<std::string, std::vector<std::string>>>{
+           {"lr = [0.1, 0.2]", {"x.toml:5:1: unknown key \"lr\"", "\"optimizer.lr\"?"}},
+           {"seed = { type = \"int\", min = 1, max = 2 }", {"min, max, step, scale"}},
+           {"optimizer.lr = { low = 1, high = 2 }", {"without min and max"}},
+           {"batch_size = 3", {"has one value"}},
+           {"batch_size = []", {"has no values"}},
+           {"batch_size = { min = 3 }", {"\"sweep.parameters.batch_size.max\""}},
+           {"batch_size = { min = 3, max = 3 }", {"less than max"}},
+           {"batch_size = { min = 1.2, max = 1.8 }", {"no integer"}},
+           {"batch_size = { min = 1, max = 1e300 }", {"too wide"}},
+           {"\"optimizer.lr\" = { min = -1e308, max = 1e308 }", {"too wide"}},
+           {"\"optimizer.lr\" = { min = 0, max = 1, step = 1e-300 }", {"too wide"}},
+           {"\"optimizer.lr\" = { min = 0, max = 3, scale = \"log\" }", {"above 0"}},
+           {"\"optimizer.lr\" = { min = 0, max = 3, scale = \"logg\" }", {"\"log\"?"}},
+           {"batch_size = { min = 0, max = 8 }", {"x.toml:5:14: \"batch_size\""}},
+           {"batch_size = { min = 2, max = 9, step = 0 }", {"step must be an integer"}},
+           {"batch_size = { min = 2, max = 9, step = 8 }", {"step must be an integer"}},
+           {"batch_size = { min = 2, max = 9, step = 0.5 }", {"step must be an integer"}},
+           {"batch_size = { min = 2.5, max = 9, step = 1 }", {"step must be an integer"}},
+           {"batch_size = { min = 2, max = 9, step = 1, scale = \"log\" }", {"no step"}},
+           {"name = [\"a\", \"b\"]", {"\"name\" cannot vary"}},
+           {"sources = [[\"a.cpp\"], [\"b.cpp\"]]", {"\"sources\" cannot vary"}},
+           {"batch_size = [1]\n\"batch_size\" = [2]", {"x.toml:6:"}},
+           {"\"optimizer.lr\" = [1]\noptimizer = { lr = [2] }", {"given twice"}},
+           {"clip.norm = [0.5, 1.0]\nclip.value = [0.1, 0.2]", {"\"clip.norm\" and \"clip.value\""}},
+           {"steps = [1]\nepochs = [2]", {"\"epochs\" and \"steps\""}}}) {
+    check_parts(told_of_sweep("[sweep.parameters]\n" + lines), parts);
+  }
 }
 
 TEST_CASE(
@@ -175,10 +161,10 @@ TEST_CASE("a trial has the values of its point in any order of the file") {
 }
 
 TEST_CASE("a range with steps has the values from min up to the last one that is not above max") {
-  const std::string in = "[sweep.parameters]\n";
-  const LoadedSweep loaded = sweep_of(in +
-                                      "batch_size = { min = 2, max = 9, step = 3 }\n"
-                                      "\"optimizer.momentum\" = { min = 0.1, max = 0.5, step = 0.1 }");
+  const LoadedSweep loaded = sweep_of(
+      "[sweep.parameters]\n"
+      "batch_size = { min = 2, max = 9, step = 3 }\n"
+      "\"optimizer.momentum\" = { min = 0.1, max = 0.5, step = 0.1 }");
   const auto values = [](const Parameter& parameter) {
     std::vector<Value> all;
     for (int i = 0; i < 100; ++i) {
@@ -190,11 +176,6 @@ TEST_CASE("a range with steps has the values from min up to the last one that is
   };
   CHECK(values(loaded.sweep.parameters[0]) == std::vector<Value>{2, 5, 8});
   CHECK(values(loaded.sweep.parameters[1]) == std::vector<Value>{0.1, 0.2, 0.3, 0.4, 0.5});
-  for (const std::string range : {"{ min = 2, max = 9, step = 0 }", "{ min = 2, max = 9, step = 8 }",
-                                  "{ min = 2, max = 9, step = 0.5 }", "{ min = 2.5, max = 9, step = 1 }"}) {
-    CHECK(contains(told_of_sweep(in + "batch_size = " + range), "step must be an integer"));
-  }
-  CHECK(contains(told_of_sweep(in + "batch_size = { min = 2, max = 9, step = 1, scale = \"log\" }"), "takes no step"));
 }
 
 TEST_CASE("values drawn from a range are in it, and are integers if the key takes integers") {

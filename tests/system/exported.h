@@ -128,24 +128,25 @@ struct ExportedWorkspace : ArrayWorkspace {
 
 inline const std::string kExported = R"(model={name="exported",path="net.pt2"})";
 
-// Requires that these commands exit with 2, name net.pt2 and `what`, and write nothing.
-inline void check_archive_refused(const ExportedWorkspace& w, const std::string& what,
+// Requires that these commands exit with 2, name net.pt2 and the parts of `said`, and write nothing.
+inline void check_archive_refused(const ExportedWorkspace& w, Words said,
                                   const Words& verbs = {"validate", "plan", "run"}) {
+  said.emplace_back("net.pt2");
   for (const std::string& verb : verbs) {
-    w.refused({verb, "arrays.toml", "--set", kExported}, {what, "net.pt2"});
+    w.refused({verb, "arrays.toml", "--set", kExported}, said);
     CHECK_FALSE(std::filesystem::exists(w.results()));
   }
 }
 
-inline void check_refused(const ExportedWorkspace& w, const std::vector<Edit>& edits, const std::string& what) {
+inline void check_refused(const ExportedWorkspace& w, const std::vector<Edit>& edits, const Words& said) {
   w.write("net.pt2", exported_model(edits));
-  check_archive_refused(w, what);
+  check_archive_refused(w, said);
 }
 
 // The model does not fit the data, which `validate` does not read.
-inline void check_misfit(const ExportedWorkspace& w, const std::vector<Edit>& edits, const std::string& what) {
+inline void check_misfit(const ExportedWorkspace& w, const std::vector<Edit>& edits, const Words& said) {
   w.write("net.pt2", exported_model(edits));
-  check_archive_refused(w, what, {"plan", "run"});
+  check_archive_refused(w, said, {"plan", "run"});
 }
 
 }  // namespace ddp::system_test

@@ -6,35 +6,45 @@
 namespace ddp::system_test {
 
 TEST_CASE("mistakes in a table are named with file, line and column", "[slow]") {
-  check_table_refused("x,y\n1,a\noops,b\n", kClassOptions, {"shapes.csv", "3", "\"x\"", "oops", "categories"});
-  check_table_refused("x,z\n1,a\n", kClassOptions, {"shapes.csv", "\"y\""});
-  check_table_refused("x,y\n1,a\n,b\n", kClassOptions, {"shapes.csv:3: column \"x\": is missing"});
-  check_table_refused("x,y\n1,a\n2,\n", kClassOptions, {"shapes.csv:3: column \"y\": is missing"});
-  // A quoted cell over two lines, an empty line, and lines that end with CR LF.
-  check_table_refused("x,y\r\n1,\"a\r\nb\"\r\n\r\n,c\r\n", kClassOptions, {"shapes.csv:5: column \"x\": is missing"});
-  check_table_refused("0.5,1\n,2\n", "target = \"1\", header = false }\nloss = { name = \"mse\"",
-                      {"shapes.csv:2: column \"0\": is missing"});
-  check_table_refused("x,y\n1,a\n2,b\n3,c\n", "classes = [\"a\", \"b\"], " + kClassOptions,
-                      {"shapes.csv:4: column \"y\": is \"c\", a class that dataset.classes does not name"});
-  check_table_refused("x,y\n1,2\ninf,2\n", kNumberOptions, {"shapes.csv:3: column \"x\": is inf"});
-  check_table_refused("x,y\n1,2\n1e999,2\n", kNumberOptions, {"shapes.csv", "\"x\"", "inf"});
-  check_table_refused("x,y\n1,2\n1,-inf\n", kNumberOptions, {"shapes.csv:3: column \"y\": is -inf"});
-  check_table_refused("x,y\n1,2\n1e300,2\n", kNumberOptions, {"shapes.csv:3", "\"x\"", "too large for a float32"});
-  check_table_refused("x,y\n1e308,2\n-1e308,3\n1e308,4\n", "normalise = \"standard\", " + kNumberOptions,
-                      {"shapes.toml:1", "\"x\"", "cannot be normalised"});
-  check_table_refused("x,y\n1,a\n2,b\n", "target = [] }\nloss = { name = \"mse\"", {"shapes.toml:1", "is empty"});
-  check_table_refused("x,y\n1,2\n1,b\n", kNumberOptions, {"shapes.csv", "3", "\"y\""});
-  check_table_refused("y\na\nb\n", kClassOptions, {"shapes.csv", "no column"});
-  check_table_refused("x,y\n", kClassOptions, {"shapes.csv", "no rows"});
-  check_table_refused(std::string("x,y\n1,a\0b\n0,c\n\0,d\n", 19), kNumberOptions, {"shapes.csv"});
+  const std::string two_lines = "x,y\r\n1,\"a\r\nb\"\r\n\r\n,c\r\n";  // in a quoted cell, and an empty line
+  const std::string mse = " }\nloss = { name = \"mse\"";
+  struct Case {
+    std::string csv, options;
+    Words said;
+  };
+  for (const auto& [csv, options, said] : std::vector<Case>{
+           {"x,y\n1,a\noops,b\n", kClassOptions, {"shapes.csv:3: ", "\"x\"", "oops", "categories"}},
+           {"x,z\n1,a\n", kClassOptions, {"shapes.csv", "\"y\""}},
+           {"x,y\n1,a\n2,\n", kClassOptions, {"shapes.csv:3: ", "\"y\"", "missing"}},
+           {two_lines, kClassOptions, {"shapes.csv:5: ", "\"x\"", "missing"}},
+           {"0.5,1\n,2\n", "target = \"1\", header = false" + mse, {"shapes.csv:2: ", "\"0\"", "missing"}},
+           {"x,y\n1,a\n2,b\n3,c\n", "classes = [\"a\", \"b\"], " + kClassOptions, {"shapes.csv:4: ", "\"y\"", "\"c\""}},
+           {"x,y\n1,2\ninf,2\n", kNumberOptions, {"shapes.csv:3: ", "\"x\"", "is inf"}},
+           {"x,y\n1,2\n1e999,2\n", kNumberOptions, {"shapes.csv:3: ", "\"x\"", "inf"}},
+           {"x,y\n1,2\n1,-inf\n", kNumberOptions, {"shapes.csv:3: ", "\"y\"", "is -inf"}},
+           {"x,y\n1,2\n1e300,2\n", kNumberOptions, {"shapes.csv:3", "\"x\"", "float32"}},
+           {"x,y\n1e308,2\n-1e308,3\n1e308,4\n",
+            "normalise = \"standard\", " + kNumberOptions,
+            {"shapes.toml:1", "\"x\""}},
+           {"x,y\n1,a\n2,b\n", "target = []" + mse, {"shapes.toml:1", "empty"}},
+           {"x,y\n1,2\n1,b\n", kNumberOptions, {"shapes.csv:3: ", "\"y\""}},
+           {"y\na\nb\n", kClassOptions, {"shapes.csv", "no column"}},
+           {"x,y\n", kClassOptions, {"shapes.csv", "no rows"}},
+           {std::string("x,y\n1,a\0b\n0,c\n\0,d\n", 19), kNumberOptions, {"shapes.csv"}},
+           {"a;b;y\n1;2;3\n", kNumberOptions, {"\"a;b;y\"", "dataset.delimiter = \";\""}},
+           {"a,y\n1,3\n", "target = [\"y\", \"y\"]" + mse, {"\"y\" twice"}},
+           {"a,y\nn/a,3\n1,2\n", kNumberOptions, {"dataset.missing_values = [\"\", \"NA\""}},
+           {"x,w,y\n1,1,2\n2,-1,3\n", "weights = \"w\", " + kNumberOptions, {"shapes.csv:3: ", "\"w\"", "-1"}},
+           {"x,w,y\n1,1,2\n2,,3\n", "weights = \"w\", " + kNumberOptions, {"shapes.csv:3: ", "\"w\"", "missing"}},
+           {"x,y\n1,2\n", "weights = \"w\", " + kNumberOptions, {"shapes.csv", "\"w\""}},
+           {"x,y,name\n1,2,5\n2,3,6\n3,4,7\n",
+            kNumberOptions + " }\nvalidation = { split = 0.3, by = \"nam\"",
+            {"shapes.toml:3:34: ", "\"nam\"", "\"name\"?", "\"x\", \"y\", \"name\""}}}) {
+    check_table_refused(csv, options, said);
+  }
 }
 
-TEST_CASE("a column of weights weighs the rows of a table, and its bad cells are named with line and column") {
-  const std::string weights = "weights = \"w\", " + kNumberOptions;
-  check_table_refused("x,w,y\n1,1,2\n2,-1,3\n", weights,
-                      {"shapes.csv:3: column \"w\": is -1, and a weight is a finite number from 0"});
-  check_table_refused("x,w,y\n1,1,2\n2,,3\n", weights, {"shapes.csv:3: column \"w\": is missing"});
-  check_table_refused("x,y\n1,2\n", weights, {"shapes.csv", "no column \"w\""});
+TEST_CASE("a column of weights weighs the rows of a table") {
   const ShapesWorkspace w;
   const auto loss_of = [&](const Words& sets) {
     return w.train(joined({"dataset.drop=[]"}, sets)).events("step").at(0).at("loss");
@@ -51,65 +61,49 @@ TEST_CASE("a column of weights weighs the rows of a table, and its bad cells are
   CHECK(loss_of({"dataset.weights=\"weight\"", "dataset.drop=[\"same\"]"}) != plain);
 }
 
-TEST_CASE("an unknown column of validation.by points at its key") {
-  check_table_refused("x,y,name\n1,2,5\n2,3,6\n3,4,7\n",
-                      kNumberOptions + " }\nvalidation = { split = 0.3, by = \"nam\"",
-                      {"shapes.toml:3:34: ", "shapes.csv has no column \"nam\"; did you mean \"name\"?\n",
-                       "its columns: \"x\", \"y\", \"name\""});
-}
-
 TEST_CASE("a column of text has one line and its remedy, beside the other mistakes of the file") {
   std::string csv = "sold,x,z,y\n";
   for (int i = 1; i <= 30; ++i) csv += "2020-11-" + std::to_string(i) + (i % 2 ? ",,?,a\n" : ",1,3,b\n");
   check_table_refused(csv, kClassOptions,
-                      {"shapes.csv:2: column \"sold\": \"2020-11-1\" is not a number; 30 of 30 rows have this mistake",
-                       "shapes.csv:2: column \"x\": is missing; 15 of 30 rows have this mistake", "dataset.categories",
-                       "dataset.missing_values", "dataset.missing = \"mean\""});
+                      {"shapes.csv:2: column \"sold\": \"2020-11-1\"", "30 of 30", "shapes.csv:2: column \"x\"",
+                       "15 of 30", "dataset.categories", "dataset.missing_values", "dataset.missing = \"mean\""});
 }
 
 TEST_CASE("a loss that does not fit the target is refused with the loss that does") {
-  check_table_refused(
-      "x,y\n1,no\n2,yes\n", kNumberOptions,
-      {"column \"y\": \"no\" is not a number", "the loss mse needs numbers: give loss = \"cross_entropy\""});
+  check_table_refused("x,y\n1,no\n2,yes\n", kNumberOptions, {"\"y\": \"no\"", "loss = \"cross_entropy\""});
   std::string csv = "x,y\n";
   for (int i = 0; i < 60; ++i) csv += std::to_string(i) + "," + std::to_string(i) + ".5\n";
   const std::string held = kClassOptions + " }\nvalidation = { split = 0.5";
-  check_table_refused(csv, held, {"30 cells are classes that", "to predict a number, give loss = \"mse\""});
-  check_table_refused(csv, held + ", stratify = true", {"only one sample", "to predict a number, give loss = \"mse\""});
+  check_table_refused(csv, held, {"30 cells", "loss = \"mse\""});
+  check_table_refused(csv, held + ", stratify = true", {"one sample", "loss = \"mse\""});
   const ShapesWorkspace w;
   w.write("shapes.csv", csv);
   w.done({"plan", "shapes.toml", "--set", "dataset={target=\"y\", categories=[\"x\"], drop=[]}", "--set",
           "validation.split=0.0"},
-         {"the target \"y\" has 60 values in 60 training rows"});
+         {"\"y\" has 60 values in 60"});
   const std::string binary = "target = \"y\" }\nloss = { name = \"bce_with_logits\"";
-  check_table_refused("x,y\n1,yes\n2,no\n", binary, {"needs numbers: write 1 and 0, or give loss = \"cross_entropy\""});
+  check_table_refused("x,y\n1,yes\n2,no\n", binary, {"1 and 0", "loss = \"cross_entropy\""});
   check_table_refused("x,y\n1,1\n2,2\n", binary, {"is neither 0 nor 1"});
 }
 
 TEST_CASE("all wrong names of columns are named at their places, with the nearest name") {
   const std::string csv = "age,city,y\n1,b,a\n2,b,c\n";
   check_table_refused(csv, "categories = [\"citty\", \"zip\"], drop = [\"Age\"], " + kClassOptions,
-                      {"shapes.toml:1:", "\"citty\", which dataset.categories names; did you mean \"city\"?",
-                       "no column \"zip\"", "\"Age\", which dataset.drop names; did you mean \"age\"?"});
-  check_table_refused(csv,
-                      "categories = [\"city\", \"y\"], features = [\"y\", \"age\"], drop = [\"age\"], " + kClassOptions,
-                      {"shapes.toml:1:", "column \"y\" is in dataset.features and in dataset.target",
-                       "column \"y\" is in dataset.categories and in dataset.target",
-                       "column \"age\" is in dataset.drop and in dataset.features"});
+                      {"shapes.toml:1:", "\"citty\"", "\"city\"?", "\"zip\"", "\"Age\"", "\"age\"?"});
+  check_table_refused(
+      csv, "categories = [\"city\", \"y\"], features = [\"y\", \"age\"], drop = [\"age\"], " + kClassOptions,
+      {"shapes.toml:1:", "\"y\" is in dataset.features and in dataset.target",
+       "dataset.categories and in dataset.target", "\"age\" is in dataset.drop and in dataset.features"});
 }
 
-TEST_CASE("another delimiter, a target that is named twice, and empty cells that are a category are told") {
-  check_table_refused("a;b;y\n1;2;3\n", kNumberOptions, {"has one column, \"a;b;y\"", "dataset.delimiter = \";\""});
-  check_table_refused("a,y\n1,3\n", "target = [\"y\", \"y\"] }\nloss = { name = \"mse\"", {"names column \"y\" twice"});
-  check_table_refused("a,y\nn/a,3\n1,2\n", kNumberOptions,
-                      {"dataset.missing_values = [\"\", \"NA\", \"NaN\", \"nan\", \"null\", \"None\", …]"});
+TEST_CASE("empty cells that are a category are told") {
   const Workspace w;
   w.write("rows.csv", "a,y\nred,1\n,2\nblue,3\n");
   w.write("rows.toml",
           "dataset = { name = \"csv\", path = \"rows.csv\", target = \"y\", categories = [\"a\"], "
           "missing_values = [\"none\"] }\nloss = \"mse\"\n"
           "model = { name = \"mlp\", hidden = [] }\ndevice_pool = [\"cpu\"]\n");
-  w.done({"plan", "rows.toml"}, {"the column \"a\" has empty cells, which are a category of their own"});
+  w.done({"plan", "rows.toml"}, {"\"a\" has empty cells"});
 }
 
 TEST_CASE("a column whose points may group thousands is named, and other decimals are not") {
@@ -142,9 +136,8 @@ TEST_CASE("columns from which nothing is learnt are warnings, each with its colu
   w.write("rows.toml",
           "dataset = { name = \"csv\", path = \"rows.csv\", target = \"y\", missing = \"zero\" }\n"
           "loss = \"cross_entropy\"\nmodel = { name = \"mlp\", hidden = [] }\ndevice_pool = [\"cpu\"]\n");
-  const Outcome plan = w.done({"plan", "rows.toml"}, {"the target \"y\" has one value in all training rows, \"a\"",
-                                                      "the column \"id\" counts the rows", "dataset.drop = [\"id\"]",
-                                                      "the column \"none\" has no value in any row"});
+  const Outcome plan = w.done({"plan", "rows.toml"}, {"\"y\" has one value", "\"id\" counts the rows",
+                                                      "dataset.drop = [\"id\"]", "\"none\" has no value"});
   CHECK_FALSE(contains(plan.err, "the column \"x\""));
   const Outcome dropped = w.run({"plan", "rows.toml", "--set", "dataset.drop=[\"id\", \"none\"]"});
   CHECK_FALSE(contains(dropped.err, "the column"));
@@ -162,8 +155,7 @@ TEST_CASE("a row that missing = \"drop\" leaves out needs no target and no known
   w.done({"plan", "shapes.toml", "--set", "loss=mse"});
   // A category that only left-out rows have is not unknown.
   w.write("shapes.csv", "x,c,y\n1,u,a\n,v,b\n,v,b\n,v,a\n2,u,b\n");
-  const Outcome most = w.done({"plan", "shapes.toml", "--set", "dataset.categories=[\"c\"]"},
-                              {"missing = \"drop\" leaves out 3 of 5 rows"});
+  const Outcome most = w.done({"plan", "shapes.toml", "--set", "dataset.categories=[\"c\"]"}, {"3 of 5 rows"});
   CHECK_FALSE(contains(most.err, "which the training rows do not have"));
   w.write("shapes.csv", "x,y\n1,a\n2,b\n3,\n");
   CHECK(contains(w.run({"plan", "shapes.toml"}).err, "shapes.csv:4: column \"y\": is missing"));
@@ -177,22 +169,12 @@ TEST_CASE("cells that cannot be trained on are named with their line and file, i
           "dataset = { name = \"jsonl\", path = [\"a.jsonl\", \"b.jsonl\"], target = \"y\" }\nloss = \"mse\"\n"
           "model = { name = \"mlp\", hidden = [8] }\nbatch_size = 2\ndevice_pool = [\"cpu\"]\nthreads = 1\n");
   const Outcome outcome = w.refused({"run", "lines.toml"}, {});
-  const std::size_t first = outcome.err.find("a.jsonl:3: column \"x\": is missing");
-  const std::size_t second = outcome.err.find("b.jsonl:2: column \"y\": is missing, but it is the target");
-  const std::size_t third = outcome.err.find("b.jsonl:3: column \"x\": is missing");
+  const std::size_t first = outcome.err.find("a.jsonl:3: column \"x\"");
+  const std::size_t second = outcome.err.find("b.jsonl:2: column \"y\"");
+  const std::size_t third = outcome.err.find("b.jsonl:3: column \"x\"");
   REQUIRE(third != std::string::npos);
   CHECK(first < second);
   CHECK(second < third);
-}
-
-TEST_CASE("several mistakes are reported in the order of their lines, with their remedies") {
-  const ShapesWorkspace w;
-  w.write("shapes.csv", "x,y\n1,b\n2,a\n,a\n");
-  w.write("shapes.toml",
-          "dataset = { name = \"csv\", path = \"shapes.csv\", target = \"y\", classes = [\"a\"] }\n"
-          "model = { name = \"mlp\", hidden = [8] }\nloss = \"cross_entropy\"\ndevice_pool = [\"cpu\"]\n");
-  w.refused({"plan", "shapes.toml"},
-            {"shapes.csv:2: column \"y\"", "shapes.csv:4: column \"x\"", "dataset.classes", "dataset.missing"});
 }
 
 TEST_CASE("a further file with other columns is refused with the first one that differs") {
