@@ -38,8 +38,7 @@ TEST_CASE("a mistake in a group of parameters shows its place and what is allowe
   CHECK(contains(beta, "unknown key \"betas\" in [groups[0]]"));
   CHECK(contains(beta, "match, lr_scale, optimizer, momentum"));
   CHECK(contains(beta, "this option belongs to optimizer adam"));
-  CHECK(contains(mistakes(kModelAndDataset + "groups = [{ match = \"*\", momentm = 0.5 }]\n"),
-                 "did you mean \"momentum\"?"));
+  CHECK(contains(mistakes(kModelAndDataset + "groups = [{ match = \"*\", momentm = 0.5 }]\n"), "\"momentum\"?"));
   CHECK(
       mistakes(kModelAndDataset + "optimizer = \"adam\"\ngroups = [{ match = \"*\", betas = [0.5, 0.5] }]\n").empty());
   CHECK(contains(mistakes(kModelAndDataset + "groups = [{ lr_scale = 0.5 }]\n"), "\"groups[0].match\" is missing"));

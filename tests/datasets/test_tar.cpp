@@ -78,15 +78,13 @@ TEST_CASE("the file endings of images and classes can be named, best first") {
 TEST_CASE("samples without image or class, classes that are not numbers and duplicate members are refused") {
   const ShardFolder folder;
   const std::string png = shard_png(1);
-  CHECK(contains(folder.error_with({{"1.txt", "x"}, {"1.cls", "0"}}),
-                 "bad.tar: the sample \"1\" has no image: no member ends in .jpg or .jpeg or .png or .webp"));
+  CHECK(contains(folder.error_with({{"1.txt", "x"}, {"1.cls", "0"}}), "bad.tar: the sample \"1\" has no image"));
   CHECK(contains(folder.error_with({{"1.png", png}, {"2.cls", "0"}}), "the sample \"1\" has no class"));
   CHECK(contains(folder.error_with({{"1.png", png}, {"1.cls", "cat"}}), "1.png is not a whole number"));
   CHECK(contains(folder.error_with({{"1.png", png}, {"1.cls", "-1"}}), "1.png is not a whole number"));
   CHECK(contains(folder.error_with({{"1.png", png}, {"1.cls", ""}}), "1.png is not a whole number"));
   CHECK(contains(folder.error_with({{"1.png", png}, {"1.cls", "99999999"}}), "1.png is not a whole number"));
-  CHECK(
-      contains(folder.error_with({{"1.png", png}, {"1.PNG", png}, {"1.cls", "0"}}), "has the member \"1.PNG\" twice"));
+  CHECK(contains(folder.error_with({{"1.png", png}, {"1.PNG", png}, {"1.cls", "0"}}), "\"1.PNG\" twice"));
   CHECK(contains(folder.error_with({{"README", "x"}}), "bad.tar: holds no image"));
 }
 

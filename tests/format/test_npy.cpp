@@ -128,8 +128,7 @@ TEST_CASE("sizes that exceed the file are refused") {
 
 TEST_CASE("a prefix that is not of an .npy file is refused") {
   CHECK(contains(npy_error("PK\x03\x04 and so on"), "x.npy: is not an .npy file"));
-  CHECK(contains(npy_error(npy_file(npy_dict("<f4", "(6,)"), bytes_of_numbers(kSix), 4)),
-                 "unknown version of the .npy format"));
+  CHECK(contains(npy_error(npy_file(npy_dict("<f4", "(6,)"), bytes_of_numbers(kSix), 4)), "unknown version"));
   const std::string huge = std::string("\x93NUMPY\x02\0", 8) + little_endian(0xffffffff, 4) + "{}";
   CHECK(contains(npy_error(huge), "has a header too large for an array of numbers"));
 }

@@ -99,9 +99,8 @@ TEST_CASE("a deflated array with another checksum or another length is refused")
   CHECK(raw(packed, crc, kArray.size()).empty());
   CHECK(contains(raw(packed, crc + 1, kArray.size()), "its checksum differs"));
   CHECK(contains(raw(packed, crc, kArray.size() - 1), "is longer than the archive says"));
-  CHECK(contains(raw(packed, crc, kArray.size() + 1), "is damaged: it cannot be decompressed"));
-  CHECK(
-      contains(raw(packed.substr(0, packed.size() - 1), crc, kArray.size()), "is damaged: it cannot be decompressed"));
+  CHECK(contains(raw(packed, crc, kArray.size() + 1), "is damaged"));
+  CHECK(contains(raw(packed.substr(0, packed.size() - 1), crc, kArray.size()), "is damaged"));
 }
 
 TEST_CASE("an archive that unpacks to more than its header says takes no memory for it") {

@@ -67,10 +67,9 @@ TEST_CASE("damage that a checksum reveals is refused") {
 TEST_CASE("an image that claims more pixels than Pillow accepts is refused before memory is allocated for it") {
   const Picture picture = make_picture(16, 16);
   const std::string jpeg = jpeg_of(picture);
-  CHECK(
-      contains(refusal_of(with_bytes(jpeg, size_in_jpeg(jpeg), "\x7f\x10\x7f\x10")), "the limit is 178956970 pixels"));
+  CHECK(contains(refusal_of(with_bytes(jpeg, size_in_jpeg(jpeg), "\x7f\x10\x7f\x10")), "178956970 pixels"));
   CHECK(contains(refusal_of(with_bytes(png_of(picture), 16, std::string("\0\x10\0\0\0\x10\0\0", 8))),
-                 "the limit is 178956970 pixels"));
+                 "178956970 pixels"));
   CHECK(contains(refusal_of(with_bytes(png_of(picture), 16, std::string(8, '\0'))), "no pixels"));
 }
 

@@ -225,8 +225,7 @@ TEST_CASE("a resume with another target is refused, also of a finished run") {
   const RunFolder run = w.train({"epochs=1"});
   const std::string config = text_of(run.path() / "config.toml");
   for (const char* epochs : {"epochs=1", "epochs=2"}) {
-    w.refused({"resume", "shapes", "--set", "dataset.target=colour", "--set", epochs},
-              {"a run cannot change this key: dataset.target was \"kind\", now \"colour\""});
+    w.refused({"resume", "shapes", "--set", "dataset.target=colour", "--set", epochs}, {"\"kind\", now \"colour\""});
   }
   CHECK(text_of(run.path() / "config.toml") == config);
 }
@@ -258,10 +257,8 @@ TEST_CASE("a resume with other data or another loss warns that best compares it 
   const auto resumed = [&](const std::string& epochs, const std::string& set) {
     return w.done({"resume", "shapes", "--set", epochs, "--set", set}).err;
   };
-  CHECK(contains(resumed("epochs=2", "dataset.missing=zero"),
-                 "the best val_loss so far was measured on other data (dataset.missing has changed)"));
-  CHECK(contains(resumed("epochs=3", "loss.label_smoothing=0.1"),
-                 "the best val_loss so far was measured with another loss"));
+  CHECK(contains(resumed("epochs=2", "dataset.missing=zero"), "on other data (dataset.missing has changed)"));
+  CHECK(contains(resumed("epochs=3", "loss.label_smoothing=0.1"), "val_loss so far was measured with another loss"));
   CHECK_FALSE(contains(resumed("epochs=4", "optimizer.lr=0.001"), "the best val_loss so far"));
   // Other times of validation measure the same samples.
   CHECK_FALSE(contains(resumed("epochs=6", "validation.every=2"), "the best val_loss so far"));
@@ -284,8 +281,7 @@ TEST_CASE("inside an epoch a new option of the dataset is refused at its place, 
   w.refused({"resume", "shapes", "--set", "steps=2"}, {"name the place where it is now: --set dataset.path=…"});
   w.refused({"resume", "shapes", "--set", "steps=2", "--set", "dataset.path=other.csv"}, {"in another order"});
   w.write("more.csv", text_of(w.folder() / "moved.csv") + "1.00,2.00,red,flat,2.000\n");
-  w.refused({"resume", "shapes", "--set", "steps=2", "--set", "dataset.path=more.csv"},
-            {"the epoch's order of samples: dataset.path was"});
+  w.refused({"resume", "shapes", "--set", "steps=2", "--set", "dataset.path=more.csv"}, {"dataset.path was"});
   w.done({"resume", "shapes", "--set", "steps=2", "--set", "dataset.path=moved.csv"});
 }
 

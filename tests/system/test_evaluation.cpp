@@ -44,8 +44,7 @@ TEST_CASE("a run keeps the batch size of its validation when it resumes with oth
 
 TEST_CASE("a batch size for validation without validation has no effect, with a warning") {
   const Workspace w("small.toml", kSmall);
-  CHECK(contains(w.run({"run", "small.toml", "--set", "validation.batch_size=4"}).err,
-                 "\"validation.batch_size\" has no effect"));
+  CHECK(contains(w.run({"run", "small.toml", "--set", "validation.batch_size=4"}).err, "batch_size\" has no effect"));
 }
 
 }  // namespace ddp::system_test

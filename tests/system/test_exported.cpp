@@ -55,8 +55,7 @@ TEST_CASE("batches of a size for which a model of Python was not exported are re
   w.done(with_sets(plan, {"loader.drop_last_batch=true"}));
 
   w.write("net.pt2", exported_model({{kAnyBatch, "{\"as_int\": 4}"}}));
-  check_sizes({"batch_size=8"}, "export the model again",
-              "have 8 samples, but the model was exported for batches of 4");
+  check_sizes({"batch_size=8"}, "export the model again", "have 8 samples");
   const std::string whole = "loader.drop_last_batch=true";
   check_sizes({whole, "validation={split=0.1}"}, "validation.batch_size", "last batch has 2 samples");
   w.done({"run", "arrays.toml", "--set", kExported, "--set", whole, "--set", "validation={split=0.12}"});
@@ -158,8 +157,7 @@ TEST_CASE("rows that a model of Python does not take are named with their file a
   const ExportedWorkspace w;
   w.done({"run", "arrays.toml", "--set", kExported});
   w.write("wide.npy", npy_of("<f4", "(2, 5)", std::vector<float>(10)));
-  w.refused({"predict", "arrays", "wide.npy"},
-            {"wide.npy: has rows of shape [5]", "of shape [1 to 64, 4] and type Float, but it gets [1, 5]"});
+  w.refused({"predict", "arrays", "wide.npy"}, {"wide.npy: has rows of shape [5]", "[1 to 64, 4]"});
 }
 
 TEST_CASE("outputs that are probabilities get a warning if the loss applies a softmax itself") {
@@ -186,8 +184,7 @@ TEST_CASE("outputs whose shape depends on the number of rows are refused by pred
        "outputs": [{"as_tensor": {"name": "linear"}}],
        "metadata": {}}],)x"}}));
   const Outcome run = w.done({"run", "arrays.toml", "--set", kExported, "--set", "loader.drop_last_batch=true"});
-  w.refused({"predict", run.run.path(), "x.npy"},
-            {"gives outputs of shape [4, 4] for 4 rows, but of shape [1, 1] for one row"});
+  w.refused({"predict", run.run.path(), "x.npy"}, {"shape [4, 4] for 4 rows, but of shape [1, 1]"});
 }
 
 }  // namespace ddp::system_test

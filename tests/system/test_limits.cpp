@@ -33,22 +33,14 @@ std::string check_limit_refused(const Workspace& w, const Words& arguments, cons
 
 TEST_CASE("numbers beyond all limits are refused by plan and by run") {
   const Workspace w("x.toml", kLimitedPair);
-  const std::string most = "9223372036854775807";
-  for (const auto& [key, value] : std::vector<std::pair<std::string, std::string>>{
-           {"accumulate", most},
-           {"epochs", most},
-           {"steps", most},
-           {"batch_size", most},
-           {"global_batch_size", most},
-           {"device_pool", "4611686018427387904"},
-           {"device_pool", most},
-           {"devices_per_rank", most},
-           {"distributed.timeout", "1e300"},
-           {"distributed.bucket_cap_mb", "1e300"},
-       }) {
+  for (const std::string setting :
+       {"accumulate=9223372036854775807", "epochs=9223372036854775807", "steps=9223372036854775807",
+        "batch_size=9223372036854775807", "global_batch_size=9223372036854775807", "device_pool=4611686018427387904",
+        "device_pool=9223372036854775807", "devices_per_rank=9223372036854775807", "distributed.timeout=1e300",
+        "distributed.bucket_cap_mb=1e300"}) {
     for (const char* command : {"plan", "run"}) {
-      INFO(command << " " << key << "=" << value);
-      check_limit_refused(w, {command, "x.toml", "--set", key + "=" + value}, key);
+      INFO(command << " " << setting);
+      check_limit_refused(w, {command, "x.toml", "--set", setting}, setting.substr(0, setting.find('=')));
     }
   }
 }
@@ -68,19 +60,18 @@ TEST_CASE("contradictory launch flags are refused") {
            {"--nnodes 2 --node-rank 2 --master-addr 127.0.0.1", "--node-rank"},
            {"--nnodes 2 --master-addr 127.0.0.1", "--node-rank"},
            {"--nnodes 2 --node-rank 0", "--master-addr"},
-           {"--nnodes 2 --node-rank 0 --set distributed.init_method=file:///no-folder/meet",
-            "distributed.init_method: the nodes cannot meet at /no-folder/meet: "},
+           {"--nnodes 2 --node-rank 0 --set distributed.init_method=file:///no-folder/meet", "/no-folder/meet: "},
            {"--nproc-per-node 3", "--nproc-per-node"},
-           {"--rdzv-endpoint here", "--rdzv-endpoint: \"here\" is not host:port"},
-           {"--rdzv-endpoint h:99999", "is not host:port"},
+           {"--rdzv-endpoint here", "--rdzv-endpoint: \"here\""},
+           {"--rdzv-endpoint h:99999", "\"h:99999\""},
            {"--rdzv-endpoint h:2 --master-addr g", "name different places"},
            {"--rdzv-endpoint h:2 --master-port 3", "name different places"},
-           {"--master-addr 127.0.0.1:29500", "127.0.0.1:29500: cannot find this host"},
-           {"--node-rank 1", "--node-rank: --nnodes is missing"},
-           {"--standalone --nnodes 2", "--standalone: trains on one node"},
+           {"--master-addr 127.0.0.1:29500", "127.0.0.1:29500: "},
+           {"--node-rank 1", "--nnodes"},
+           {"--standalone --nnodes 2", "--standalone: "},
            {"--nnodes 1:4", "--nnodes 4"},
            {"--nproc-per-node gpu", "device_pool = \"auto\""},
-           {"--rdzv-backend etcd", "nodes meet at --rdzv-endpoint"},
+           {"--rdzv-backend etcd", "--rdzv-endpoint"},
            {"--set distributed.init_method=udp://1", "init_method"}}) {
     check_limit_refused(w, words_of("run x.toml " + flags), said);
   }
@@ -125,7 +116,7 @@ TEST_CASE("launch flags do not make each process of torchrun or srun train a cop
   for (const Words& flag :
        std::vector<Words>{{"--nproc-per-node", "2"}, {"--nnodes", "1"}, {"--master-addr", "127.0.0.1"}}) {
     const Words words = {"run", "x.toml", flag[0], flag[1]};
-    const std::string remedy = "leave out the launch flags, or give --standalone";
+    const std::string remedy = "--standalone";
     const std::string said = check_limit_refused(w, words, "torchrun started this process as rank 0 of 2", torchrun);
     CHECK(contains(said, remedy));
     CHECK(contains(check_limit_refused(w, words, "srun started this process as task 1 of 2", srun), remedy));

@@ -73,8 +73,7 @@ TEST_CASE("plan shows which trials of tpe are decided, and tpe refuses unsupport
   REQUIRE(trials.size() == 16);
   CHECK(trials[9].at("parameters").size() == 3);
   CHECK(trials[10].at("parameters").empty());
-  CHECK(
-      contains(workspace.run({"plan", "s.toml"}).out, "and 6 more, with values that depend on the results of others"));
+  CHECK(contains(workspace.run({"plan", "s.toml"}).out, "and 6 more"));
   for (const auto& [more, said] : std::vector<std::pair<Words, std::string>>{
            {{"--set", "sweep.parameters.threads=[1, 2]"}, "threads must be known before"},
            {{"--set", "sweep.trials=0"}, "sweep.trials"},

@@ -178,8 +178,7 @@ TEST_CASE("Binary cells are text if they are UTF-8; others are named with column
   for (const char* cell : {"x", "\xc3\xa4", "\xff\x01"}) REQUIRE(cells.Append(cell).ok());
   const auto content = table({{"b", *cells.Finish()}});
   CHECK(columnar_rows(*content->Slice(0, 2), {{"b", CellType::text}}) == Rows{{"x"}, {"ä"}});
-  CHECK(contains(columnar_error(*content, {{"b", CellType::text}}),
-                 "t.parquet:row 2: column \"b\": \"??\" is not text in UTF-8"));
+  CHECK(contains(columnar_error(*content, {{"b", CellType::text}}), "t.parquet:row 2: column \"b\": \"??\""));
 }
 
 TEST_CASE("A column of lists or structs is refused by its name, but only if it is requested") {
@@ -243,8 +242,7 @@ TEST_CASE("A cell of another kind than the first ones of its column is named wit
   const std::string mixed = "{\"a\": 1}\n{\"a\": 2}\n\n{\"a\": \"3\"}\n{\"a\": 4}\n";
   CHECK(contains(jsonl_error(mixed), "t.jsonl:4: column \"a\": \"3\" is text, but the first cells"));
   CHECK(contains(jsonl_error(mixed, {{"a", CellType::text}}), "t.jsonl:4: column \"a\": \"3\" is text"));
-  CHECK(contains(jsonl_error("{\"a\": \"1\"}\n\n{\"a\": \"red\"}\n"),
-                 "t.jsonl:3: column \"a\": \"red\" is not a number"));
+  CHECK(contains(jsonl_error("{\"a\": \"1\"}\n\n{\"a\": \"red\"}\n"), "t.jsonl:3: column \"a\": \"red\""));
   for (const char* other : {"18446744073709551615", "9007199254740993}\n{\"a\": 0.5"}) {
     const std::string lines = "{\"a\": 1}\n{\"a\": " + std::string(other) + "}\n";
     CHECK(contains(jsonl_error(lines, {{"a", CellType::text}}), "t.jsonl:2: column \"a\": a number of 2^53 or more"));

@@ -74,8 +74,7 @@ TEST_CASE("patterns that match no free parameter are refused, with the nearest n
   CHECK(contains(refusal_of({{{"match", "layer1.*"}}}), "such as \"0.weight\""));
   CHECK(contains(refusal_of({{{"match", "ndim>4"}}}), "\"ndim>4\" matches no parameter"));
   const std::string taken = refusal_of({{{"match", "ndim<2"}}, {{"match", {"3.*", "0.bias"}}}});
-  CHECK(contains(taken,
-                 "every parameter that \"0.bias\" matches belongs to an earlier group already, such as groups[0]"));
+  CHECK(contains(taken, "\"0.bias\" matches belongs to an earlier group already, such as groups[0]"));
 }
 
 TEST_CASE("a group with an optimizer of its own steps with the same share of its own lr") {
@@ -92,8 +91,7 @@ TEST_CASE("a group with an optimizer of its own steps with the same share of its
 TEST_CASE("muon refuses a parameter that is not a matrix, alone and in a group") {
   config::Experiment alone = with_groups(config::Value::array());
   alone.optimizer = {.name = "muon", .options = config::Value::object()};
-  CHECK(contains(error_of([&] { GroupedOptimizer(alone, four_parameters()); }),
-                 "muon updates matrices, and \"0.bias\" has the shape [3]"));
+  CHECK(contains(error_of([&] { GroupedOptimizer(alone, four_parameters()); }), "\"0.bias\" has the shape [3]"));
   const std::string of_group = refusal_of({{{"match", "*"}, {"optimizer", "muon"}}});
   CHECK(contains(of_group, "groups[0]: muon updates matrices"));
 }

@@ -140,8 +140,7 @@ TEST_CASE("adagrad has state from the beginning and replaces it by a checkpoint'
 TEST_CASE("Nesterov without momentum, or with dampening, is refused") {
   for (const Json& options : {Json{{"name", "sgd"}, {"nesterov", true}},
                               Json{{"name", "sgd"}, {"nesterov", true}, {"momentum", 0.9}, {"dampening", 0.1}}}) {
-    CHECK(contains(error_of([&] { optimizers().build("sgd", options, {}); }),
-                   "nesterov needs a momentum and no dampening"));
+    CHECK(contains(error_of([&] { optimizers().build("sgd", options, {}); }), "nesterov needs a momentum"));
   }
 }
 
