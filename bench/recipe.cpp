@@ -20,10 +20,10 @@
 #include "dist/parallel/parallel.h"
 #include "models/model.h"
 #include "ranks.h"
-#include "train/ema.h"
 #include "train/gradients.h"
 #include "train/metrics/measures.h"
 #include "train/metrics/merge.h"
+#include "train/optim/ema.h"
 
 namespace {
 

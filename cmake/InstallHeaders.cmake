@@ -3,7 +3,7 @@
 #   DDP_SOURCE     the repository      DDP_NLOHMANN   the folder that contains nlohmann/json.hpp
 cmake_policy(SET CMP0057 NEW)  # IN_LIST
 set(contracts
-  base/error.h base/glob.h base/log.h base/paths.h config/option/option.h config/registry.h config/value.h
+  base/error.h base/glob.h base/log.h base/paths.h config/option/option.h config/registry.h config/option/value.h
   models/model.h models/activations.h models/chain.h models/layers.h
   model/batch_sizes.h model/call.h model/next_token.h model/weights.h
   datasets/dataset.h datasets/arrays.h datasets/draws.h datasets/files.h datasets/histogram.h datasets/in_memory.h

@@ -12,8 +12,8 @@
 
 #include "config/data_description.h"
 #include "config/experiment.h"
+#include "config/option/value.h"
 #include "config/registry.h"
-#include "config/value.h"
 #include "datasets/draws.h"
 #include "model/named_tensors.h"
 

@@ -7,7 +7,7 @@
 
 #include <ATen/core/PhiloxRNGEngine.h>
 
-#include "config/value.h"
+#include "config/option/value.h"
 
 namespace ddp::datasets {
 

@@ -11,7 +11,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "config/option/fields.h"
-#include "config/value.h"
+#include "config/option/value.h"
 #include "datasets/dataset.h"
 #include "datasets/image/image.h"
 #include "datasets/image/image_source.h"

@@ -8,7 +8,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "config/value.h"
+#include "config/option/value.h"
 #include "datasets/dataset.h"
 
 namespace ddp::datasets {

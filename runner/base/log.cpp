@@ -232,6 +232,12 @@ Verbosity verbosity() { return chosen_verbosity; }
 void detail(const std::string& line) { logger().debug(line); }
 void info(const std::string& line) { logger().info(line); }
 void warn(const std::string& line) { logger().warn(line); }
+void warn_of(const std::vector<std::string>& problems) {
+  constexpr std::size_t kTold = 10;
+  for (std::size_t i = 0; i < std::min(kTold, problems.size()); ++i) warn(problems[i]);
+  if (problems.size() > kTold) warn("and " + std::to_string(problems.size() - kTold) + " more warnings");
+}
+
 void error(const std::string& line) { logger().error(line); }
 
 void draw(const std::string& picture) { err().draw(picture); }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 // Messages for a person, on stderr. This header hides spdlog: no file may include both spdlog and torch, because each
 // brings its own version of fmt.
@@ -18,6 +19,8 @@ void detail(const std::string& line);
 void info(const std::string& line);
 void warn(const std::string& line);
 void error(const std::string& line);
+// Prints warnings; of very many, only the first.
+void warn_of(const std::vector<std::string>& problems);
 
 // Prints whole lines as they are.
 void print(const std::string& lines);

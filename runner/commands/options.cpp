@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "base/own_command.h"
 #include "base/paths.h"
-#include "config/value.h"
+#include "config/option/value.h"
 #include "record/run_directory.h"
 
 namespace ddp::commands {
@@ -99,16 +99,6 @@ report::Row read_result(const std::filesystem::path& folder, const std::filesyst
   return row;
 }
 
-void add_once(std::vector<std::string>& all, const std::string& text) {
-  if (std::find(all.begin(), all.end(), text) == all.end()) all.push_back(text);
-}
-
-void tell_problems(const std::vector<std::string>& problems) {
-  constexpr std::size_t kTold = 10;
-  for (std::size_t i = 0; i < std::min(kTold, problems.size()); ++i) log::warn(problems[i]);
-  if (problems.size() > kTold) log::warn("and " + std::to_string(problems.size() - kTold) + " more warnings");
-}
-
 namespace {
 
 // torchrun writes a fixed number of nodes as 2 or 2:2.
@@ -176,6 +166,11 @@ void add_output(CLI::App& verb) {
 
 void add_data_changed(CLI::App& verb, bool& data_changed) {
   verb.add_flag("--data-changed", data_changed, "accept files of the data that have changed since the checkpoint");
+}
+
+void add_jobs(CLI::App& verb, std::optional<int>& jobs) {
+  verb.add_option("--jobs", jobs, "most trials of a sweep side by side; default: as many as the devices hold")
+      ->check(CLI::Range(1, 4096));
 }
 
 void print_folder(const std::filesystem::path& folder) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,12 +48,6 @@ report::Row find_result(const std::filesystem::path& results, const std::string&
 // Returns the run or sweep in this folder.
 report::Row read_result(const std::filesystem::path& folder, const std::filesystem::path& results);
 
-// Adds a text unless the list has it.
-void add_once(std::vector<std::string>& all, const std::string& text);
-
-// Prints warnings, one per line; of very many, only the first.
-void tell_problems(const std::vector<std::string>& problems);
-
 // Adds torchrun's launch flags to a command, each with dashes and with underscores as in torchrun.
 void add_launch_flags(CLI::App& verb, launch::LaunchFlags& flags);
 
@@ -62,6 +57,9 @@ void add_max_restarts(CLI::App& verb, launch::LaunchFlags& flags);
 // Adds -v/--verbose and -q/--quiet to a command that trains. They apply as soon as the command line is read. The
 // command waits for no reader of stderr.
 void add_output(CLI::App& verb);
+
+// Adds the option --jobs of a command that trains or plans a sweep.
+void add_jobs(CLI::App& verb, std::optional<int>& jobs);
 
 // Adds --data-changed to a command that goes on from a checkpoint.
 void add_data_changed(CLI::App& verb, bool& data_changed);

@@ -263,7 +263,7 @@ std::vector<report::Row> ended(const RemovalOptions& o, report::Query query) {
   query.tags = o.tags;
   query.where = conditions_of(o.where);
   auto rows = report::select(report::rows_of(std::move(catalog), o.results), query, problems);
-  tell_problems(problems);
+  log::warn_of(problems);
   std::erase_if(rows, [](const report::Row& row) { return row.view().status == "running"; });
   return rows;
 }

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "commands/commands.h"
 #include "config/check/suggest.h"
-#include "config/load.h"
+#include "config/load/load.h"
 #include "config/option/fields.h"
 #include "record/metrics/event_lines.h"
 #include "record/summary.h"

@@ -14,8 +14,8 @@
 #include "base/text_number.h"
 #include "config/components.h"
 #include "config/experiment.h"
-#include "config/load.h"
-#include "config/sweep.h"
+#include "config/load/load.h"
+#include "config/load/sweep.h"
 #include "record/run_directory.h"
 #include "record/run_names.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "config/value.h"
+#include "config/option/value.h"
 
 namespace ddp::config {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "config/experiment.h"
-#include "config/value.h"
+#include "config/option/value.h"
 
 namespace ddp::config {
 

@@ -17,7 +17,7 @@
 
 #include "base/error.h"
 #include "config/data_description.h"
-#include "config/value.h"
+#include "config/option/value.h"
 #include "datasets/histogram.h"
 
 namespace ddp::data {

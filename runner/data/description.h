@@ -3,7 +3,7 @@
 #include <string>
 
 #include "config/experiment.h"
-#include "config/value.h"
+#include "config/option/value.h"
 #include "data/sets.h"
 #include "datasets/dataset.h"
 

@@ -20,7 +20,7 @@
 #include "base/file_descriptor.h"
 #include "base/log.h"
 #include "config/option/fields.h"
-#include "config/value.h"
+#include "config/option/value.h"
 
 namespace ddp::dist {
 namespace {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -64,6 +65,23 @@ inline std::vector<at::Tensor> on_device(const NamedTensors& named, c10::Device 
   list.reserve(named.size());
   for (const auto& [name, tensor] : named) list.push_back(tensor.to(device, /*non_blocking=*/true));
   return list;
+}
+
+// Groups the tensors by device and dtype, in the order of the groups' first members.
+inline std::vector<std::vector<at::Tensor>> by_device_and_type(const std::vector<at::Tensor>& tensors) {
+  std::vector<std::vector<at::Tensor>> groups;
+  for (const at::Tensor& tensor : tensors) {
+    const auto same = [&](const std::vector<at::Tensor>& group) {
+      return group.front().device() == tensor.device() && group.front().scalar_type() == tensor.scalar_type();
+    };
+    const auto group = std::find_if(groups.begin(), groups.end(), same);
+    if (group == groups.end()) {
+      groups.push_back({tensor});
+    } else {
+      group->push_back(tensor);
+    }
+  }
+  return groups;
 }
 
 }  // namespace ddp

@@ -37,7 +37,7 @@
 #include "train/loss/loss.h"
 #include "train/metrics/measures.h"
 #include "train/optim/grouped_optimizer.h"
-#include "train/replay/replay.h"
+#include "train/replay.h"
 #include "train/rules.h"
 
 namespace ddp::rank {

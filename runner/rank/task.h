@@ -7,7 +7,7 @@
 
 #include "base/shared_memory.h"
 #include "config/experiment.h"
-#include "config/value.h"
+#include "config/option/value.h"
 #include "record/shared_progress.h"
 
 namespace ddp::rank {

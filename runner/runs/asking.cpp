@@ -5,7 +5,7 @@
 #include <cerrno>
 
 #include "base/error.h"
-#include "config/value.h"
+#include "config/option/value.h"
 #include "launch/cluster/node_watch.h"
 #include "launch/process/program.h"
 #include "launch/process/stop_signals.h"

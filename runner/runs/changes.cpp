@@ -6,9 +6,9 @@
 
 #include "base/log.h"
 #include "base/own_command.h"
-#include "config/check/files.h"
 #include "config/difference.h"
 #include "config/length.h"
+#include "config/load/files.h"
 #include "rank/verbs.h"
 #include "record/saves/checkpoint_index.h"
 #include "record/saves/checkpoint_settings.h"

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "base/log.h"
-#include "config/check/files.h"
+#include "config/load/files.h"
 #include "launch/library/libtorch.h"
 #include "launch/library/plugin.h"
 #include "launch/plan/ineffective.h"

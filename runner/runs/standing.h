@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/file_descriptor.h"
-#include "config/load.h"
+#include "config/load/load.h"
 #include "launch/plan/plan.h"
 #include "rank/verbs.h"
 #include "record/run_directory.h"

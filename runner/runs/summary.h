@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "config/value.h"
+#include "config/option/value.h"
 #include "launch/plan/plan.h"
 #include "launch/process/program.h"
 #include "record/run_directory.h"

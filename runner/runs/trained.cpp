@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 #include "base/own_command.h"
-#include "config/check/files.h"
+#include "config/load/files.h"
 #include "launch/library/libtorch.h"
 #include "launch/library/plugin.h"
 #include "launch/start/probe.h"

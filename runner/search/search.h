@@ -7,8 +7,8 @@
 #include <set>
 #include <vector>
 
+#include "config/load/sweep.h"
 #include "config/registry.h"
-#include "config/sweep.h"
 
 namespace ddp::search {
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "config/value.h"
+#include "config/option/value.h"
 
 namespace ddp::serve {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/file_descriptor.h"
-#include "config/value.h"
+#include "config/option/value.h"
 
 namespace ddp::sweep {
 

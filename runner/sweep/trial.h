@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "config/length.h"
-#include "config/sweep.h"
+#include "config/load/sweep.h"
 #include "launch/library/rank_library.h"
 #include "launch/start/held_data.h"
 #include "record/run_directory.h"

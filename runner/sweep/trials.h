@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "config/sweep.h"
+#include "config/load/sweep.h"
 #include "search/search.h"
 #include "sweep/journal.h"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "config/experiment.h"
-#include "config/value.h"
+#include "config/option/value.h"
 #include "record/metrics/metrics_log.h"
 #include "record/metrics/run_recorder.h"
 #include "tensorboard/events.h"

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/file_descriptor.h"
-#include "config/value.h"
+#include "config/option/value.h"
 #include "record/file/input_file.h"
 #include "record/metrics/metric_values.h"
 

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "config/option/value.h"
 #include "config/registry.h"
-#include "config/value.h"
 
 // Tokenizers convert text to the numbers that a model reads, and back. A tokenizer is one file in this folder that
 // registers itself. preprocessing.json stores its options, which suffice to create it again without the training text.

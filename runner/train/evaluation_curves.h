@@ -36,8 +36,8 @@ class EvaluationCurves {
 
   void add_classes(config::Value& to) const;
   void add_numbers(config::Value& to) const;
-  // Columns of these samples: row, file (of an image), id (if the data have one), target, prediction; with_error: also the error of a number, or
-  // the probability of the right class.
+  // Columns of these samples: row, file (of an image), id (if the data have one), target, prediction; with_error: also
+  // the error of a number, or the probability of the right class.
   config::Value rows_of(const std::vector<Record>& records, bool with_error) const;
 
   const data::EvaluationSet& set_;

@@ -20,22 +20,6 @@ std::vector<at::Tensor> gradients_of(const NamedTensors& parameters) {
   return gradients;
 }
 
-std::vector<std::vector<at::Tensor>> by_device_and_type(const std::vector<at::Tensor>& tensors) {
-  std::vector<std::vector<at::Tensor>> groups;
-  for (const at::Tensor& tensor : tensors) {
-    const auto same = [&](const std::vector<at::Tensor>& group) {
-      return group.front().device() == tensor.device() && group.front().scalar_type() == tensor.scalar_type();
-    };
-    const auto group = std::find_if(groups.begin(), groups.end(), same);
-    if (group == groups.end()) {
-      groups.push_back({tensor});
-    } else {
-      group->push_back(tensor);
-    }
-  }
-  return groups;
-}
-
 GradientWatch::GradientWatch(const NamedTensors& parameters, std::function<void(std::size_t)> found)
     : found_(std::move(found)) {
   for (std::size_t i = 0; i < parameters.size(); ++i) {

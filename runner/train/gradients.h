@@ -16,9 +16,6 @@ namespace ddp::train {
 // Returns the defined gradients, in the order of parameters().
 std::vector<at::Tensor> gradients_of(const NamedTensors& parameters);
 
-// Groups the tensors by device and dtype, in the order of the groups' first members.
-std::vector<std::vector<at::Tensor>> by_device_and_type(const std::vector<at::Tensor>& tensors);
-
 // Looks at each gradient as backward makes it, before micro-batches and ranks add up their gradients: a number that is
 // not finite stays so in every sum. On a CPU the gradient is then still in the cache.
 class GradientWatch {

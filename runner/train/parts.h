@@ -12,8 +12,8 @@
 #include "record/shared_progress.h"
 #include "schedule/scheduler.h"
 #include "train/checkpointer.h"
-#include "train/ema.h"
 #include "train/loss/loss.h"
+#include "train/optim/ema.h"
 #include "train/optim/grouped_optimizer.h"
 #include "train/profile.h"
 

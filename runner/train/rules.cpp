@@ -12,8 +12,8 @@
 #include <ATen/ops/full.h>
 
 #include "base/error.h"
+#include "config/option/value.h"
 #include "config/text/json_text.h"
-#include "config/value.h"
 #include "train/gradients.h"
 
 namespace ddp::train {

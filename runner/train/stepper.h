@@ -10,7 +10,7 @@
 #include "model/numerics.h"
 #include "train/gradients.h"
 #include "train/parts.h"
-#include "train/replay/replay.h"
+#include "train/replay.h"
 #include "train/rules.h"
 #include "train/step_exchange.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "config/load.h"
+#include "config/load/load.h"
 #include "lines.h"
 #include "scratch_folder.h"
 #include "words.h"

@@ -1,5 +1,5 @@
 #include "catch.h"
-#include "config/text/compose.h"
+#include "config/load/compose.h"
 #include "scratch.h"
 
 namespace ddp::config {

@@ -1,6 +1,6 @@
 // The metrics of an experiment or a sweep, checked with the program's components.
 #include "catch.h"
-#include "config/sweep.h"
+#include "config/load/sweep.h"
 #include "errors.h"
 #include "installed.h"
 #include "scratch.h"

@@ -1,7 +1,7 @@
 #include <set>
 
 #include "catch.h"
-#include "config/sweep.h"
+#include "config/load/sweep.h"
 #include "errors.h"
 #include "scratch.h"
 

@@ -1,5 +1,5 @@
 #include "catch.h"
-#include "config/sweep.h"
+#include "config/load/sweep.h"
 #include "errors.h"
 #include "installed.h"
 #include "scratch.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "config/option/parameter.h"
+#include "config/load/parameter.h"
 
 namespace ddp::search {
 

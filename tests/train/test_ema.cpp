@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "catch.h"
-#include "train/ema.h"
+#include "train/optim/ema.h"
 
 namespace ddp::train {
 namespace {

@@ -14,7 +14,7 @@
 #include "commands/cluster/training_job.h"
 #include "commands/commands.h"
 #include "commands/options.h"
-#include "config/text/compose.h"
+#include "config/load/compose.h"
 #include "launch/library/libtorch.h"
 #include "launch/library/plugin.h"
 

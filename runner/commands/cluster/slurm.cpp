@@ -19,10 +19,11 @@
 #include "commands/commands.h"
 #include "commands/options.h"
 #include "commands/use/unnamed_output.h"
-#include "config/load.h"
-#include "config/text/compose.h"
+#include "config/load/compose.h"
+#include "config/load/load.h"
 #include "launch/library/plugin.h"
 #include "record/file/atomic_file.h"
+#include "report/text/words.h"
 
 namespace ddp::commands {
 namespace fs = std::filesystem;
@@ -138,7 +139,7 @@ void complete(SlurmOptions& o) {
 void warn_of_devices(const std::vector<config::Loaded>& runs, const TrainingJob& job) {
   std::vector<std::string> warnings;
   for (const config::Loaded& run : runs) {
-    for (const std::string& warning : check_devices(run, job)) add_once(warnings, warning);
+    for (const std::string& warning : check_devices(run, job)) report::add_once(warnings, warning);
   }
   for (const std::string& warning : warnings) log::warn(warning);
 }

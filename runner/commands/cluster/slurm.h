@@ -6,7 +6,7 @@
 
 #include "commands/cluster/slurm_job.h"
 #include "commands/commands.h"
-#include "config/load.h"
+#include "config/load/load.h"
 
 namespace CLI {
 class Option;

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "config/load.h"
+#include "config/load/load.h"
 #include "launch/cluster/launcher.h"
 #include "launch/plan/plan.h"
 #include "rank/verbs.h"

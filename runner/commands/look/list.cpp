@@ -98,7 +98,7 @@ void list(const ListOptions& o) {
   std::vector<std::string> problems = std::move(catalog.problems);
   const bool any = !catalog.runs.empty() || !catalog.sweeps.empty();
   const auto rows = report::select(report::rows_of(std::move(catalog), o.results), query, problems);
-  tell_problems(problems);
+  log::warn_of(problems);
   if (o.json) {
     report::print_list_as_json(rows, std::cout);
   } else if (!rows.empty()) {

@@ -12,7 +12,6 @@
 #include "commands/look/report.h"
 #include "commands/look/show_plan.h"
 #include "commands/options.h"
-#include "commands/sweep/sweep.h"
 #include "commands/use/unnamed_output.h"
 #include "config/data_description.h"
 #include "config/option/fields.h"
@@ -23,6 +22,7 @@
 #include "launch/start/probe.h"
 #include "record/saves/data_files.h"
 #include "runs/prepare.h"
+#include "sweep/prepare.h"
 
 namespace ddp::commands {
 
@@ -68,7 +68,7 @@ void add_plan(CLI::App& app, int&) {
         throw usage_error("is a sweep, but " + option + " shows the data of one experiment", o->file,
                           "leave " + option + " out, or plan the experiment that the sweep extends");
       }
-      show_sweep(prepare_sweep(o->file, o->sets, o->jobs, o->results, /*timed=*/true), o->results, o->json);
+      show_sweep(sweep::prepare_sweep(o->file, o->sets, o->jobs, o->results, /*timed=*/true), o->results, o->json);
       return;
     }
     config::Loaded loaded = launch::load_experiment(o->file, o->sets);

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "config/value.h"
+#include "config/option/value.h"
 #include "runs/prepare.h"
 
 namespace ddp::commands {

@@ -2,10 +2,10 @@
 
 #include <filesystem>
 
-#include "commands/sweep/sweep.h"
 #include "config/data_description.h"
-#include "config/value.h"
+#include "config/option/value.h"
 #include "runs/prepare.h"
+#include "sweep/trial.h"
 
 namespace ddp::commands {
 

@@ -10,9 +10,8 @@
 #include "base/own_command.h"
 #include "commands/commands.h"
 #include "commands/options.h"
-#include "commands/sweep/sweep.h"
-#include "config/check/files.h"
-#include "config/load.h"
+#include "config/load/files.h"
+#include "config/load/load.h"
 #include "config/option/fields.h"
 #include "launch/cluster/launcher.h"
 #include "launch/library/plugin.h"
@@ -23,6 +22,7 @@
 #include "rank/probe.h"
 #include "report/text/words.h"
 #include "runs/prepare.h"
+#include "sweep/prepare.h"
 
 namespace ddp::commands {
 namespace {
@@ -63,19 +63,19 @@ void look_into(const config::Loaded& loaded, Library& library, Findings& found) 
     try {
       check(loaded);
     } catch (const Error& error) {
-      add_once(found.mistakes, error.what());
+      report::add_once(found.mistakes, error.what());
     }
   }
   const std::vector<Error> missing = config::missing_files(loaded);
-  for (const Error& one : missing) add_once(found.mistakes, one.what());
+  for (const Error& one : missing) report::add_once(found.mistakes, one.what());
   if (missing.empty()) {
     try {
       require_readable_model(loaded, library);
     } catch (const Error& error) {
-      add_once(found.mistakes, runs::at_its_line(loaded, error).what());
+      report::add_once(found.mistakes, runs::at_its_line(loaded, error).what());
     }
   }
-  for (const std::string& warning : launch::without_effect(loaded)) add_once(found.warnings, warning);
+  for (const std::string& warning : launch::without_effect(loaded)) report::add_once(found.warnings, warning);
 }
 
 Findings examine(const std::string& file, const ValidateOptions& options, Library& library) {
@@ -83,7 +83,7 @@ Findings examine(const std::string& file, const ValidateOptions& options, Librar
   try {
     if (config::has_sweep(file, options.sets)) {
       const config::LoadedSweep sweep = launch::load_sweep(file, options.sets);
-      for (const auto& trial : check_trials(sweep, *make_search(sweep))) look_into(trial, library, found);
+      for (const auto& trial : sweep::check_trials(sweep, *sweep::make_search(sweep))) look_into(trial, library, found);
     } else {
       look_into(launch::load_experiment(file, options.sets), library, found);
     }

@@ -1,4 +1,5 @@
 #include "commands/sweep/sweep.h"
+#include "sweep/prepare.h"
 
 #include <algorithm>
 #include <chrono>
@@ -15,7 +16,7 @@
 #include "commands/look/show_plan.h"
 #include "commands/options.h"
 #include "config/difference.h"
-#include "config/text/compose.h"
+#include "config/load/compose.h"
 #include "launch/cluster/launcher.h"
 #include "launch/library/plugin.h"
 #include "record/saves/checkpoint_index.h"
@@ -182,7 +183,7 @@ int sweep_one(const SweepOptions& o, const std::vector<std::string>& sets) {
   if (o.run_id.empty())
     throw usage_error("needs the sweep of the trial", "--trial", "give the id of the sweep too: --run-id ID");
   runs::GitState git(paths::absolute(o.file).parent_path());
-  sweep::SweepPlan prepared = prepare_sweep(o.file, sets, 1, o.results);
+  sweep::SweepPlan prepared = sweep::prepare_sweep(o.file, sets, 1, o.results);
   require_independent(*prepared.search, prepared.loaded->sweep.method.name, "--trial");
   if (*o.trial >= prepared.search->trials()) {
     throw usage_error("no trial " + std::to_string(*o.trial), "--trial",
@@ -204,9 +205,9 @@ int sweep_one(const SweepOptions& o, const std::vector<std::string>& sets) {
 // Only writes a script and needs no devices: a login node has no GPUs.
 int write_array(SweepOptions& o, const std::vector<std::string>& sets) {
   const config::LoadedSweep loaded = launch::load_sweep(o.file, sets);
-  const auto search = make_search(loaded);
+  const auto search = sweep::make_search(loaded);
   require_independent(*search, loaded.sweep.method.name, "--array");
-  const std::vector<config::Loaded> trials = check_trials(loaded, *search);
+  const std::vector<config::Loaded> trials = sweep::check_trials(loaded, *search);
   SlurmOptions& slurm = o.slurm;
   slurm.file = o.file;
   slurm.results = o.results;
@@ -229,7 +230,7 @@ int sweep(SweepOptions& o) {
   if (o.array) return write_array(o, sets);
   if (o.trial) return sweep_one(o, sets);
   if (o.dry_run) {
-    show_sweep(prepare_sweep(o.file, sets, o.jobs, o.results, /*timed=*/true), o.results, /*json=*/false);
+    show_sweep(sweep::prepare_sweep(o.file, sets, o.jobs, o.results, /*timed=*/true), o.results, /*json=*/false);
     return 0;
   }
   launch::require_one_process("sweep", "use srun -n 1, or --array");
@@ -243,7 +244,7 @@ int sweep(SweepOptions& o) {
     }
   }
   runs::GitState git(folder);
-  sweep::SweepPlan prepared = prepare_sweep(o.file, sets, o.jobs, o.results);
+  sweep::SweepPlan prepared = sweep::prepare_sweep(o.file, sets, o.jobs, o.results);
   const auto directory = record::RunDirectory::create_sweep(o.results, prepared.loaded->name, o.run_id);
   FileDescriptor lock = directory.lock();
   if (directory.is_sweep()) throw usage_error("another process has begun this sweep", directory.path().string());
@@ -258,15 +259,11 @@ int sweep(SweepOptions& o) {
 int resume_sweep(const record::RunDirectory& directory, std::optional<int> jobs, bool data_changed) {
   FileDescriptor lock = directory.lock();
   runs::GitState git(paths::working_folder());
-  sweep::SweepPlan prepared = prepare_sweep(directory.sweep(), {}, jobs, directory.path().parent_path().parent_path());
+  sweep::SweepPlan prepared =
+      sweep::prepare_sweep(directory.sweep(), {}, jobs, directory.path().parent_path().parent_path());
   place(prepared, directory, git.result());
   prepared.data_changed = data_changed;
   return run_trials(prepared, std::move(lock));
-}
-
-void add_jobs(CLI::App& verb, std::optional<int>& jobs) {
-  verb.add_option("--jobs", jobs, "most trials of a sweep side by side; default: as many as the devices hold")
-      ->check(CLI::Range(1, 4096));
 }
 
 namespace {

@@ -8,7 +8,7 @@
 
 #include "commands/commands.h"
 #include "commands/options.h"
-#include "config/text/compose.h"
+#include "config/load/compose.h"
 #include "launch/library/plugin.h"
 #include "record/saves/checkpoint_settings.h"
 #include "runs/fork.h"

@@ -10,7 +10,7 @@
 #include "commands/commands.h"
 #include "commands/look/show_plan.h"
 #include "commands/options.h"
-#include "config/text/compose.h"
+#include "config/load/compose.h"
 #include "launch/library/plugin.h"
 #include "launch/start/held_data.h"
 #include "record/saves/checkpoint_settings.h"

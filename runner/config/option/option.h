@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "config/value.h"
+#include "config/option/value.h"
 
 namespace ddp::config {
 

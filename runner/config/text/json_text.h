@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "config/value.h"
+#include "config/option/value.h"
 
 namespace ddp::config {
 

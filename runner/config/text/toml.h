@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "config/option/value.h"
 #include "config/text/source.h"
-#include "config/value.h"
 
 namespace ddp::config {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "config/load.h"
+#include "config/load/load.h"
 #include "launch/plan/plan.h"
 
 namespace ddp::launch {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "config/experiment.h"
-#include "config/load.h"
-#include "config/sweep.h"
+#include "config/load/load.h"
+#include "config/load/sweep.h"
 #include "record/run_directory.h"
 
 namespace ddp::launch {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/file_descriptor.h"
-#include "config/load.h"
+#include "config/load/load.h"
 #include "config/option/fields.h"
 
 namespace ddp::launch {

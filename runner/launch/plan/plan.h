@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "config/length.h"
-#include "config/load.h"
+#include "config/load/load.h"
 #include "launch/plan/devices.h"
 #include "rank/probe.h"
 

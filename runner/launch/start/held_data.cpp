@@ -10,7 +10,7 @@
 #include "base/installation.h"
 #include "base/paths.h"
 #include "config/difference.h"
-#include "config/load.h"
+#include "config/load/load.h"
 #include "launch/library/libtorch.h"
 #include "launch/library/plugin_cache.h"
 #include "launch/start/probe.h"

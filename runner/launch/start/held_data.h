@@ -10,8 +10,8 @@
 
 #include "base/file_descriptor.h"
 #include "config/data_description.h"
-#include "config/load.h"
-#include "config/value.h"
+#include "config/load/load.h"
+#include "config/option/value.h"
 #include "launch/library/rank_library.h"
 #include "launch/plan/plan.h"
 #include "record/saves/data_files.h"

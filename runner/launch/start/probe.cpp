@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/installation.h"
 #include "base/paths.h"
-#include "config/check/files.h"
+#include "config/load/files.h"
 #include "launch/library/libtorch.h"
 #include "launch/library/plugin_cache.h"
 #include "launch/start/held_data.h"

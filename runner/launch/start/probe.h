@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "config/experiment.h"
-#include "config/value.h"
+#include "config/option/value.h"
 #include "launch/library/rank_library.h"
 #include "launch/plan/plan.h"
 #include "rank/probe.h"

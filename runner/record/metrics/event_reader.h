@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "config/metric.h"
-#include "config/value.h"
+#include "config/option/value.h"
 #include "record/file/input_file.h"
 #include "record/metrics/metric_values.h"
 #include "record/summary.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <system_error>
 
-#include "config/load.h"
+#include "config/load/load.h"
 #include "record/file/atomic_file.h"
 #include "record/file/input_file.h"
 #include "record/run_directory.h"

@@ -14,7 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "config/check/files.h"
+#include "config/load/files.h"
 #include "config/text/source.h"
 #include "record/file/atomic_file.h"
 #include "record/file/input_file.h"

@@ -8,7 +8,7 @@
 
 #include "config/data_description.h"
 #include "config/experiment.h"
-#include "config/value.h"
+#include "config/option/value.h"
 
 namespace ddp::record {
 

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/paths.h"
-#include "config/value.h"
+#include "config/option/value.h"
 #include "record/file/atomic_file.h"
 #include "record/file/input_file.h"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "config/value.h"
+#include "config/option/value.h"
 #include "record/file/atomic_file.h"
 #include "record/saves/checkpoint_settings.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/embedded.h"
-#include "config/value.h"
+#include "config/option/value.h"
 #include "report/read/history.h"
 
 namespace ddp::report {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "config/value.h"
+#include "config/option/value.h"
 #include "record/metrics/metric_values.h"
 #include "record/summary.h"
 

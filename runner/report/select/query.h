@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "config/value.h"
+#include "config/option/value.h"
 #include "report/select/row.h"
 
 namespace ddp::report {

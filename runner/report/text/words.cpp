@@ -91,4 +91,8 @@ const char* colour_of_status(const std::string& status) {
   return status == "interrupted" ? "33" : "";
 }
 
+void add_once(std::vector<std::string>& all, const std::string& text) {
+  if (std::find(all.begin(), all.end(), text) == all.end()) all.push_back(text);
+}
+
 }  // namespace ddp::report

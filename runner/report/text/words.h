@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "config/value.h"
+#include "config/option/value.h"
 
 namespace ddp::report {
 
@@ -32,6 +32,9 @@ std::string counted(std::int64_t number, const std::string& noun);
 
 // "a, b, c".
 std::string joined(const std::vector<std::string>& texts, const char* between = ", ");
+
+// Adds a text unless the list has it.
+void add_once(std::vector<std::string>& all, const std::string& text);
 
 // Prints JSON as the commands do, with an indent of 2. Bytes that are not UTF-8 become U+FFFD.
 void print_json(const config::Value& value, std::ostream& out);

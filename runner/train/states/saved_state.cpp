@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "train/ema.h"
+#include "train/optim/ema.h"
 
 namespace ddp::train {
 

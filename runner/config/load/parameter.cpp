@@ -1,4 +1,4 @@
-#include "config/option/parameter.h"
+#include "config/load/parameter.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,11 +1,11 @@
-#include "config/sweep.h"
+#include "config/load/sweep.h"
 
 #include <algorithm>
 
 #include "config/check/check.h"
 #include "config/check/rules.h"
 #include "config/experiment.h"
-#include "config/text/compose.h"
+#include "config/load/compose.h"
 #include "config/text/toml.h"
 
 namespace ddp::config {

@@ -1,4 +1,4 @@
-#include "train/replay/replay.h"
+#include "train/replay.h"
 
 #include <utility>
 

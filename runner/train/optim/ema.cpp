@@ -1,4 +1,4 @@
-#include "train/ema.h"
+#include "train/optim/ema.h"
 
 #include <unordered_map>
 #include <utility>
@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "config/text/json_text.h"
 #include "dist/shares.h"
-#include "train/gradients.h"
 
 namespace ddp::train {
 namespace {

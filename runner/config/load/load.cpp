@@ -1,4 +1,4 @@
-#include "config/load.h"
+#include "config/load/load.h"
 
 #include <algorithm>
 
@@ -6,8 +6,8 @@
 #include "config/check/check.h"
 #include "config/check/rules.h"
 #include "config/experiment.h"
-#include "config/option/parameter.h"
-#include "config/text/compose.h"
+#include "config/load/compose.h"
+#include "config/load/parameter.h"
 #include "config/text/toml.h"
 
 namespace ddp::config {

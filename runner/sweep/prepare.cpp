@@ -1,26 +1,27 @@
-#include "commands/sweep/sweep.h"
+#include "sweep/prepare.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "base/limits.h"
-#include "commands/options.h"
+#include "base/log.h"
 #include "launch/library/libtorch.h"
 #include "launch/library/plugin.h"
 #include "launch/plan/ineffective.h"
 #include "launch/plan/plan.h"
 #include "launch/start/probe.h"
+#include "report/text/words.h"
 #include "runs/prepare.h"
 
-namespace ddp::commands {
+namespace ddp::sweep {
 namespace {
 
 using config::Value;
 
 // Returns the devices that a trial requests from the pool. If the file gives threads, each takes a core.
-sweep::DeviceRequest request_of(const config::Loaded& loaded, const launch::Plan& plan) {
-  sweep::DeviceRequest request{.entries = plan.ranks_here(), .gpus = plan.uses_gpus()};
+DeviceRequest request_of(const config::Loaded& loaded, const launch::Plan& plan) {
+  DeviceRequest request{.entries = plan.ranks_here(), .gpus = plan.uses_gpus()};
   if (!request.gpus) {
     if (loaded.given("threads")) request.entries *= static_cast<int>(*plan.experiment.threads);
     return request;
@@ -114,7 +115,7 @@ class Mistakes {
 };
 
 void add_each_once(std::vector<std::string>& all, const std::vector<std::string>& some) {
-  for (const std::string& text : some) add_once(all, text);
+  for (const std::string& text : some) report::add_once(all, text);
 }
 
 // Warns that the seeds of a sweep leave the weights as they are.
@@ -135,14 +136,14 @@ std::vector<std::string> of_batches(const std::set<std::int64_t>& validation_bat
           " samples: their metrics differ by that, too; set validation.batch_size"};
 }
 
-int widest(const sweep::SweepPlan& p) {
+int widest(const SweepPlan& p) {
   int most = 1;
   for (const auto& trial : p.trials) most = std::max(most, trial.request.entries);
   return most;
 }
 
 // Sets the number of trials side by side, and the cores of each of their ranks.
-void share_machine(sweep::SweepPlan& p, std::optional<int> jobs) {
+void share_machine(SweepPlan& p, std::optional<int> jobs) {
   const bool gpus = std::any_of(p.trials.begin(), p.trials.end(), [](const auto& t) { return t.request.gpus; });
   p.cores = usable_cores();
   // A user's --jobs always holds on CPUs: cores can be shared, GPUs cannot.
@@ -156,8 +157,7 @@ void share_machine(sweep::SweepPlan& p, std::optional<int> jobs) {
 }
 
 // Tries model and data of the trials. Throws ddp::Error (usage) with the mistakes of all of them.
-void try_trials(sweep::SweepPlan& p, const std::vector<config::Loaded>& trials, std::vector<launch::Plan>& plans,
-                bool timed) {
+void try_trials(SweepPlan& p, const std::vector<config::Loaded>& trials, std::vector<launch::Plan>& plans, bool timed) {
   Tries tries(*p.library, p.data, timed);
   Mistakes mistakes;
   std::set<std::int64_t> validation_batches;  // of losses that compare samples
@@ -206,9 +206,9 @@ std::vector<config::Loaded> check_trials(const config::LoadedSweep& loaded, cons
   return trials;
 }
 
-sweep::SweepPlan prepare_sweep(const std::filesystem::path& file, const std::vector<std::string>& sets,
-                               std::optional<int> jobs, const std::filesystem::path& results, bool timed) {
-  sweep::SweepPlan p;
+SweepPlan prepare_sweep(const std::filesystem::path& file, const std::vector<std::string>& sets,
+                        std::optional<int> jobs, const std::filesystem::path& results, bool timed) {
+  SweepPlan p;
   p.loaded = std::make_unique<config::LoadedSweep>(launch::load_sweep(file, sets));
   p.search = make_search(*p.loaded);
   std::vector<config::Loaded> trials = check_trials(*p.loaded, *p.search);
@@ -228,8 +228,8 @@ sweep::SweepPlan prepare_sweep(const std::filesystem::path& file, const std::vec
   p.library = std::make_unique<launch::RankLibrary>(gpus, p.loaded->components().plugin());
   for (const launch::Plan& plan : plans) p.data.expect(plan);
   try_trials(p, trials, plans, timed);
-  tell_problems(p.warnings);
+  log::warn_of(p.warnings);
   return p;
 }
 
-}  // namespace ddp::commands
+}  // namespace ddp::sweep

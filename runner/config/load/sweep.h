@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "config/load.h"
+#include "config/load/load.h"
+#include "config/load/parameter.h"
 #include "config/metric.h"
-#include "config/option/parameter.h"
 
 namespace ddp::config {
 

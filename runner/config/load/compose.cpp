@@ -1,4 +1,4 @@
-#include "config/text/compose.h"
+#include "config/load/compose.h"
 
 #include <algorithm>
 #include <cerrno>

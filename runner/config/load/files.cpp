@@ -1,4 +1,4 @@
-#include "config/check/files.h"
+#include "config/load/files.h"
 
 #include <algorithm>
 #include <filesystem>

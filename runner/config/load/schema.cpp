@@ -2,8 +2,8 @@
 
 #include "config/experiment.h"
 #include "config/length.h"
-#include "config/load.h"
-#include "config/sweep.h"
+#include "config/load/load.h"
+#include "config/load/sweep.h"
 
 namespace ddp::config {
 namespace {

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/load/sweep.h"
+#include "search/search.h"
+#include "sweep/trial.h"
+
+namespace ddp::sweep {
+
+// Returns the method that chooses a sweep's trials. The result refers to `loaded`. Throws ddp::Error (usage).
+std::unique_ptr<search::Search> make_search(const config::LoadedSweep& loaded);
+
+// Checks every trial against the known keys and returns all of them. Throws ddp::Error (usage) with the mistakes of all
+// trials.
+std::vector<config::Loaded> check_trials(const config::LoadedSweep& loaded, const search::Search& search);
+
+// Reads the sweep and checks every trial: against the known keys and the machine; and, once for each kind of model,
+// data and loss, with a batch. `jobs`: most trials side by side. `results`: the results folder for runs that init_from
+// names. `timed`: also measures the time of a step. Prints the warnings. Throws ddp::Error (usage) with all mistakes
+// before anything starts.
+SweepPlan prepare_sweep(const std::filesystem::path& file, const std::vector<std::string>& sets,
+                        std::optional<int> jobs, const std::filesystem::path& results, bool timed = false);
+
+}  // namespace ddp::sweep
