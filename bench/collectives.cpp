@@ -19,6 +19,7 @@
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 
 #include "dist/shm/arena.h"
+#include "dist/watched_group.h"
 #include "ranks.h"
 
 namespace {

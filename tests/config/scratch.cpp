@@ -2,8 +2,6 @@
 
 #include <fstream>
 
-#include "catch.h"
-
 namespace ddp::config {
 namespace {
 
@@ -139,15 +137,6 @@ std::string mistakes(const std::string& text, const std::vector<std::string>& se
   const Scratch scratch;
   scratch.write("x.toml", text);
   return mistakes_of("x.toml", sets);
-}
-
-void check_parts(const std::string& said, const std::vector<std::string>& parts) {
-  std::size_t at = 0;
-  for (const std::string& part : parts) {
-    INFO(part << "\nin\n" << said);
-    at = said.find(part, at);
-    REQUIRE(at != std::string::npos);
-  }
 }
 
 }  // namespace ddp::config

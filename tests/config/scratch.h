@@ -33,9 +33,6 @@ std::string mistakes(const std::string& text, const std::vector<std::string>& se
 // The same for an existing file.
 std::string mistakes_of(const std::filesystem::path& file, const std::vector<std::string>& sets = {});
 
-// Requires these parts of an answer, in this order.
-void check_parts(const std::string& said, const std::vector<std::string>& parts);
-
 // A valid file, to extend by lines before or after it.
 inline const std::string kModelAndDataset = "model = \"linear\"\ndataset = \"random_pairs\"\n";
 

@@ -1,4 +1,5 @@
 #include "catch.h"
+#include "config/parts.h"
 #include "scratch.h"
 
 namespace ddp::config {

@@ -2,6 +2,7 @@
 
 #include "catch.h"
 #include "config/load/sweep.h"
+#include "config/parts.h"
 #include "errors.h"
 #include "scratch.h"
 

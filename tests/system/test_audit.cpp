@@ -55,7 +55,7 @@ TEST_CASE("audit trains the stretches between checkpoints again, and all bits ar
   const Outcome some = w.done({"audit", run.string(), "--stretches", "2", "--json"});
   CHECK(Json::parse(some.out) == audit_of(run));
   CHECK(audit_of(run).at("stretches").size() == 2);
-  w.refused({"audit", "a/r", "--device-pool", "1"}, {"computed by 2 ranks, and these are 1"});
+  w.refused({"audit", "a/r", "--device-pool", "1"}, {"computed by 2 ranks, and this command has 1"});
   check_nothing_left(run);
 }
 
