@@ -3,7 +3,9 @@
 #include <cstring>
 #include <exception>
 #include <map>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -25,9 +27,16 @@
 namespace ddp::commands {
 namespace {
 
-std::multimap<int, AddVerb>& verbs() {
-  static std::multimap<int, AddVerb> by_place;
-  return by_place;
+struct Command {
+  std::string doc;
+  AddVerb add;
+  VerbTexts texts;
+};
+
+// The commands by place and name; no static object, since registrations run before main in any order.
+std::map<std::pair<int, std::string>, Command>& verbs() {
+  static std::map<std::pair<int, std::string>, Command> all;
+  return all;
 }
 
 // Every command takes --results, so the same options fit all of them; some ignore it.
@@ -41,20 +50,8 @@ void accept_results_everywhere(const CLI::App& app, std::string& unused) {
 
 using config::Named;
 
-// Commands and options under the names that other programs give them.
+// Options under the names that other programs give them.
 const std::map<std::string, std::vector<std::string>> kAliases = {
-    {"run", {"train", "fit", "start", "launch", "torchrun"}},
-    {"eval", {"test", "evaluate", "score"}},
-    {"list", {"ls", "runs", "status", "ps"}},
-    {"resume", {"continue", "restart"}},
-    {"predict", {"infer", "inference"}},
-    {"sweep", {"tune", "search", "hpo"}},
-    {"validate", {"check", "lint"}},
-    {"slurm", {"sbatch", "submit"}},
-    {"k8s", {"kubernetes", "kubectl"}},
-    {"generate", {"sample"}},
-    {"new", {"init", "create"}},
-    {"doctor", {"diagnose", "info", "env"}},
     {"--nproc-per-node", {"--gpus", "--num-gpus", "--num-processes"}},
     {"--nnodes", {"--num-nodes", "--num-machines"}},
     {"--results", {"--output-dir", "--out-dir", "--log-dir"}},
@@ -70,8 +67,7 @@ Named with_aliases(const std::string& name) {
 std::string usage_line(const CLI::App& verb) { return "usage: " + usage_of(verb); }
 
 std::string usage_and_example(const CLI::App& verb) {
-  const auto& examples = examples_of(verb.get_name());
-  return usage_line(verb) + (examples.empty() ? "" : "\n  such as: " + own_command(examples.front()));
+  return usage_line(verb) + "\n  such as: " + own_command(texts_of(verb).examples.front());
 }
 
 // Returns the option that CLI11's text names: the longest name in it.
@@ -144,7 +140,8 @@ Error missing_verb(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* verb : commands_of(app)) names.push_back(verb->get_name());
   return usage_error("the command is missing", "",
-                     "commands: " + report::joined(names) + "\n  such as: " + own_command(examples_of("run").front()));
+                     "commands: " + report::joined(names) +
+                         "\n  such as: " + own_command(texts_of(*commands_of(app).front()).examples.front()));
 }
 
 // Returns the error for a wrong number of values.
@@ -210,7 +207,7 @@ void require_known_verb(const CLI::App& app, const std::string& word) {
   std::vector<Named> known;
   for (const CLI::App* verb : commands_of(app)) {
     if (verb->get_name() == word) return;
-    known.push_back(with_aliases(verb->get_name()));
+    known.push_back({.name = verb->get_name(), .aliases = texts_of(*verb).aliases});
   }
   const std::string what = "unknown command " + config::in_quotes(word);
   if (word.ends_with(".toml")) throw usage_error(what, "", "to train it: " + own_command("run " + path_word(word)));
@@ -219,9 +216,15 @@ void require_known_verb(const CLI::App& app, const std::string& word) {
 
 }  // namespace
 
-bool register_verb(int place, AddVerb add) {
-  verbs().emplace(place, add);
-  return true;
+bool register_verb(int place, const std::string& name, const std::string& doc, AddVerb add, VerbTexts texts) {
+  return verbs().insert({{place, name}, {doc, add, std::move(texts)}}).second;
+}
+
+const VerbTexts& texts_of(const CLI::App& verb) {
+  for (const auto& [key, registered] : verbs()) {
+    if (key.second == verb.get_name()) return registered.texts;
+  }
+  throw std::logic_error(verb.get_name() + " is no registered command");
 }
 
 int run_command(int argc, char** argv) {
@@ -240,7 +243,7 @@ int run_command(int argc, char** argv) {
       "Exit codes: 0 done; 1 training failed, or other ranks or nodes did not come; 2 a mistake, and nothing was "
       "started; 128 + N stopped by signal N, such as 130 and 143.");
   int exit_code = 0;
-  for (const auto& [place, add] : verbs()) add(app, exit_code);
+  for (const auto& [key, verb] : verbs()) verb.add(*app.add_subcommand(key.second, verb.doc), exit_code);
   std::string unused_results;
   accept_results_everywhere(app, unused_results);
   give_help(app);

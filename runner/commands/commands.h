@@ -15,11 +15,22 @@ namespace ddp::commands {
 // Reads the command line and runs its command. Prints errors on stderr. Returns the program's exit code.
 int run_command(int argc, char** argv);
 
-// Adds a command to the command line. If the command is given, its callback runs it and stores the program's exit code.
-using AddVerb = void (*)(CLI::App& app, int& exit_code);
+// Adds a command's arguments and options. If the command is given, its callback runs it and stores the program's exit
+// code.
+using AddVerb = void (*)(CLI::App& verb, int& exit_code);
 
-// Registers a command; each command's file calls this once. `place` orders the commands in --help and may repeat.
-bool register_verb(int place, AddVerb add);
+// Texts that belong to a command besides its name and description.
+struct VerbTexts {
+  std::vector<std::string> examples;      // without the program's name: "run basic.toml"
+  std::vector<std::string> aliases = {};  // what other programs call it: a hint for who types them
+};
+
+// Registers a command; each command's file calls this once, and nothing else names the command. `place` orders the
+// commands in --help; commands of one place are ordered by name.
+bool register_verb(int place, const std::string& name, const std::string& doc, AddVerb add, VerbTexts texts);
+
+// Returns the texts of a registered command.
+const VerbTexts& texts_of(const CLI::App& verb);
 
 // Registers the JSON Schema of an output, which `schema` prints.
 bool register_schema(const char* name, std::function<config::Value()> schema);

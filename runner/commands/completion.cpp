@@ -22,14 +22,14 @@ std::vector<std::string> sort_keys(const std::vector<std::string>& words) {
   return report::row_keys(config::metric_names(config::Components::installed()));
 }
 
-void add_completion(CLI::App& app, int&) {
-  CLI::App* verb = app.add_subcommand("completion", "print the script for a shell's tab completion");
+void add_completion(CLI::App& verb, int&) {
   auto shell = std::make_shared<std::string>();
-  verb->add_option("SHELL", *shell, "bash, zsh or fish")->required();
-  verb->callback([shell] { std::cout << completion::shell_script(*shell, paths::program()); });
+  verb.add_option("SHELL", *shell, "bash, zsh or fish")->required();
+  verb.callback([shell] { std::cout << completion::shell_script(*shell, paths::program()); });
 }
 
-const bool completion_registered = register_verb(170, add_completion);
+const bool completion_registered = register_verb(170, "completion", "print the script for a shell's tab completion",
+                                                 add_completion, {.examples = {"completion bash"}});
 
 }  // namespace
 

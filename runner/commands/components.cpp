@@ -76,25 +76,26 @@ void list(const std::string& kind, const std::string& only, bool json) {
 }
 
 template <const char* Verb>
-bool register_list(int place, AddVerb add) {
-  return register_verb(place, add) && register_schema<ComponentsOutput<Verb>>(Verb, Verb + std::string(" --json"));
+bool register_list(int place, AddVerb add, const std::string& example) {
+  const std::string name = Verb;
+  return register_verb(place, name, "list the " + name + " of experiment files, with their options", add,
+                       {.examples = {name, example}}) &&
+         register_schema<ComponentsOutput<Verb>>(Verb, name + " --json");
 }
 
 template <const char* Verb>
-void add_list(CLI::App& app, const std::string& kind) {
-  const std::string verb_name = Verb;
-  CLI::App* verb = app.add_subcommand(verb_name, "list the " + verb_name + " of experiment files, with their options");
+void add_list(CLI::App& verb, const std::string& kind) {
   auto json = std::make_shared<bool>(false);
   auto only = std::make_shared<std::string>();
-  verb->add_option("NAME", *only, "the only " + kind + " to print; default: all");
-  verb->add_flag("--json", *json, "print JSON");
-  verb->callback([json, only, kind] { list<Verb>(kind, *only, *json); });
+  verb.add_option("NAME", *only, "the only " + kind + " to print; default: all");
+  verb.add_flag("--json", *json, "print JSON");
+  verb.callback([json, only, kind] { list<Verb>(kind, *only, *json); });
 }
 
-const bool models_registered =
-    register_list<kModels>(110, [](CLI::App& app, int&) { add_list<kModels>(app, "model"); });
-const bool datasets_registered =
-    register_list<kDatasets>(120, [](CLI::App& app, int&) { add_list<kDatasets>(app, "dataset"); });
+const bool models_registered = register_list<kModels>(
+    110, [](CLI::App& verb, int&) { add_list<kModels>(verb, "model"); }, "models mlp");
+const bool datasets_registered = register_list<kDatasets>(
+    120, [](CLI::App& verb, int&) { add_list<kDatasets>(verb, "dataset"); }, "datasets csv");
 
 }  // namespace
 

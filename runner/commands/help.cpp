@@ -77,50 +77,6 @@ std::string usage_of(const CLI::App& verb) {
   return usage;
 }
 
-const std::vector<std::string>& examples_of(const std::string& verb) {
-  static const std::map<std::string, std::vector<std::string>> kExamples = {
-      {"run",
-       {"run experiments/basic.toml", "run experiments/basic.toml --set optimizer.lr=0.1 --name faster",
-        "run new.toml --init-from basic", "run experiments/digits.toml --profile 20"}},
-      {"resume", {"resume latest", "resume basic --set epochs=12", "resume basic --from best"}},
-      {"fork",
-       {"fork basic --set epochs=14 --set optimizer.lr=1e-4 --name slower", "fork basic --from best --set epochs=14"}},
-      {"sweep", {"sweep experiments/digits_sweep.toml", "sweep experiments/digits_sweep.toml --jobs 2"}},
-      {"slurm", {"slurm experiments/basic.toml --nodes 2 --gpus-per-node 4"}},
-      {"k8s", {"k8s experiments/basic.toml --nodes 2 | kubectl apply -f -"}},
-      {"plan", {"plan experiments/digits.toml", "plan experiments/digits.toml --preview page.html"}},
-      {"validate", {"validate experiments/basic.toml experiments/digits.toml"}},
-      {"watch", {"watch basic", "watch"}},
-      {"logs", {"logs latest --rank 0", "logs basic -f"}},
-      {"stop", {"stop basic", "stop basic --now"}},
-      {"list", {"list", "list basic --where 'epochs>=3' --sort train_loss --limit 5"}},
-      {"show", {"show latest", "show digits_sweep/latest/007"}},
-      {"compare", {"compare basic faster digits"}},
-      {"diff", {"diff basic faster"}},
-      {"audit", {"audit basic", "audit basic --stretches 3 --json"}},
-      {"reproduce", {"reproduce basic", "reproduce basic --device-pool 1"}},
-      {"tag", {"tag basic +good -doubtful", "tag basic --note 'with the new data'", "tag basic"}},
-      {"rm", {"rm basic", "rm basic faster --yes"}},
-      {"gc", {"gc --keep-last 1 --dry-run", "gc --status failed --older-than 30d --yes"}},
-      {"report", {"report digits", "report basic faster --output both.html"}},
-      {"serve", {"serve", "serve --port 8080 --results /data/results"}},
-      {"eval", {"eval people", "eval people --from best --set dataset.path=other.csv"}},
-      {"predict", {"predict people strangers.csv -o answers.csv"}},
-      {"generate", {"generate shakespeare_char --prompt 'To be' --tokens 100"}},
-      {"export", {"export digits weights.safetensors"}},
-      {"comm", {"comm --sizes 1KiB..64MiB", "comm --op all_reduce --backend gloo"}},
-      {"doctor", {"doctor", "doctor --results /data/results"}},
-      {"new", {"new model my_model"}},
-      {"models", {"models", "models mlp"}},
-      {"datasets", {"datasets", "datasets csv"}},
-      {"schema", {"schema", "schema summary"}},
-      {"completion", {"completion bash"}},
-  };
-  static const std::vector<std::string> kNone;
-  const auto found = kExamples.find(verb);
-  return found == kExamples.end() ? kNone : found->second;
-}
-
 namespace {
 
 constexpr std::size_t kTextColumn = 26;
@@ -182,7 +138,7 @@ class Help : public CLI::Formatter {
   std::string make_footer(const CLI::App* app) const override {
     if (app->get_parent() == nullptr) return "\n" + report::wrapped(app->get_footer(), 0);
     std::string text;
-    for (const std::string& example : examples_of(app->get_name())) {
+    for (const std::string& example : texts_of(*app).examples) {
       text += (text.empty() ? "\nExamples:\n" : "") + std::string("  ") + own_command(example) + "\n";
     }
     return text;
@@ -263,7 +219,7 @@ void print_verb(const CLI::App& verb) {
   }
   std::cout << "\n.PP\n" << paragraph(verb.get_description()) << "\n";
   print_options(verb);
-  for (const std::string& example : examples_of(verb.get_name())) {
+  for (const std::string& example : texts_of(verb).examples) {
     std::cout << ".PP\n.EX\n" << for_troff("ddp-exp " + example) << "\n.EE\n";
   }
 }

@@ -20,8 +20,6 @@ std::vector<std::string> option_names(const CLI::Option& option);
 std::string accepted_by(const CLI::Option& option);
 // Returns "ddp-exp run [options] FILE" for a command, with the program's name as it was called.
 std::string usage_of(const CLI::App& verb);
-// Returns examples of a command, without the program's name: "run basic.toml".
-const std::vector<std::string>& examples_of(const std::string& verb);
 
 // Sets one style of help for the program and all of its commands: lines of at most 80 columns.
 void give_help(CLI::App& app);

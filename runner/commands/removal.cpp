@@ -305,15 +305,15 @@ void rm(const RmOptions& o) {
   remove(doomed, "result", o);
 }
 
-void add_rm(CLI::App& app, int&) {
-  CLI::App* verb = app.add_subcommand("rm", "remove runs and sweeps, after a question");
+void add_rm(CLI::App& verb, int&) {
   auto options = std::make_shared<RmOptions>();
-  verb->add_option("RUN", options->runs, kRunInWords);
-  add_removal_options(*verb, *options);
-  verb->callback([options] { rm(*options); });
+  verb.add_option("RUN", options->runs, kRunInWords);
+  add_removal_options(verb, *options);
+  verb.callback([options] { rm(*options); });
 }
 
-const bool rm_registered = register_verb(106, add_rm);
+const bool rm_registered = register_verb(106, "rm", "remove runs and sweeps, after a question", add_rm,
+                                         {.examples = {"rm basic", "rm basic faster --yes"}});
 
 struct GcOptions : RemovalOptions {
   std::optional<int> keep_last;
@@ -391,20 +391,21 @@ void gc(const GcOptions& o) {
   remove(old_runs(o, references), "result", o);
 }
 
-void add_gc(CLI::App& app, int&) {
-  CLI::App* verb = app.add_subcommand("gc", "remove old runs and sweeps, or with --keep-last only old checkpoints");
+void add_gc(CLI::App& verb, int&) {
   auto options = std::make_shared<GcOptions>();
-  verb->add_option(
+  verb.add_option(
           "--keep-last", options->keep_last,
           "remove checkpoints of ended runs, but for the newest N, the best, and those that another run begins with")
       ->check(CLI::Range(1, 1'000'000'000));
-  verb->add_option("--older-than", options->older_than, "only results that ended this long ago: 30d, 12h, 45m");
-  verb->add_option("--status", options->status, "only results of this status: completed, failed or interrupted");
-  add_removal_options(*verb, *options);
-  verb->callback([options] { gc(*options); });
+  verb.add_option("--older-than", options->older_than, "only results that ended this long ago: 30d, 12h, 45m");
+  verb.add_option("--status", options->status, "only results of this status: completed, failed or interrupted");
+  add_removal_options(verb, *options);
+  verb.callback([options] { gc(*options); });
 }
 
-const bool gc_registered = register_verb(107, add_gc);
+const bool gc_registered =
+    register_verb(107, "gc", "remove old runs and sweeps, or with --keep-last only old checkpoints", add_gc,
+                  {.examples = {"gc --keep-last 1 --dry-run", "gc --status failed --older-than 30d --yes"}});
 
 }  // namespace
 

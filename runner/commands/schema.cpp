@@ -52,11 +52,10 @@ std::vector<std::string> schema_names() {
 
 namespace {
 
-void add_schema(CLI::App& app, int&) {
-  CLI::App* verb = app.add_subcommand("schema", "print the JSON Schema of experiment files, or of an output");
+void add_schema(CLI::App& verb, int&) {
   auto what = std::make_shared<std::string>(kExperiment);
-  verb->add_option("WHAT", *what, report::joined(schema_names()))->capture_default_str();
-  verb->callback([what] {
+  verb.add_option("WHAT", *what, report::joined(schema_names()))->capture_default_str();
+  verb.callback([what] {
     const auto known = schema_names();
     if (std::find(known.begin(), known.end(), *what) == known.end()) {
       throw usage_error("unknown schema " + config::in_quotes(*what), "",
@@ -67,7 +66,9 @@ void add_schema(CLI::App& app, int&) {
   });
 }
 
-const bool schema_registered = register_verb(130, add_schema);
+const bool schema_registered =
+    register_verb(130, "schema", "print the JSON Schema of experiment files, or of an output", add_schema,
+                  {.examples = {"schema", "schema summary"}});
 
 }  // namespace
 

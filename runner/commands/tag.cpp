@@ -64,21 +64,22 @@ void tag(TagOptions o) {
   table.print(std::cout, report::terminal_of_stdout());
 }
 
-void add_tag_command(CLI::App& app, int&) {
-  CLI::App* verb = app.add_subcommand("tag", "print or change the tags and the note of runs and sweeps");
+void add_tag_command(CLI::App& verb, int&) {
   auto options = std::make_shared<TagOptions>();
-  verb->add_option("RUN", options->words, std::string(kRunInWords) + "; +TAG adds a tag, -TAG removes one")->required();
-  verb->add_option("--note", options->change.note, "the new note; \"\" removes it");
-  add_results(*verb, options->results);
-  verb->set_help_flag("--help", "show this help");  // -h removes the tag "h"
-  verb->allow_extras();                             // -TAG
-  verb->callback([options, verb] {
-    for (const std::string& word : verb->remaining()) options->words.push_back(word);
+  verb.add_option("RUN", options->words, std::string(kRunInWords) + "; +TAG adds a tag, -TAG removes one")->required();
+  verb.add_option("--note", options->change.note, "the new note; \"\" removes it");
+  add_results(verb, options->results);
+  verb.set_help_flag("--help", "show this help");  // -h removes the tag "h"
+  verb.allow_extras();                             // -TAG
+  verb.callback([options, &verb] {
+    for (const std::string& word : verb.remaining()) options->words.push_back(word);
     tag(*options);
   });
 }
 
-const bool tag_registered = register_verb(105, add_tag_command);
+const bool tag_registered =
+    register_verb(105, "tag", "print or change the tags and the note of runs and sweeps", add_tag_command,
+                  {.examples = {"tag basic +good -doubtful", "tag basic --note 'with the new data'", "tag basic"}});
 
 }  // namespace
 }  // namespace ddp::commands

@@ -214,22 +214,23 @@ int k8s(KubernetesOptions& o) {
   return 0;
 }
 
-void add_k8s(CLI::App& app, int& exit_code) {
+void add_k8s(CLI::App& verb, int& exit_code) {
   auto o = std::make_shared<KubernetesOptions>();
   TrainingJob& job = o->job;
-  CLI::App* verb = app.add_subcommand("k8s", "print a job that trains on the nodes of a Kubernetes cluster");
-  add_training(*verb, o->file, job);
-  verb->add_option("--gpus-per-node", job.gpus_per_node, "GPUs per node; default: none")
+  add_training(verb, o->file, job);
+  verb.add_option("--gpus-per-node", job.gpus_per_node, "GPUs per node; default: none")
       ->check(CLI::Range(0, 1'000'000));
-  verb->add_option("--image", o->image, "image of the pods")->capture_default_str();
-  verb->add_option("--claim", o->claim, "claim of the volume that has data and results")->capture_default_str();
-  verb->add_option("--job-name", job.job_name, "name of the job, and id of its run; default: the experiment's name");
-  verb->add_option("--port", job.port, "port of the first node; default: 29500")->check(CLI::Range(1, 65535));
-  add_results(*verb, o->results);
-  verb->callback([o, &exit_code] { exit_code = k8s(*o); });
+  verb.add_option("--image", o->image, "image of the pods")->capture_default_str();
+  verb.add_option("--claim", o->claim, "claim of the volume that has data and results")->capture_default_str();
+  verb.add_option("--job-name", job.job_name, "name of the job, and id of its run; default: the experiment's name");
+  verb.add_option("--port", job.port, "port of the first node; default: 29500")->check(CLI::Range(1, 65535));
+  add_results(verb, o->results);
+  verb.callback([o, &exit_code] { exit_code = k8s(*o); });
 }
 
-const bool k8s_registered = register_verb(151, add_k8s);
+const bool k8s_registered = register_verb(
+    151, "k8s", "print a job that trains on the nodes of a Kubernetes cluster", add_k8s,
+    {.examples = {"k8s experiments/basic.toml --nodes 2 | kubectl apply -f -"}, .aliases = {"kubernetes", "kubectl"}});
 
 }  // namespace
 

@@ -182,20 +182,21 @@ int slurm(SlurmOptions& o) {
   return write_job(o);
 }
 
-void add_slurm(CLI::App& app, int& exit_code) {
+void add_slurm(CLI::App& verb, int& exit_code) {
   auto o = std::make_shared<SlurmOptions>();
   SlurmJob& job = o->job;
-  CLI::App* verb = app.add_subcommand("slurm", "write a job script that trains on the nodes of a Slurm cluster");
-  add_training(*verb, o->file, job);
-  verb->add_option("--port", job.port,
-                   "port of the first node; default: 8888, on shared nodes one that depends on the job")
+  add_training(verb, o->file, job);
+  verb.add_option("--port", job.port,
+                  "port of the first node; default: 8888, on shared nodes one that depends on the job")
       ->check(CLI::Range(1, 65535));
-  add_slurm_requests(*verb, *o);
-  add_results(*verb, o->results);
-  verb->callback([o, &exit_code] { exit_code = slurm(*o); });
+  add_slurm_requests(verb, *o);
+  add_results(verb, o->results);
+  verb.callback([o, &exit_code] { exit_code = slurm(*o); });
 }
 
-const bool slurm_registered = register_verb(150, add_slurm);
+const bool slurm_registered = register_verb(
+    150, "slurm", "write a job script that trains on the nodes of a Slurm cluster", add_slurm,
+    {.examples = {"slurm experiments/basic.toml --nodes 2 --gpus-per-node 4"}, .aliases = {"sbatch", "submit"}});
 
 }  // namespace
 

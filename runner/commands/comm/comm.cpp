@@ -271,40 +271,42 @@ int comm(const CommFlags& f) {
                       [&](launch::Nodes* nodes) { return comm_here(f, loaded, request, launch, *nodes); });
 }
 
-void add_comm(CLI::App& app, int& exit_code) {
+void add_comm(CLI::App& verb, int& exit_code) {
   auto f = std::make_shared<CommFlags>();
-  CLI::App* verb = app.add_subcommand("comm", "time and check collectives between devices and nodes");
-  verb->add_option("--op", f->op,
-                   "all, or a comma-separated list of all_reduce, reduce, broadcast, scatter, gather, all_gather")
+  verb.add_option("--op", f->op,
+                  "all, or a comma-separated list of all_reduce, reduce, broadcast, scatter, gather, all_gather")
       ->capture_default_str();
-  verb->add_option("--sizes", f->sizes,
-                   "bytes: 4096, or 1KiB,1MiB, or 1KiB..64MiB (doubling), or 1KiB..1GiB:4 (times 4); rounded down to "
-                   "whole elements, and at least one")
+  verb.add_option("--sizes", f->sizes,
+                  "bytes: 4096, or 1KiB,1MiB, or 1KiB..64MiB (doubling), or 1KiB..1GiB:4 (times 4); rounded down to "
+                  "whole elements, and at least one")
       ->capture_default_str();
-  verb->add_option("--device-pool,--devices", f->devices,
-                   "one rank for each: auto (all GPUs, or two CPU ranks), a number of ranks, 0,1,2 or cpu,cpu")
+  verb.add_option("--device-pool,--devices", f->devices,
+                  "one rank for each: auto (all GPUs, or two CPU ranks), a number of ranks, 0,1,2 or cpu,cpu")
       ->capture_default_str();
-  verb->add_option("--backend", f->backend,
-                   "gloo, nccl, shm (shared memory of a node's CPU ranks; gloo between nodes), or auto as in training")
+  verb.add_option("--backend", f->backend,
+                  "gloo, nccl, shm (shared memory of a node's CPU ranks; gloo between nodes), or auto as in training")
       ->capture_default_str();
-  verb->add_option("--dtype", f->dtype, "float, double, half, bfloat16, int8, uint8, int32 or int64")
+  verb.add_option("--dtype", f->dtype, "float, double, half, bfloat16, int8, uint8, int32 or int64")
       ->capture_default_str();
-  verb->add_option("--iterations", f->iterations, "number of timed calls")
+  verb.add_option("--iterations", f->iterations, "number of timed calls")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
-  verb->add_option("--warmup", f->warmup, "number of untimed calls before the timed ones")
+  verb.add_option("--warmup", f->warmup, "number of untimed calls before the timed ones")
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str();
-  verb->add_flag("--check,!--no-check", f->check, "check every value of every rank, in separate calls (the default)");
-  verb->add_option("--timeout", f->timeout, "seconds that nodes and ranks wait for each other")
+  verb.add_flag("--check,!--no-check", f->check, "check every value of every rank, in separate calls (the default)");
+  verb.add_option("--timeout", f->timeout, "seconds that nodes and ranks wait for each other")
       ->check(CLI::Range(0.001, 1e6))
       ->capture_default_str();
-  verb->add_flag("--json", f->json, "print one JSON object instead of the table");
-  add_launch_flags(*verb, f->launch);
-  verb->callback([f, &exit_code] { exit_code = comm(*f); });
+  verb.add_flag("--json", f->json, "print one JSON object instead of the table");
+  add_launch_flags(verb, f->launch);
+  verb.callback([f, &exit_code] { exit_code = comm(*f); });
 }
 
-const bool comm_registered = register_verb(160, add_comm) && register_schema<CommOutput>("comm", "comm --json");
+const bool comm_registered =
+    register_verb(160, "comm", "time and check collectives between devices and nodes", add_comm,
+                  {.examples = {"comm --sizes 1KiB..64MiB", "comm --op all_reduce --backend gloo"}}) &&
+    register_schema<CommOutput>("comm", "comm --json");
 
 }  // namespace
 

@@ -66,32 +66,33 @@ void diff(const CompareOptions& o) {
   }
 }
 
-CLI::App* add(CLI::App& app, const char* name, const char* doc, const std::shared_ptr<CompareOptions>& options) {
-  CLI::App* verb = app.add_subcommand(name, doc);
-  add_results(*verb, options->results);
-  verb->add_flag("--json", options->json, "print JSON");
-  return verb;
+std::shared_ptr<CompareOptions> add_options(CLI::App& verb) {
+  auto options = std::make_shared<CompareOptions>();
+  add_results(verb, options->results);
+  verb.add_flag("--json", options->json, "print JSON");
+  return options;
 }
 
-void add_compare(CLI::App& app, int&) {
-  auto options = std::make_shared<CompareOptions>();
-  CLI::App* verb = add(app, "compare", "show runs side by side: differences, metrics, loss curves", options);
-  verb->add_option("RUN", options->runs, std::string(kRunInWords) + "; a sweep stands for its trials")->required();
-  verb->callback([options] { compare(*options); });
+void add_compare(CLI::App& verb, int&) {
+  const auto options = add_options(verb);
+  verb.add_option("RUN", options->runs, std::string(kRunInWords) + "; a sweep stands for its trials")->required();
+  verb.callback([options] { compare(*options); });
 }
 
 const bool compare_registered =
-    register_verb(90, add_compare) && register_schema<report::Comparison>("compare", "compare RUN… --json");
+    register_verb(90, "compare", "show runs side by side: differences, metrics, loss curves", add_compare,
+                  {.examples = {"compare basic faster digits"}}) &&
+    register_schema<report::Comparison>("compare", "compare RUN… --json");
 
-void add_diff(CLI::App& app, int&) {
-  auto options = std::make_shared<CompareOptions>();
-  CLI::App* verb = add(app, "diff", "show the differences of two runs", options);
-  verb->add_option("RUN", options->runs, kRunInWords)->required()->expected(2);
-  verb->callback([options] { diff(*options); });
+void add_diff(CLI::App& verb, int&) {
+  const auto options = add_options(verb);
+  verb.add_option("RUN", options->runs, kRunInWords)->required()->expected(2);
+  verb.callback([options] { diff(*options); });
 }
 
 const bool diff_registered =
-    register_verb(100, add_diff) && register_schema<report::Comparison>("diff", "diff A B --json");
+    register_verb(100, "diff", "show the differences of two runs", add_diff, {.examples = {"diff basic faster"}}) &&
+    register_schema<report::Comparison>("diff", "diff A B --json");
 
 }  // namespace
 

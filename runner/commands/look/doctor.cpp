@@ -26,16 +26,15 @@ struct DoctorOutput {
   }
 };
 
-void add_doctor(CLI::App& app, int& exit_code) {
+void add_doctor(CLI::App& verb, int& exit_code) {
   struct Options {
     std::string results = "results";
     bool json = false;
   };
   auto o = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand("doctor", "show what this machine can do, and what keeps training from starting");
-  add_results(*verb, o->results, "results folder, which must be writable");
-  verb->add_flag("--json", o->json, "print JSON");
-  verb->callback([o, &exit_code] {
+  add_results(verb, o->results, "results folder, which must be writable");
+  verb.add_flag("--json", o->json, "print JSON");
+  verb.callback([o, &exit_code] {
     const std::vector<Finding> findings = judge(measure_machine(o->results));
     const bool broken = any_broken(findings);
     if (o->json) {
@@ -48,7 +47,9 @@ void add_doctor(CLI::App& app, int& exit_code) {
 }
 
 const bool doctor_registered =
-    register_verb(165, add_doctor) && register_schema<DoctorOutput>("doctor", "doctor --json");
+    register_verb(165, "doctor", "show what this machine can do, and what makes training slow or fail", add_doctor,
+                  {.examples = {"doctor", "doctor --results /data/results"}, .aliases = {"diagnose", "info", "env"}}) &&
+    register_schema<DoctorOutput>("doctor", "doctor --json");
 
 }  // namespace
 

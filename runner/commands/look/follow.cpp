@@ -188,16 +188,15 @@ void watch_all(const std::string& results) {
   }
 }
 
-void add_watch(CLI::App& app, int&) {
+void add_watch(CLI::App& verb, int&) {
   struct Options {
     std::string run;
     std::string results = "results";
   };
-  CLI::App* verb = app.add_subcommand("watch", "watch a run or a sweep, or all that train, until they end");
   auto options = std::make_shared<Options>();
-  verb->add_option("RUN", options->run, kRunInWords);
-  add_results(*verb, options->results);
-  verb->callback([options] {
+  verb.add_option("RUN", options->run, kRunInWords);
+  add_results(verb, options->results);
+  verb.callback([options] {
     if (options->run.empty()) {
       watch_all(options->results);
     } else {
@@ -206,7 +205,8 @@ void add_watch(CLI::App& app, int&) {
   });
 }
 
-const bool watch_registered = register_verb(41, add_watch);
+const bool watch_registered = register_verb(41, "watch", "watch a run or a sweep, or all that train, until they end",
+                                            add_watch, {.examples = {"watch basic", "watch"}});
 
 struct LogsOptions {
   std::string run;
@@ -284,17 +284,17 @@ void print_logs(const LogsOptions& o) {
   followed.tell_end();
 }
 
-void add_logs(CLI::App& app, int&) {
-  CLI::App* verb = app.add_subcommand("logs", "print the logs of a run's ranks");
+void add_logs(CLI::App& verb, int&) {
   auto options = std::make_shared<LogsOptions>();
-  verb->add_option("RUN", options->run, kRunInWords)->required();
-  add_results(*verb, options->results);
-  verb->add_option("--rank", options->rank, "print only the log of this rank")->check(CLI::Range(0, 1'000'000));
-  verb->add_flag("-f,--follow", options->follow, "print what the ranks add, until the run ends");
-  verb->callback([options] { print_logs(*options); });
+  verb.add_option("RUN", options->run, kRunInWords)->required();
+  add_results(verb, options->results);
+  verb.add_option("--rank", options->rank, "print only the log of this rank")->check(CLI::Range(0, 1'000'000));
+  verb.add_flag("-f,--follow", options->follow, "print what the ranks add, until the run ends");
+  verb.callback([options] { print_logs(*options); });
 }
 
-const bool logs_registered = register_verb(42, add_logs);
+const bool logs_registered = register_verb(42, "logs", "print the logs of a run's ranks", add_logs,
+                                           {.examples = {"logs latest --rank 0", "logs basic -f"}});
 
 struct StopOptions {
   std::string run;
@@ -337,16 +337,16 @@ void stop(const StopOptions& o) {
   followed.tell_end();
 }
 
-void add_stop(CLI::App& app, int&) {
-  CLI::App* verb = app.add_subcommand("stop", "let a run or a sweep save and end, and wait for that");
+void add_stop(CLI::App& verb, int&) {
   auto options = std::make_shared<StopOptions>();
-  verb->add_option("RUN", options->run, kRunInWords)->required();
-  add_results(*verb, options->results);
-  verb->add_flag("--now", options->now, "end it at once, without saving");
-  verb->callback([options] { stop(*options); });
+  verb.add_option("RUN", options->run, kRunInWords)->required();
+  add_results(verb, options->results);
+  verb.add_flag("--now", options->now, "end it at once, without saving");
+  verb.callback([options] { stop(*options); });
 }
 
-const bool stop_registered = register_verb(43, add_stop);
+const bool stop_registered = register_verb(43, "stop", "let a run or a sweep save and end, and wait for that", add_stop,
+                                           {.examples = {"stop basic", "stop basic --now"}});
 
 }  // namespace
 

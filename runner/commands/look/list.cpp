@@ -109,26 +109,29 @@ void list(const ListOptions& o) {
   }
 }
 
-void add_list(CLI::App& app, int&) {
-  CLI::App* verb = app.add_subcommand("list", "list runs and sweeps, newest first");
+void add_list(CLI::App& verb, int&) {
   auto options = std::make_shared<ListOptions>();
-  verb->add_option("NAME", options->names, "list only these experiments, runs, and trials of these sweeps");
-  add_results(*verb, options->results);
-  verb->add_option("--status", options->query.status,
-                   "list only this status: running, completed, failed or interrupted");
-  verb->add_option("--name", options->query.name, "list only experiments of this name; * and ? are wildcards");
-  add_tag(*verb, options->query.tags, "list only results with this tag");
-  add_where(*verb, options->where, "list only matches of a condition");
-  verb->add_option("--sort", options->query.sort_by, "sort by a key; -key: greatest first")->capture_default_str();
-  verb->add_option("--columns", options->query.columns, "show these keys alone, such as val_loss,optimizer.lr")
+  verb.add_option("NAME", options->names, "list only these experiments, runs, and trials of these sweeps");
+  add_results(verb, options->results);
+  verb.add_option("--status", options->query.status,
+                  "list only this status: running, completed, failed or interrupted");
+  verb.add_option("--name", options->query.name, "list only experiments of this name; * and ? are wildcards");
+  add_tag(verb, options->query.tags, "list only results with this tag");
+  add_where(verb, options->where, "list only matches of a condition");
+  verb.add_option("--sort", options->query.sort_by, "sort by a key; -key: greatest first")->capture_default_str();
+  verb.add_option("--columns", options->query.columns, "show these keys alone, such as val_loss,optimizer.lr")
       ->delimiter(',')
       ->allow_extra_args(false);
-  verb->add_option("--limit", options->query.limit, "list at most this many")->check(CLI::Range(1, 1'000'000'000));
-  verb->add_flag("--json", options->json, "print JSON");
-  verb->callback([options] { list(*options); });
+  verb.add_option("--limit", options->query.limit, "list at most this many")->check(CLI::Range(1, 1'000'000'000));
+  verb.add_flag("--json", options->json, "print JSON");
+  verb.callback([options] { list(*options); });
 }
 
-const bool list_registered = register_verb(70, add_list) && register_schema("list", report::list_schema);
+const bool list_registered =
+    register_verb(70, "list", "list runs and sweeps, newest first", add_list,
+                  {.examples = {"list", "list basic --where 'epochs>=3' --sort train_loss --limit 5"},
+                   .aliases = {"ls", "runs", "status", "ps"}}) &&
+    register_schema("list", report::list_schema);
 
 }  // namespace
 

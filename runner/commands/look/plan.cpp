@@ -28,7 +28,7 @@ namespace ddp::commands {
 
 namespace {
 
-void add_plan(CLI::App& app, int&) {
+void add_plan(CLI::App& verb, int&) {
   struct Options {
     std::string file;
     std::vector<std::string> sets;
@@ -41,25 +41,22 @@ void add_plan(CLI::App& app, int&) {
     bool json = false;
   };
   auto o = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand(
-      "plan", "show data, ranks, devices, steps and memory, or the trials of a sweep; train nothing");
-  verb->add_option("FILE", o->file, "experiment file")->required();
-  add_sets(*verb, o->sets);
-  add_launch_flags(*verb, o->flags);
-  add_jobs(*verb, o->jobs);
-  add_results(*verb, o->results, "results folder of the planned run");
-  verb->add_option("--preview", o->preview,
-                   "also write an HTML page that shows the data before and after preprocessing")
+  verb.add_option("FILE", o->file, "experiment file")->required();
+  add_sets(verb, o->sets);
+  add_launch_flags(verb, o->flags);
+  add_jobs(verb, o->jobs);
+  add_results(verb, o->results, "results folder of the planned run");
+  verb.add_option("--preview", o->preview, "also write an HTML page that shows the data before and after preprocessing")
       ->type_name("FILE.html");
-  verb->add_option("--sets", o->rows, "also write the set of each row: train, validation, test or dropped")
+  verb.add_option("--sets", o->rows, "also write the set of each row: train, validation, test or dropped")
       ->type_name("FILE.csv");
-  CLI::Option* draws = verb->add_option("--draws", o->draws,
-                                        "print only the transforms' draws for the first N samples in epoch 0, as JSON");
+  CLI::Option* draws = verb.add_option("--draws", o->draws,
+                                       "print only the transforms' draws for the first N samples in epoch 0, as JSON");
   draws->check(CLI::PositiveNumber)->type_name("N");
-  verb->get_option("--preview")->excludes(draws);
-  verb->get_option("--sets")->excludes(draws);
-  verb->add_flag("--json", o->json, "print JSON");
-  verb->callback([o] {
+  verb.get_option("--preview")->excludes(draws);
+  verb.get_option("--sets")->excludes(draws);
+  verb.add_flag("--json", o->json, "print JSON");
+  verb.callback([o] {
     if (!o->preview.empty()) require_name(o->preview, "--preview", ".html");
     if (!o->rows.empty()) require_name(o->rows, "--sets", ".csv");
     if (config::has_sweep(o->file, o->sets)) {
@@ -93,7 +90,10 @@ void add_plan(CLI::App& app, int&) {
 }
 
 const bool plan_registered =
-    register_verb(50, add_plan) && register_schema<config::DrawnSamples>("draws", "plan FILE --draws N");
+    register_verb(50, "plan", "show data, ranks, devices, steps and memory, or the trials of a sweep; train nothing",
+                  add_plan,
+                  {.examples = {"plan experiments/digits.toml", "plan experiments/digits.toml --preview page.html"}}) &&
+    register_schema<config::DrawnSamples>("draws", "plan FILE --draws N");
 
 }  // namespace
 

@@ -118,21 +118,23 @@ fs::path write_sweep_report(const fs::path& sweep) {
 
 namespace {
 
-void add_report(CLI::App& app, int&) {
+void add_report(CLI::App& verb, int&) {
   auto options = std::make_shared<ReportOptions>();
-  CLI::App* verb = app.add_subcommand("report", "write report.html, a page about a run, several runs or a sweep");
-  verb->add_option("RUN", options->runs, "one run, several runs to compare, or a sweep")
+  verb.add_option("RUN", options->runs, "one run, several runs to compare, or a sweep")
       ->required()
       ->type_name("RUN|SWEEP");
-  add_results(*verb, options->results);
-  verb->add_option("--output", options->output,
-                   "file of the page; default: report.html in the folder of the sweep or first run")
+  add_results(verb, options->results);
+  verb.add_option("--output", options->output,
+                  "file of the page; default: report.html in the folder of the sweep or first run")
       ->type_name("FILE");
-  verb->add_flag("--json", options->json, "print the page's data as JSON; write the page only with --output");
-  verb->callback([options] { report(*options); });
+  verb.add_flag("--json", options->json, "print the page's data as JSON; write the page only with --output");
+  verb.callback([options] { report(*options); });
 }
 
-const bool report_registered = register_verb(140, add_report) && register_schema("report", report::report_schema);
+const bool report_registered =
+    register_verb(140, "report", "write report.html, a page about a run, several runs or a sweep", add_report,
+                  {.examples = {"report digits", "report basic faster --output both.html"}}) &&
+    register_schema("report", report::report_schema);
 
 }  // namespace
 

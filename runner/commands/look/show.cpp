@@ -12,18 +12,17 @@ namespace ddp::commands {
 
 namespace {
 
-void add_show(CLI::App& app, int&) {
+void add_show(CLI::App& verb, int&) {
   struct Options {
     std::string run;
     std::string results = "results";
     bool json = false;
   };
-  CLI::App* verb = app.add_subcommand("show", "show the results and files of a run or a sweep");
   auto options = std::make_shared<Options>();
-  verb->add_option("RUN", options->run, kRunInWords)->required();
-  add_results(*verb, options->results);
-  verb->add_flag("--json", options->json, "print JSON");
-  verb->callback([options] {
+  verb.add_option("RUN", options->run, kRunInWords)->required();
+  add_results(verb, options->results);
+  verb.add_flag("--json", options->json, "print JSON");
+  verb.callback([options] {
     const report::Row row = find_result(options->results, options->run);
     if (options->json) {
       report::print_page_as_json(row, std::cout);
@@ -33,7 +32,9 @@ void add_show(CLI::App& app, int&) {
   });
 }
 
-const bool show_registered = register_verb(80, add_show) && register_schema("show", report::show_schema);
+const bool show_registered = register_verb(80, "show", "show the results and files of a run or a sweep", add_show,
+                                           {.examples = {"show latest", "show digits_sweep/latest/007"}}) &&
+                             register_schema("show", report::show_schema);
 
 }  // namespace
 

@@ -147,17 +147,19 @@ int validate(const ValidateOptions& options) {
   return all_good ? 0 : 2;
 }
 
-void add_validate(CLI::App& app, int& exit_code) {
+void add_validate(CLI::App& verb, int& exit_code) {
   auto options = std::make_shared<ValidateOptions>();
-  CLI::App* verb = app.add_subcommand("validate", "check experiment files and report all mistakes at once");
-  verb->add_option("FILE", options->files, "experiment files (.toml)")->required();
-  add_sets(*verb, options->sets);
-  verb->add_flag("--json", options->json, "print JSON");
-  verb->callback([options, &exit_code] { exit_code = validate(*options); });
+  verb.add_option("FILE", options->files, "experiment files (.toml)")->required();
+  add_sets(verb, options->sets);
+  verb.add_flag("--json", options->json, "print JSON");
+  verb.callback([options, &exit_code] { exit_code = validate(*options); });
 }
 
 const bool validate_registered =
-    register_verb(60, add_validate) && register_schema<ValidateOutput>("validate", "validate FILE… --json");
+    register_verb(
+        60, "validate", "check experiment files and report all mistakes at once", add_validate,
+        {.examples = {"validate experiments/basic.toml experiments/digits.toml"}, .aliases = {"check", "lint"}}) &&
+    register_schema<ValidateOutput>("validate", "validate FILE… --json");
 
 }  // namespace
 

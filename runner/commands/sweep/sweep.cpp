@@ -268,30 +268,32 @@ int resume_sweep(const record::RunDirectory& directory, std::optional<int> jobs,
 
 namespace {
 
-void add_sweep(CLI::App& app, int& exit_code) {
+void add_sweep(CLI::App& verb, int& exit_code) {
   auto o = std::make_shared<SweepOptions>();
-  CLI::App* verb = app.add_subcommand("sweep", "train all trials of a file's [sweep] and rank them");
-  verb->add_option("FILE", o->file, "experiment file with a [sweep] table")->required();
-  add_sets(*verb, o->sets);
-  add_name(*verb, o->name);
-  add_results(*verb, o->results);
-  add_run_id(*verb, o->run_id, "id of the sweep; an existing sweep is resumed");
-  add_tags(*verb, o->tags);
-  add_jobs(*verb, o->jobs);
-  verb->add_option("--trial", o->trial,
-                   "train only this trial; other processes train the other trials of the same --run-id")
+  verb.add_option("FILE", o->file, "experiment file with a [sweep] table")->required();
+  add_sets(verb, o->sets);
+  add_name(verb, o->name);
+  add_results(verb, o->results);
+  add_run_id(verb, o->run_id, "id of the sweep; an existing sweep is resumed");
+  add_tags(verb, o->tags);
+  add_jobs(verb, o->jobs);
+  verb.add_option("--trial", o->trial,
+                  "train only this trial; other processes train the other trials of the same --run-id")
       ->check(CLI::Range(0, 1'000'000));
   CLI::Option* array =
-      verb->add_flag("--array", o->array,
-                     "write the script of a Slurm job array, one job per trial; --jobs limits how many run at a time");
+      verb.add_flag("--array", o->array,
+                    "write the script of a Slurm job array, one job per trial; --jobs limits how many run at a time");
   o->slurm.job.exclusive = false;
-  for (CLI::Option* option : add_slurm_requests(*verb, o->slurm)) option->needs(array);
-  add_output(*verb);
-  verb->add_flag("--dry-run", o->dry_run, "show the plan, train nothing");
-  verb->callback([o, &exit_code] { exit_code = sweep(*o); });
+  for (CLI::Option* option : add_slurm_requests(verb, o->slurm)) option->needs(array);
+  add_output(verb);
+  verb.add_flag("--dry-run", o->dry_run, "show the plan, train nothing");
+  verb.callback([o, &exit_code] { exit_code = sweep(*o); });
 }
 
-const bool sweep_registered = register_verb(40, add_sweep);
+const bool sweep_registered =
+    register_verb(40, "sweep", "train all trials of a file's [sweep] and rank them", add_sweep,
+                  {.examples = {"sweep experiments/digits_sweep.toml", "sweep experiments/digits_sweep.toml --jobs 2"},
+                   .aliases = {"tune", "search", "hpo"}});
 
 }  // namespace
 

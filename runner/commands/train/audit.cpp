@@ -31,33 +31,27 @@ int conclude(AuditOptions& o, runs::Audited (*action)(const runs::AuditRequest&)
   return done.audit.same ? 0 : 1;
 }
 
-void add(CLI::App& app, const char* name, const char* doc, int& exit_code,
-         runs::Audited (*action)(const runs::AuditRequest&)) {
+template <runs::Audited (*Action)(const runs::AuditRequest&)>
+void add(CLI::App& verb, int& exit_code) {
   auto o = std::make_shared<AuditOptions>();
-  CLI::App* verb = app.add_subcommand(name, doc);
-  verb->add_option("RUN", o->run, kRunInWords)->required();
-  if (action == runs::audit) {
-    verb->add_option("--stretches", o->request.stretches, "number of parts to train again; default: all")
+  verb.add_option("RUN", o->run, kRunInWords)->required();
+  if constexpr (Action == runs::audit) {
+    verb.add_option("--stretches", o->request.stretches, "number of parts to train again; default: all")
         ->check(CLI::Range(1, 1'000'000));
   } else {
-    add_run_id(*verb, o->request.run_id, "id of the new run; an existing one is continued");
+    add_run_id(verb, o->request.run_id, "id of the new run; an existing one is continued");
   }
-  verb->add_option("--device-pool", o->request.device_pool, "other devices: 1, 4, [0, 1] or [\"cpu\", \"cpu\"]");
-  add_results(*verb, o->request.results);
-  verb->add_flag("--json", o->json, "print JSON");
-  verb->callback([o, action, &exit_code] { exit_code = conclude(*o, action); });
+  verb.add_option("--device-pool", o->request.device_pool, "other devices: 1, 4, [0, 1] or [\"cpu\", \"cpu\"]");
+  add_results(verb, o->request.results);
+  verb.add_flag("--json", o->json, "print JSON");
+  verb.callback([o, &exit_code] { exit_code = conclude(*o, Action); });
 }
 
 const bool audit_registered =
-    register_verb(102,
-                  [](CLI::App& app, int& code) {
-                    add(app, "audit", "train parts of a run again, and compare all bits", code, runs::audit);
-                  }) &&
-    register_verb(104,
-                  [](CLI::App& app, int& code) {
-                    add(app, "reproduce", "train a whole run again from its folder, and compare all bits", code,
-                        runs::reproduce);
-                  }) &&
+    register_verb(102, "audit", "train parts of a run again, and compare all bits", add<runs::audit>,
+                  {.examples = {"audit basic", "audit basic --stretches 3 --json"}}) &&
+    register_verb(104, "reproduce", "train a whole run again from its folder, and compare all bits",
+                  add<runs::reproduce>, {.examples = {"reproduce basic", "reproduce basic --device-pool 1"}}) &&
     register_schema<runs::Audit>("audit", "audit RUN --json, audit.json") &&
     register_schema<runs::Audit>("reproduce", "reproduce RUN --json, audit.json of the new run");
 

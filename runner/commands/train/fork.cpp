@@ -66,24 +66,26 @@ int fork_run(const ForkOptions& o) {
                       [&](launch::Nodes* nodes) { return runs::fork(request, launch, nodes); });
 }
 
-void add_fork(CLI::App& app, int& exit_code) {
+void add_fork(CLI::App& verb, int& exit_code) {
   auto o = std::make_shared<ForkOptions>();
-  CLI::App* verb = app.add_subcommand("fork", "start a new run from the whole state of another run's checkpoint");
-  verb->add_option("RUN", o->run, kRunInWords)->required();
-  add_sets(*verb, o->sets, "the other run's setting");
-  add_name(*verb, o->name, "name of the new run; default: the other run's name");
-  verb->add_option("--from", o->from, "checkpoint of the other run: latest, best or a step")->capture_default_str();
-  add_data_changed(*verb, o->data_changed);
-  add_results(*verb, o->results);
-  add_run_id(*verb, o->run_id, "id of the new run; an existing fork is resumed");
-  add_tags(*verb, o->tags);
-  add_output(*verb);
-  add_launch_flags(*verb, o->flags);
-  add_max_restarts(*verb, o->flags);
-  verb->callback([o, &exit_code] { exit_code = fork_run(*o); });
+  verb.add_option("RUN", o->run, kRunInWords)->required();
+  add_sets(verb, o->sets, "the other run's setting");
+  add_name(verb, o->name, "name of the new run; default: the other run's name");
+  verb.add_option("--from", o->from, "checkpoint of the other run: latest, best or a step")->capture_default_str();
+  add_data_changed(verb, o->data_changed);
+  add_results(verb, o->results);
+  add_run_id(verb, o->run_id, "id of the new run; an existing fork is resumed");
+  add_tags(verb, o->tags);
+  add_output(verb);
+  add_launch_flags(verb, o->flags);
+  add_max_restarts(verb, o->flags);
+  verb.callback([o, &exit_code] { exit_code = fork_run(*o); });
 }
 
-const bool fork_registered = register_verb(30, add_fork);
+const bool fork_registered =
+    register_verb(30, "fork", "start a new run from the whole state of another run's checkpoint", add_fork,
+                  {.examples = {"fork basic --set epochs=14 --set optimizer.lr=1e-4 --name slower",
+                                "fork basic --from best --set epochs=14"}});
 
 }  // namespace
 

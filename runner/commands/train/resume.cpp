@@ -56,22 +56,24 @@ int resume(const ResumeOptions& o) {
                       [&](launch::Nodes* nodes) { return runs::resume(request, launch, nodes); });
 }
 
-void add_resume(CLI::App& app, int& exit_code) {
+void add_resume(CLI::App& verb, int& exit_code) {
   auto o = std::make_shared<ResumeOptions>();
-  CLI::App* verb = app.add_subcommand("resume", "continue a run or a sweep");
-  verb->add_option("RUN", o->run, kRunInWords)->required();
-  add_sets(*verb, o->sets, "the run's setting");
-  add_results(*verb, o->results);
-  verb->add_option("--from", o->from, "checkpoint: latest, best or a step")->capture_default_str();
-  add_data_changed(*verb, o->data_changed);
-  add_jobs(*verb, o->jobs);
-  add_launch_flags(*verb, o->flags);
-  add_max_restarts(*verb, o->flags);
-  add_output(*verb);
-  verb->callback([o, &exit_code] { exit_code = resume(*o); });
+  verb.add_option("RUN", o->run, kRunInWords)->required();
+  add_sets(verb, o->sets, "the run's setting");
+  add_results(verb, o->results);
+  verb.add_option("--from", o->from, "checkpoint: latest, best or a step")->capture_default_str();
+  add_data_changed(verb, o->data_changed);
+  add_jobs(verb, o->jobs);
+  add_launch_flags(verb, o->flags);
+  add_max_restarts(verb, o->flags);
+  add_output(verb);
+  verb.callback([o, &exit_code] { exit_code = resume(*o); });
 }
 
-const bool resume_registered = register_verb(20, add_resume);
+const bool resume_registered =
+    register_verb(20, "resume", "continue a run or a sweep", add_resume,
+                  {.examples = {"resume latest", "resume basic --set epochs=12", "resume basic --from best"},
+                   .aliases = {"continue", "restart"}});
 
 }  // namespace
 

@@ -129,16 +129,18 @@ void eval(const EvalOptions& o) {
   print(values, t.preprocessing);
 }
 
-void add_eval(CLI::App& app, int&) {
+void add_eval(CLI::App& verb, int&) {
   auto o = std::make_shared<EvalOptions>();
-  CLI::App* verb =
-      app.add_subcommand("eval", "measure a trained model on its validation and test data, or on other data");
-  add_trained(*verb, o->trained, {"loss", "metrics", "validation", "test"});
-  verb->add_flag("--json", o->json, "print JSON");
-  verb->callback([o] { runs::while_saving(runs::choose_run(o->trained), [&] { eval(*o); }); });
+  add_trained(verb, o->trained, {"loss", "metrics", "validation", "test"});
+  verb.add_flag("--json", o->json, "print JSON");
+  verb.callback([o] { runs::while_saving(runs::choose_run(o->trained), [&] { eval(*o); }); });
 }
 
-const bool eval_registered = register_verb(45, add_eval) && register_schema<EvalOutput>("eval", "eval RUN --json");
+const bool eval_registered =
+    register_verb(45, "eval", "measure a trained model on its validation and test data, or on other data", add_eval,
+                  {.examples = {"eval people", "eval people --from best --set dataset.path=other.csv"},
+                   .aliases = {"test", "evaluate", "score"}}) &&
+    register_schema<EvalOutput>("eval", "eval RUN --json");
 
 }  // namespace
 }  // namespace ddp::commands

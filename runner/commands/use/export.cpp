@@ -106,19 +106,19 @@ void export_model(const ExportOptions& o) {
   output.put_in_place();
 }
 
-void add_export(CLI::App& app, int&) {
+void add_export(CLI::App& verb, int&) {
   auto o = std::make_shared<ExportOptions>();
-  CLI::App* verb = app.add_subcommand("export", "write the weights of a trained model to a file for Python");
-  add_trained_run(*verb, o->trained);
-  verb->add_option("OUT", o->output, "a .safetensors file; or a .pt2 file for a model written in Python")->required();
-  verb->add_flag("--eval", o->evaluates, "for a .pt2 file: write the graph for evaluation, without dropout");
-  verb->callback([o] {
+  add_trained_run(verb, o->trained);
+  verb.add_option("OUT", o->output, "a .safetensors file; or a .pt2 file for a model written in Python")->required();
+  verb.add_flag("--eval", o->evaluates, "for a .pt2 file: write the graph for evaluation, without dropout");
+  verb.callback([o] {
     require_written_format(*o);
     runs::while_saving(runs::choose_run(o->trained), [&] { export_model(*o); });
   });
 }
 
-const bool export_registered = register_verb(48, add_export);
+const bool export_registered = register_verb(48, "export", "write the weights of a trained model to a file for Python",
+                                             add_export, {.examples = {"export digits weights.safetensors"}});
 
 }  // namespace
 }  // namespace ddp::commands

@@ -113,21 +113,20 @@ void generate(const GenerateOptions& o) {
   shown.end();
 }
 
-void add_generate(CLI::App& app, int&) {
+void add_generate(CLI::App& verb, int&) {
   auto o = std::make_shared<GenerateOptions>();
-  CLI::App* verb = app.add_subcommand("generate", "continue a text with a trained model");
-  add_trained(*verb, o->trained);
+  add_trained(verb, o->trained);
   rank::GenerateRequest& r = o->request;
-  verb->add_option("--prompt", r.prompt, "text to continue")->required();
-  verb->add_option("--tokens", r.tokens, "number of tokens to add")->required()->check(kNotNegative);
-  verb->add_option("--temperature", r.temperature, "divisor of the scores; 0: always the most likely token")
+  verb.add_option("--prompt", r.prompt, "text to continue")->required();
+  verb.add_option("--tokens", r.tokens, "number of tokens to add")->required()->check(kNotNegative);
+  verb.add_option("--temperature", r.temperature, "divisor of the scores; 0: always the most likely token")
       ->capture_default_str();
-  verb->add_option("--top-k", r.top_k, "draw only among this many of the most likely tokens")
+  verb.add_option("--top-k", r.top_k, "draw only among this many of the most likely tokens")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  verb->add_option("--seed", r.seed, "seed of the draws")->check(kNotNegative)->capture_default_str();
-  verb->add_flag("--json", o->json, "print JSON, once all tokens are generated");
-  verb->callback([o] {
+  verb.add_option("--seed", r.seed, "seed of the draws")->check(kNotNegative)->capture_default_str();
+  verb.add_flag("--json", o->json, "print JSON, once all tokens are generated");
+  verb.callback([o] {
     o->request.raw = o->trained.raw;
     if (o->request.prompt.empty()) {
       throw usage_error("is empty", "--prompt", "give a character; nanoGPT begins with a line break: $'\\n'");
@@ -141,7 +140,9 @@ void add_generate(CLI::App& app, int&) {
 }
 
 const bool generate_registered =
-    register_verb(47, add_generate) && register_schema<GenerateOutput>("generate", "generate RUN --json");
+    register_verb(47, "generate", "continue a text with a trained model", add_generate,
+                  {.examples = {"generate shakespeare_char --prompt 'To be' --tokens 100"}, .aliases = {"sample"}}) &&
+    register_schema<GenerateOutput>("generate", "generate RUN --json");
 
 }  // namespace
 }  // namespace ddp::commands

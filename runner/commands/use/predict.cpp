@@ -140,19 +140,20 @@ void predict(PredictOptions& o) {
   runs::while_saving(runs::choose_run(o.trained), [&] { predict_rows(o, form); });
 }
 
-void add_predict(CLI::App& app, int&) {
+void add_predict(CLI::App& verb, int&) {
   auto o = std::make_shared<PredictOptions>();
-  CLI::App* verb = app.add_subcommand("predict", "predict the rows of files with a trained model");
-  add_trained(*verb, o->trained, {"validation"});
-  verb->add_option("INPUT", o->inputs, "files with samples like the training data: rows, images or arrays")->required();
-  verb->add_option("--keep", o->keep, "columns of a table to copy in front of the results")
+  add_trained(verb, o->trained, {"validation"});
+  verb.add_option("INPUT", o->inputs, "files with samples like the training data: rows, images or arrays")->required();
+  verb.add_option("--keep", o->keep, "columns of a table to copy in front of the results")
       ->delimiter(',')
       ->type_name("COLUMN,…");
-  verb->add_option("-o,--output", o->output, "a .csv, .parquet or .npy file; default: CSV on stdout");
-  verb->callback([o] { predict(*o); });
+  verb.add_option("-o,--output", o->output, "a .csv, .parquet or .npy file; default: CSV on stdout");
+  verb.callback([o] { predict(*o); });
 }
 
-const bool predict_registered = register_verb(46, add_predict);
+const bool predict_registered =
+    register_verb(46, "predict", "predict the rows of files with a trained model", add_predict,
+                  {.examples = {"predict people strangers.csv -o answers.csv"}, .aliases = {"infer", "inference"}});
 
 }  // namespace
 }  // namespace ddp::commands
