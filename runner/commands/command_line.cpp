@@ -16,6 +16,7 @@
 #include "base/paths.h"
 #include "commands/commands.h"
 #include "commands/help.h"
+#include "commands/options.h"
 #include "config/check/suggest.h"
 #include "config/components.h"
 #include "config/experiment.h"
@@ -49,20 +50,6 @@ void accept_results_everywhere(const CLI::App& app, std::string& unused) {
 }
 
 using config::Named;
-
-// Options under the names that other programs give them.
-const std::map<std::string, std::vector<std::string>> kAliases = {
-    {"--nproc-per-node", {"--gpus", "--num-gpus", "--num-processes"}},
-    {"--nnodes", {"--num-nodes", "--num-machines"}},
-    {"--results", {"--output-dir", "--out-dir", "--log-dir"}},
-    {"--jobs", {"--parallel"}},
-    {"--output", {"--out", "-o"}},
-};
-
-Named with_aliases(const std::string& name) {
-  const auto known = kAliases.find(name);
-  return {.name = name, .aliases = known == kAliases.end() ? std::vector<std::string>() : known->second};
-}
 
 std::string usage_line(const CLI::App& verb) { return "usage: " + usage_of(verb); }
 
@@ -108,7 +95,8 @@ Error unknown_option(const CLI::App& verb, const std::string& word) {
   const std::string name = word.substr(0, word.find('='));
   std::vector<Named> known;
   for (const CLI::Option* option : verb.get_options()) {
-    if (option->nonpositional() && !option->get_group().empty()) known.push_back(with_aliases(name_of_option(*option)));
+    if (!option->nonpositional() || option->get_group().empty()) continue;
+    known.push_back({.name = name_of_option(*option), .aliases = aliases_of(option)});
   }
   std::string remedy = commands_with(verb, name);
   if (remedy.empty() && config::same_name(name, known).empty()) remedy = key_meant(verb, name);

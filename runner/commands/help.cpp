@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,15 +18,11 @@ namespace ddp::commands {
 
 namespace {
 
-// The name in --help for the text that an option takes.
-const std::map<std::string, std::string> kTexts = {
-    {"--set", "KEY=VALUE"},     {"--name", "NAME"},        {"--results", "FOLDER"},
-    {"--run-id", "ID"},         {"--output", "FILE"},      {"--from", "CHECKPOINT"},
-    {"--init-from", "WEIGHTS"}, {"--master-addr", "HOST"}, {"--rdzv-endpoint", "HOST"},
-    {"--status", "STATUS"},     {"--where", "CONDITION"},  {"--sort", "KEY"},
-    {"--time", "TIME"},         {"--job-name", "NAME"},    {"--image", "IMAGE"},
-    {"--claim", "NAME"},        {"--tag", "TAG"},          {"--note", "TEXT"},
-};
+// Returns the type of an option's value, or the name that stands for it in --help.
+std::string value_name(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  return type.substr(0, type.find(':'));  // CLI11 writes the limits behind it
+}
 
 // Returns the limits of a value, which CLI11 writes behind the colon: "INT:INT in [1 - 100]".
 std::string limits_of(const std::string& type) {
@@ -57,10 +52,10 @@ std::vector<std::string> option_names(const CLI::Option& option) {
 }
 
 std::string accepted_by(const CLI::Option& option) {
-  const std::string type = option.get_type_name();
-  const std::string limits = limits_of(type);
-  const bool is_integer = type.starts_with("INT") || type.starts_with("UINT") || type.starts_with("N");
-  const std::string kind = is_integer ? "an integer" : type.starts_with("FLOAT") ? "a number" : "a value";
+  const std::string limits = limits_of(option.get_type_name());
+  const std::string type = value_name(option);
+  const bool is_integer = type == "INT" || type == "UINT" || type == "N";
+  const std::string kind = is_integer ? "an integer" : type == "FLOAT" ? "a number" : "a value";
   return limits.empty() ? kind : kind + " " + limits;
 }
 
@@ -84,12 +79,9 @@ constexpr std::size_t kTextColumn = 26;
 // Returns "TEXT"; empty: the option takes no value.
 std::string option_value(const CLI::Option& option) {
   if (option.get_positional() || option.get_items_expected_max() == 0) return "";
-  const std::string given = option.get_type_name();
-  const std::string type = given.substr(0, given.find(':'));
+  const std::string type = value_name(option);
   if (type == "INT" || type == "UINT") return "N";
-  if (type == "FLOAT") return "NUMBER";
-  const auto known = kTexts.find(option_names(option).back());
-  return type != "TEXT" || known == kTexts.end() ? type : known->second;
+  return type == "FLOAT" ? "NUMBER" : type;
 }
 
 // Returns the option's description, with its limits, its default, and the options that it excludes.

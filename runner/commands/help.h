@@ -5,10 +5,6 @@
 
 #include "commands/commands.h"
 
-namespace CLI {
-class Option;
-}
-
 namespace ddp::commands {
 
 // Texts about commands and options, for --help, the manual and errors.

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <csignal>
 #include <iostream>
+#include <map>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 
@@ -16,9 +18,25 @@
 #include "record/run_directory.h"
 
 namespace ddp::commands {
+namespace {
+
+std::map<const CLI::Option*, std::vector<std::string>>& aliases() {
+  static std::map<const CLI::Option*, std::vector<std::string>> all;
+  return all;
+}
+
+}  // namespace
+
+CLI::Option* known_as(CLI::Option* option, std::vector<std::string> names) {
+  aliases()[option] = std::move(names);
+  return option;
+}
+
+std::vector<std::string> aliases_of(const CLI::Option* option) { return aliases()[option]; }
 
 void add_sets(CLI::App& verb, std::vector<std::string>& sets, const std::string& what) {
   verb.add_option("--set", sets, "key=value that overrides " + what + ", as in TOML; repeatable")
+      ->type_name("KEY=VALUE")
       ->take_all()
       ->allow_extra_args(false);
   verb.add_option_function<std::vector<std::string>>(
@@ -43,24 +61,40 @@ void refuse_empty(CLI::Option* option, const std::string& what, const std::strin
 }  // namespace
 
 void add_name(CLI::App& verb, std::string& name, const std::string& doc) {
-  refuse_empty(verb.add_option("--name", name, doc), "the name of an experiment");
+  refuse_empty(verb.add_option("--name", name, doc)->type_name("NAME"), "the name of an experiment");
 }
 
 void add_run_id(CLI::App& verb, std::string& run_id, const std::string& doc) {
-  refuse_empty(verb.add_option("--run-id", run_id, doc), "a run id");
+  refuse_empty(verb.add_option("--run-id", run_id, doc)->type_name("ID"), "a run id");
 }
 
 void add_results(CLI::App& verb, std::string& results, const std::string& doc) {
-  refuse_empty(verb.add_option("--results", results, doc)->capture_default_str(), "a results folder",
-               "write --results . for this folder");
+  CLI::Option* option = verb.add_option("--results", results, doc)->type_name("FOLDER")->capture_default_str();
+  known_as(option, {"--output-dir", "--out-dir", "--log-dir"});
+  refuse_empty(option, "a results folder", "write --results . for this folder");
 }
 
+void add_from(CLI::App& verb, std::string& from, const std::string& doc) {
+  verb.add_option("--from", from, doc)->type_name("CHECKPOINT")->capture_default_str();
+}
+
+void add_status(CLI::App& verb, std::string& status, const std::string& doc) {
+  verb.add_option("--status", status, doc)->type_name("STATUS");
+}
+
+CLI::Option* names_output(CLI::Option* option) { return known_as(option->type_name("FILE"), {"--out", "-o"}); }
+
 void add_tag(CLI::App& verb, std::vector<std::string>& tags, const std::string& doc) {
-  verb.add_option("--tag", tags, doc + "; repeatable")->take_all()->allow_extra_args(false)->each(record::require_tag);
+  verb.add_option("--tag", tags, doc + "; repeatable")
+      ->type_name("TAG")
+      ->take_all()
+      ->allow_extra_args(false)
+      ->each(record::require_tag);
 }
 
 void add_where(CLI::App& verb, std::vector<std::string>& where, const std::string& doc) {
   verb.add_option("--where", where, doc + ": 'val_loss<0.3 and optimizer.lr=0.1', …; repeatable")
+      ->type_name("CONDITION")
       ->take_all()
       ->allow_extra_args(false);
 }
@@ -130,14 +164,17 @@ void add_launch_flags(CLI::App& verb, launch::LaunchFlags& f) {
   const auto add = [&](const char* names, auto& value, const char* doc) {
     return verb.add_option(names, value, doc)->group(kGroup);
   };
-  add("--nnodes", f.nnodes, "number of nodes")->check(CLI::Range(1, 100000))->transform(fixed_number);
+  known_as(add("--nnodes", f.nnodes, "number of nodes"), {"--num-nodes", "--num-machines"})
+      ->check(CLI::Range(1, 100000))
+      ->transform(fixed_number);
   add("--node-rank,--node_rank", f.node_rank, "rank of this node")->check(CLI::Range(0, 99999));
-  add("--nproc-per-node,--nproc_per_node", f.nproc_per_node, "ranks per node; default: all of device_pool")
+  known_as(add("--nproc-per-node,--nproc_per_node", f.nproc_per_node, "ranks per node; default: all of device_pool"),
+           kNprocAliases)
       ->check(CLI::Range(1, 4096))
       ->transform(number_of_ranks);
-  add("--master-addr,--master_addr", f.master_addr, "address of node 0");
+  add("--master-addr,--master_addr", f.master_addr, "address of node 0")->type_name("HOST");
   add("--master-port,--master_port", f.master_port, "free port on node 0; default: 29500")->check(CLI::Range(1, 65535));
-  add("--rdzv-endpoint,--rdzv_endpoint", f.rdzv_endpoint, "address and port of node 0: HOST:PORT");
+  add("--rdzv-endpoint,--rdzv_endpoint", f.rdzv_endpoint, "address and port of node 0: HOST:PORT")->type_name("HOST");
   verb.add_flag("--standalone", f.standalone, "train on one node, even if a launcher started this command")
       ->group(kGroup);
   // Accepted because torchrun's command lines have them: nodes meet by their address alone.
@@ -169,7 +206,8 @@ void add_data_changed(CLI::App& verb, bool& data_changed) {
 }
 
 void add_jobs(CLI::App& verb, std::optional<int>& jobs) {
-  verb.add_option("--jobs", jobs, "most trials of a sweep side by side; default: as many as the devices hold")
+  known_as(verb.add_option("--jobs", jobs, "most trials of a sweep side by side; default: as many as the devices hold"),
+           {"--parallel"})
       ->check(CLI::Range(1, 4096));
 }
 

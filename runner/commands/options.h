@@ -13,6 +13,13 @@
 
 namespace ddp::commands {
 
+// Says what other programs call an option; the error about such a name then names the option. Returns the option.
+CLI::Option* known_as(CLI::Option* option, std::vector<std::string> aliases);
+std::vector<std::string> aliases_of(const CLI::Option* option);
+
+// What other programs call --nproc-per-node.
+inline const std::vector<std::string> kNprocAliases = {"--gpus", "--num-gpus", "--num-processes"};
+
 // Adds the repeatable option --set to a command. It overrides `what`: "the file", or "the run's setting".
 void add_sets(CLI::App& verb, std::vector<std::string>& sets, const std::string& what = "the file");
 
@@ -22,6 +29,15 @@ void add_run_id(CLI::App& verb, std::string& run_id, const std::string& doc);
 // Adds the option --name of a command that starts a run. An empty name is refused, not taken as none.
 void add_name(CLI::App& verb, std::string& name,
               const std::string& doc = "name of the experiment, and of its folder under the results folder");
+
+// Adds --from, which names a checkpoint.
+void add_from(CLI::App& verb, std::string& from, const std::string& doc);
+
+// Adds --status, which names a status of runs and sweeps.
+void add_status(CLI::App& verb, std::string& status, const std::string& doc);
+
+// Says that an option names the file to write. Returns the option.
+CLI::Option* names_output(CLI::Option* option);
 
 // Adds the repeatable option --tag; a text that cannot be a tag is refused.
 void add_tag(CLI::App& verb, std::vector<std::string>& tags, const std::string& doc);

@@ -398,7 +398,7 @@ void add_gc(CLI::App& verb, int&) {
           "remove checkpoints of ended runs, but for the newest N, the best, and those that another run begins with")
       ->check(CLI::Range(1, 1'000'000'000));
   verb.add_option("--older-than", options->older_than, "only results that ended this long ago: 30d, 12h, 45m");
-  verb.add_option("--status", options->status, "only results of this status: completed, failed or interrupted");
+  add_status(verb, options->status, "only results of this status: completed, failed or interrupted");
   add_removal_options(verb, *options);
   verb.callback([options] { gc(*options); });
 }

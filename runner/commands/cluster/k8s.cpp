@@ -220,9 +220,12 @@ void add_k8s(CLI::App& verb, int& exit_code) {
   add_training(verb, o->file, job);
   verb.add_option("--gpus-per-node", job.gpus_per_node, "GPUs per node; default: none")
       ->check(CLI::Range(0, 1'000'000));
-  verb.add_option("--image", o->image, "image of the pods")->capture_default_str();
-  verb.add_option("--claim", o->claim, "claim of the volume that has data and results")->capture_default_str();
-  verb.add_option("--job-name", job.job_name, "name of the job, and id of its run; default: the experiment's name");
+  verb.add_option("--image", o->image, "image of the pods")->type_name("IMAGE")->capture_default_str();
+  verb.add_option("--claim", o->claim, "claim of the volume that has data and results")
+      ->type_name("NAME")
+      ->capture_default_str();
+  verb.add_option("--job-name", job.job_name, "name of the job, and id of its run; default: the experiment's name")
+      ->type_name("NAME");
   verb.add_option("--port", job.port, "port of the first node; default: 29500")->check(CLI::Range(1, 65535));
   add_results(verb, o->results);
   verb.callback([o, &exit_code] { exit_code = k8s(*o); });

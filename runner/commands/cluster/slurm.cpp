@@ -99,7 +99,9 @@ void add_training(CLI::App& verb, std::string& file, TrainingJob& job) {
   const CLI::Range count(1, 1'000'000);
   verb.add_option("FILE", file, "experiment file")->required();
   verb.add_option("--nodes", job.nodes, "number of nodes")->check(count)->capture_default_str();
-  verb.add_option("--nproc-per-node", job.nproc_per_node, "ranks per node; default: from device_pool")->check(count);
+  known_as(verb.add_option("--nproc-per-node", job.nproc_per_node, "ranks per node; default: from device_pool"),
+           kNprocAliases)
+      ->check(count);
   verb.add_flag("--elastic", job.elastic, "go on without a node that fails, except the first; needs logical_ranks");
   add_sets(verb, job.sets);
   add_name(verb, job.name);
@@ -108,23 +110,25 @@ void add_training(CLI::App& verb, std::string& file, TrainingJob& job) {
 std::vector<CLI::Option*> add_slurm_requests(CLI::App& verb, SlurmOptions& o) {
   SlurmJob& job = o.job;
   const CLI::Range count(1, 1'000'000);
-  return {verb.add_option("--gpus-per-node", job.gpus_per_node, "Slurm option: GPUs per node")->check(count),
-          verb.add_option("--cpus-per-task", job.cpus_per_task, "Slurm option: CPUs per node, for all of its ranks")
-              ->check(count),
-          verb.add_option("--partition", job.partition, "Slurm option"),
-          verb.add_option("--account", job.account, "Slurm option"),
-          verb.add_option("--time", job.time, "Slurm option: time limit; minutes, hours:minutes:seconds or days-hours"),
-          verb.add_option("--job-name", job.job_name, "Slurm option; default: the experiment's name"),
-          verb.add_flag("--exclusive,!--no-exclusive", job.exclusive,
-                        "Slurm option: take whole nodes, or share them with other jobs; default: " +
-                            std::string(job.exclusive ? "--exclusive" : "--no-exclusive")),
-          verb.add_option("--module", job.modules, "environment module to load first; repeatable")
-              ->take_all()
-              ->allow_extra_args(false),
-          verb.add_option("--signal-before", o.signal_before, kSignalBefore)->check(CLI::Range(1, 65535)),
-          verb.add_option("--output", o.output, "file of the job script; - prints it")->capture_default_str(),
-          verb.add_flag("--force", o.force, "overwrite a different job script"),
-          verb.add_flag("--submit", o.submit, "submit the job script with sbatch")};
+  return {
+      verb.add_option("--gpus-per-node", job.gpus_per_node, "Slurm option: GPUs per node")->check(count),
+      verb.add_option("--cpus-per-task", job.cpus_per_task, "Slurm option: CPUs per node, for all of its ranks")
+          ->check(count),
+      verb.add_option("--partition", job.partition, "Slurm option"),
+      verb.add_option("--account", job.account, "Slurm option"),
+      verb.add_option("--time", job.time, "Slurm option: time limit; minutes, hours:minutes:seconds or days-hours")
+          ->type_name("TIME"),
+      verb.add_option("--job-name", job.job_name, "Slurm option; default: the experiment's name")->type_name("NAME"),
+      verb.add_flag("--exclusive,!--no-exclusive", job.exclusive,
+                    "Slurm option: take whole nodes, or share them with other jobs; default: " +
+                        std::string(job.exclusive ? "--exclusive" : "--no-exclusive")),
+      verb.add_option("--module", job.modules, "environment module to load first; repeatable")
+          ->take_all()
+          ->allow_extra_args(false),
+      verb.add_option("--signal-before", o.signal_before, kSignalBefore)->check(CLI::Range(1, 65535)),
+      names_output(verb.add_option("--output", o.output, "file of the job script; - prints it")->capture_default_str()),
+      verb.add_flag("--force", o.force, "overwrite a different job script"),
+      verb.add_flag("--submit", o.submit, "submit the job script with sbatch")};
 }
 
 void complete(SlurmOptions& o) {

@@ -47,7 +47,7 @@ void add_doctor(CLI::App& verb, int& exit_code) {
 }
 
 const bool doctor_registered =
-    register_verb(165, "doctor", "show what this machine can do, and what makes training slow or fail", add_doctor,
+    register_verb(165, "doctor", "show what this machine can do, and what keeps training from starting", add_doctor,
                   {.examples = {"doctor", "doctor --results /data/results"}, .aliases = {"diagnose", "info", "env"}}) &&
     register_schema<DoctorOutput>("doctor", "doctor --json");
 

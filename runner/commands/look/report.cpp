@@ -120,13 +120,10 @@ namespace {
 
 void add_report(CLI::App& verb, int&) {
   auto options = std::make_shared<ReportOptions>();
-  verb.add_option("RUN", options->runs, "one run, several runs to compare, or a sweep")
-      ->required()
-      ->type_name("RUN|SWEEP");
+  verb.add_option("RUN", options->runs, "one run, several runs to compare, or a sweep")->required();
   add_results(verb, options->results);
-  verb.add_option("--output", options->output,
-                  "file of the page; default: report.html in the folder of the sweep or first run")
-      ->type_name("FILE");
+  names_output(verb.add_option("--output", options->output,
+                               "file of the page; default: report.html in the folder of the sweep or first run"));
   verb.add_flag("--json", options->json, "print the page's data as JSON; write the page only with --output");
   verb.callback([options] { report(*options); });
 }

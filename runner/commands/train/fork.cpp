@@ -71,7 +71,7 @@ void add_fork(CLI::App& verb, int& exit_code) {
   verb.add_option("RUN", o->run, kRunInWords)->required();
   add_sets(verb, o->sets, "the other run's setting");
   add_name(verb, o->name, "name of the new run; default: the other run's name");
-  verb.add_option("--from", o->from, "checkpoint of the other run: latest, best or a step")->capture_default_str();
+  add_from(verb, o->from, "checkpoint of the other run: latest, best or a step");
   add_data_changed(verb, o->data_changed);
   add_results(verb, o->results);
   add_run_id(verb, o->run_id, "id of the new run; an existing fork is resumed");

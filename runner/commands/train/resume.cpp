@@ -61,7 +61,7 @@ void add_resume(CLI::App& verb, int& exit_code) {
   verb.add_option("RUN", o->run, kRunInWords)->required();
   add_sets(verb, o->sets, "the run's setting");
   add_results(verb, o->results);
-  verb.add_option("--from", o->from, "checkpoint: latest, best or a step")->capture_default_str();
+  add_from(verb, o->from, "checkpoint: latest, best or a step");
   add_data_changed(verb, o->data_changed);
   add_jobs(verb, o->jobs);
   add_launch_flags(verb, o->flags);

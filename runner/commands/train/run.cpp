@@ -90,7 +90,8 @@ void add_run(CLI::App& verb, int& exit_code) {
   add_name(verb, o->name);
   add_results(verb, o->results);
   add_run_id(verb, o->run_id, "id of the run; an existing run is resumed");
-  verb.add_option("--init-from", o->init_from, "initial weights: a checkpoint, a run or a .safetensors file");
+  verb.add_option("--init-from", o->init_from, "initial weights: a checkpoint, a run or a .safetensors file")
+      ->type_name("WEIGHTS");
   add_tags(verb, o->tags);
   add_launch_flags(verb, o->flags);
   add_max_restarts(verb, o->flags);

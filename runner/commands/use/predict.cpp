@@ -7,6 +7,7 @@
 
 #include "base/glob.h"
 #include "base/paths.h"
+#include "commands/options.h"
 #include "commands/use/trained_options.h"
 #include "commands/use/unnamed_output.h"
 #include "config/check/suggest.h"
@@ -147,7 +148,7 @@ void add_predict(CLI::App& verb, int&) {
   verb.add_option("--keep", o->keep, "columns of a table to copy in front of the results")
       ->delimiter(',')
       ->type_name("COLUMN,…");
-  verb.add_option("-o,--output", o->output, "a .csv, .parquet or .npy file; default: CSV on stdout");
+  names_output(verb.add_option("-o,--output", o->output, "a .csv, .parquet or .npy file; default: CSV on stdout"));
   verb.callback([o] { predict(*o); });
 }
 

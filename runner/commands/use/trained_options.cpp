@@ -10,8 +10,7 @@ namespace ddp::commands {
 void add_trained_run(CLI::App& verb, runs::TrainedOptions& o) {
   verb.add_option("RUN", o.run, std::string(kRunInWords) + "; a sweep stands for its best trial")->required();
   add_results(verb, o.results);
-  verb.add_option("--from", o.from,
-                  "checkpoint: best, latest or a step; default: best if the run had validation, else latest");
+  add_from(verb, o.from, "checkpoint: best, latest or a step; default: best if the run had validation, else latest");
   verb.add_flag("--raw", o.raw, "for a run with [ema]: use the trained weights, not their average");
 }
 
