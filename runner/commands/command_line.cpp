@@ -45,7 +45,8 @@ void accept_results_everywhere(const CLI::App& app, std::string& unused) {
   for (const CLI::App* known : commands_of(app)) {
     CLI::App* verb = app.get_subcommand(known->get_name());
     if (verb->get_option_no_throw("--results") != nullptr) continue;
-    verb->add_option("--results", unused, "results folder; ignored by this command")->group("");
+    completes(verb->add_option("--results", unused, "results folder; ignored by this command"), completion::folders)
+        ->group("");
   }
 }
 

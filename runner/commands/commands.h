@@ -9,7 +9,7 @@
 namespace CLI {
 class App;
 class Option;
-}
+}  // namespace CLI
 
 namespace ddp::commands {
 
@@ -40,9 +40,6 @@ template <class Output>
 bool register_schema(const char* name, const std::string& title) {
   return register_schema(name, [title] { return config::output_schema<Output>(title); });
 }
-
-// Returns the names that `schema` accepts.
-std::vector<std::string> schema_names();
 
 // Prints the candidates for the last word of a command line, one per line: "word", or "word<tab>description". The
 // shells' scripts call `ddp-exp __complete` with the words behind the program's name.

@@ -18,24 +18,20 @@
 #include "record/run_directory.h"
 
 namespace ddp::commands {
-namespace {
 
-std::map<const CLI::Option*, std::vector<std::string>>& aliases() {
+std::vector<std::string>& aliases_of(const CLI::Option* option) {
   static std::map<const CLI::Option*, std::vector<std::string>> all;
-  return all;
+  return all[option];
 }
 
-}  // namespace
-
-CLI::Option* known_as(CLI::Option* option, std::vector<std::string> names) {
-  aliases()[option] = std::move(names);
+CLI::Option* known_as(CLI::Option* option, std::vector<std::string> aliases) {
+  aliases_of(option) = std::move(aliases);
   return option;
 }
 
-std::vector<std::string> aliases_of(const CLI::Option* option) { return aliases()[option]; }
-
-void add_sets(CLI::App& verb, std::vector<std::string>& sets, const std::string& what) {
-  verb.add_option("--set", sets, "key=value that overrides " + what + ", as in TOML; repeatable")
+void add_sets(CLI::App& verb, std::vector<std::string>& sets, completion::Argument argument, const std::string& what) {
+  completes(verb.add_option("--set", sets, "key=value that overrides " + what + ", as in TOML; repeatable"),
+            completion::settings(argument))
       ->type_name("KEY=VALUE")
       ->take_all()
       ->allow_extra_args(false);
@@ -61,7 +57,8 @@ void refuse_empty(CLI::Option* option, const std::string& what, const std::strin
 }  // namespace
 
 void add_name(CLI::App& verb, std::string& name, const std::string& doc) {
-  refuse_empty(verb.add_option("--name", name, doc)->type_name("NAME"), "the name of an experiment");
+  refuse_empty(completes(verb.add_option("--name", name, doc)->type_name("NAME"), completion::experiments),
+               "the name of an experiment");
 }
 
 void add_run_id(CLI::App& verb, std::string& run_id, const std::string& doc) {
@@ -70,19 +67,26 @@ void add_run_id(CLI::App& verb, std::string& run_id, const std::string& doc) {
 
 void add_results(CLI::App& verb, std::string& results, const std::string& doc) {
   CLI::Option* option = verb.add_option("--results", results, doc)->type_name("FOLDER")->capture_default_str();
+  completes(option, completion::folders);
   known_as(option, {"--output-dir", "--out-dir", "--log-dir"});
   refuse_empty(option, "a results folder", "write --results . for this folder");
 }
 
 void add_from(CLI::App& verb, std::string& from, const std::string& doc) {
-  verb.add_option("--from", from, doc)->type_name("CHECKPOINT")->capture_default_str();
+  completes(verb.add_option("--from", from, doc), completion::checkpoints)
+      ->type_name("CHECKPOINT")
+      ->capture_default_str();
 }
 
 void add_status(CLI::App& verb, std::string& status, const std::string& doc) {
-  verb.add_option("--status", status, doc)->type_name("STATUS");
+  completes(verb.add_option("--status", status, doc)->type_name("STATUS"),
+            completion::one_of({"running", "completed", "failed", "interrupted"}));
 }
 
-CLI::Option* names_output(CLI::Option* option) { return known_as(option->type_name("FILE"), {"--out", "-o"}); }
+CLI::Option* names_output(CLI::Option* option) {
+  completes(option->type_name("FILE"), completion::files({".html", ".sbatch", ".csv", ".npy"}));
+  return known_as(option, {"--out", "-o"});
+}
 
 void add_tag(CLI::App& verb, std::vector<std::string>& tags, const std::string& doc) {
   verb.add_option("--tag", tags, doc + "; repeatable")

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "commands/commands.h"
+#include "completion/complete.h"
 #include "launch/cluster/launcher.h"
 #include "record/tags.h"
 #include "report/select/query.h"
@@ -13,15 +14,18 @@
 
 namespace ddp::commands {
 
-// Says what other programs call an option; the error about such a name then names the option. Returns the option.
+using completion::completes;
+
+// What other programs call an option; the error about such a name then names the option.
+std::vector<std::string>& aliases_of(const CLI::Option* option);
 CLI::Option* known_as(CLI::Option* option, std::vector<std::string> aliases);
-std::vector<std::string> aliases_of(const CLI::Option* option);
 
 // What other programs call --nproc-per-node.
 inline const std::vector<std::string> kNprocAliases = {"--gpus", "--num-gpus", "--num-processes"};
 
 // Adds the repeatable option --set to a command. It overrides `what`: "the file", or "the run's setting".
-void add_sets(CLI::App& verb, std::vector<std::string>& sets, const std::string& what = "the file");
+void add_sets(CLI::App& verb, std::vector<std::string>& sets,
+              completion::Argument argument = completion::Argument::file, const std::string& what = "the file");
 
 // Adds the option --run-id of a command that starts a run. An empty id is refused, not taken as none.
 void add_run_id(CLI::App& verb, std::string& run_id, const std::string& doc);

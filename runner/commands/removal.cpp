@@ -307,7 +307,7 @@ void rm(const RmOptions& o) {
 
 void add_rm(CLI::App& verb, int&) {
   auto options = std::make_shared<RmOptions>();
-  verb.add_option("RUN", options->runs, kRunInWords);
+  completes(verb.add_option("RUN", options->runs, kRunInWords), completion::runs);
   add_removal_options(verb, *options);
   verb.callback([options] { rm(*options); });
 }

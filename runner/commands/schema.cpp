@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "commands/commands.h"
+#include "completion/complete.h"
 #include "config/check/suggest.h"
 #include "config/load/load.h"
 #include "config/option/fields.h"
@@ -44,22 +45,24 @@ bool register_schema(const char* name, std::function<Value()> schema) {
   return schemas().emplace(name, std::move(schema)).second;
 }
 
+namespace {
+
+// Returns the names that `schema` accepts.
 std::vector<std::string> schema_names() {
   std::vector<std::string> names = {kExperiment};
   for (const auto& [name, schema] : schemas()) names.push_back(name);
   return names;
 }
 
-namespace {
-
 void add_schema(CLI::App& verb, int&) {
   auto what = std::make_shared<std::string>(kExperiment);
-  verb.add_option("WHAT", *what, report::joined(schema_names()))->capture_default_str();
-  verb.callback([what] {
-    const auto known = schema_names();
-    if (std::find(known.begin(), known.end(), *what) == known.end()) {
+  const auto names = schema_names();
+  completion::completes(verb.add_option("WHAT", *what, report::joined(names))->capture_default_str(),
+                        completion::one_of(names));
+  verb.callback([what, names] {
+    if (std::find(names.begin(), names.end(), *what) == names.end()) {
       throw usage_error("unknown schema " + config::in_quotes(*what), "",
-                        config::suggestion(std::filesystem::path(*what).stem(), known, "schemas"));
+                        config::suggestion(std::filesystem::path(*what).stem(), names, "schemas"));
     }
     const Value schema = *what == kExperiment ? config::schema(config::Components::installed()) : schemas().at(*what)();
     report::print_json(schema, std::cout);

@@ -66,7 +66,9 @@ void tag(TagOptions o) {
 
 void add_tag_command(CLI::App& verb, int&) {
   auto options = std::make_shared<TagOptions>();
-  verb.add_option("RUN", options->words, std::string(kRunInWords) + "; +TAG adds a tag, -TAG removes one")->required();
+  completes(verb.add_option("RUN", options->words, std::string(kRunInWords) + "; +TAG adds a tag, -TAG removes one")
+                ->required(),
+            completion::runs);
   verb.add_option("--note", options->change.note, "the new note; \"\" removes it");
   add_results(verb, options->results);
   verb.set_help_flag("--help", "show this help");  // -h removes the tag "h"

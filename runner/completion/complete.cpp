@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <map>
 #include <optional>
-#include <set>
 #include <string_view>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 
@@ -29,11 +29,11 @@ namespace {
 using config::Option;
 using Texts = std::vector<std::string>;
 
-const std::set<std::string> kOfRuns = {"resume",    "fork", "show",    "compare",  "diff",   "report",
-                                       "list",      "eval", "predict", "generate", "export", "audit",
-                                       "reproduce", "rm",   "watch",   "logs",     "stop",   "tag"};
-const std::vector<std::string_view> kOfTables = {".csv", ".tsv", ".gz", ".parquet", ".feather", ".jsonl"};
-const std::set<std::string> kOfFiles = {"run", "plan", "validate", "sweep", "slurm", "k8s"};
+// Returns what an option is completed to; empty: nothing.
+Completer& completer_of(const CLI::Option* option) {
+  static std::map<const CLI::Option*, Completer> all;
+  return all[option];
+}
 
 bool ends_in_one_of(const std::string& name, const std::vector<std::string_view>& endings) {
   return std::any_of(endings.begin(), endings.end(), [&](std::string_view e) { return name.ends_with(e); });
@@ -176,9 +176,8 @@ fs::path with_home(const std::string& path) {
   return home != nullptr && path.starts_with("~/") ? fs::path(home) / path.substr(2) : fs::path(path);
 }
 
-// Returns the folders, and the files with one of these endings, that begin with `typed`. Includes hidden ones only if
-// `typed` begins its last part with a dot.
-Candidates files(const std::string& typed, const std::vector<std::string_view>& endings) {
+// Includes hidden ones only if `typed` begins its last part with a dot.
+Candidates entries(const std::string& typed, const std::vector<std::string_view>& endings) {
   const std::size_t slash = typed.rfind('/') + 1;  // npos + 1 is 0
   const std::string folder = typed.substr(0, slash);
   const std::string begun = typed.substr(slash);
@@ -196,47 +195,7 @@ Candidates files(const std::string& typed, const std::vector<std::string_view>& 
   return found;
 }
 
-Candidates folders(const std::string& typed) { return files(typed, {}); }
-
-// Returns the runs and sweeps under a results folder, by their names: "latest", a name, name/run-id, name/sweep-id/007,
-// or an id of at least four characters. Returns folders if a path is typed.
-Candidates runs(const fs::path& results, const std::string& typed) {
-  if (typed.starts_with('/') || typed.starts_with('.') || typed.starts_with('~') ||
-      typed.starts_with(results.string() + "/")) {
-    return folders(typed);
-  }
-  Candidates found;
-  const std::size_t slash = typed.rfind('/');
-  if (slash != std::string::npos) {
-    const std::string folder = typed.substr(0, slash + 1);
-    add_inside(found, results, folder, typed.substr(slash + 1));
-    return found;
-  }
-  if (std::string("latest").starts_with(typed)) found.push_back({"latest", "the newest run or sweep"});
-  for (const std::string& name : folder_names(results, typed)) {
-    found.push_back({name, "its newest run or sweep"});
-    if (name == typed) add_inside(found, results, name + "/", "");
-  }
-  add_ids(found, results, typed);
-  return found;
-}
-
-// Returns the checkpoints from which a run can resume: "latest", "best", and their steps.
-Candidates checkpoints(const fs::path& results, const std::string& run) {
-  Candidates found = {{"latest", "the newest checkpoint"}, {"best", "the checkpoint with the best metric"}};
-  try {
-    const auto folder = record::RunDirectory::find(results, run).checkpoints();
-    for (const std::string& name : folder_names(folder, "step-")) {
-      if (const auto step = text_number<std::int64_t>(name.substr(5))) found.push_back({std::to_string(*step)});
-    }
-  } catch (const Error&) {  // no existing run is named yet
-  }
-  return found;
-}
-
-// Returns the candidates for the argument of --set, "optimizer.lr=0.1": first a key, "optimizer." or "seed=", then its
-// value if there is a choice. `chosen` names the components with their options. `of_sweep`: includes the keys of
-// [sweep].
+// Returns the candidates for a key, or for a value of a key, of the experiment whose components `chosen` names.
 Candidates settings(const std::string& typed, const config::Components& components, const config::Experiment& chosen,
                     bool of_sweep) {
   const Keys keys(components, chosen, of_sweep);
@@ -265,18 +224,6 @@ const CLI::Option* option_named(const CLI::App& verb, const std::string& name) {
 }
 
 bool takes_value(const CLI::Option& option) { return option.get_items_expected_max() > 0; }
-
-// The words before the last one.
-struct Given {
-  Texts arguments = {};
-  std::map<std::string, Texts> options = {};
-  std::string awaited = {};  // the option that the next word is a value of
-  bool only_arguments = false;
-
-  fs::path results() const {
-    return with_home(options.contains("--results") ? options.at("--results").back() : "results");
-  }
-};
 
 Given read(const CLI::App& verb, const Texts& words) {
   Given given;
@@ -329,56 +276,42 @@ Candidates options(const CLI::App& verb, const std::string& typed) {
   return found;
 }
 
-// Returns the experiment file of the named run, or the named file itself. Throws ddp::Error if the run does not exist.
-fs::path experiment_file(const std::string& verb, const Given& given) {
-  if (!kOfRuns.contains(verb)) return with_home(given.arguments.front());
+// Returns the named experiment file, or that of the named run. Throws ddp::Error (usage) if the run does not exist.
+fs::path experiment_file(const Given& given, Argument argument) {
+  if (argument != Argument::run) return with_home(given.arguments.front());
   const auto directory = record::RunDirectory::find(given.results(), given.arguments.front());
   return directory.is_sweep() ? directory.sweep() : directory.config();
 }
 
 // Returns the experiment as given so far: its components decide which keys exist.
-config::Experiment chosen(const std::string& verb, const Given& given, const config::Components& components) {
+config::Experiment chosen(const Given& given, Argument argument, const config::Components& components) {
   if (given.arguments.empty()) return {};
   const Texts sets = given.options.contains("--set") ? given.options.at("--set") : Texts();
   for (const Texts& tried : {sets, Texts()}) {
     try {
-      return config::load(experiment_file(verb, given), tried, components).experiment;
+      return config::load(experiment_file(given, argument), tried, components).experiment;
     } catch (const Error&) {  // incomplete, or not correct yet
     }
   }
   return {};
 }
 
-Candidates value_of(const std::string& option, const std::string& verb, const Given& given, const std::string& typed,
-                    const Choices& choices) {
-  if (const auto words = choices.find(option); words != choices.end()) return starting(words->second, typed);
-  if (option == "--set") {
-    const auto components = config::Components::installed();
-    return settings(typed, components, chosen(verb, given, components), /*of_sweep=*/verb == "sweep");
+// Returns the argument that the next word belongs to; a word too many is taken for one more of the last.
+const CLI::Option* next_argument(const CLI::App& verb, std::size_t given) {
+  const CLI::Option* next = nullptr;
+  for (const CLI::Option* option : verb.get_options()) {
+    if (!option->get_positional()) continue;
+    next = option;
+    const auto most = static_cast<std::size_t>(option->get_items_expected_max());
+    if (given < most) break;
+    given -= most;
   }
-  if (option == "--results") return folders(typed);
-  if (option == "--init-from") {
-    Candidates found = runs(given.results(), typed);
-    for (Candidate& file : files(typed, {".safetensors"})) found.push_back(std::move(file));
-    return found;
-  }
-  if (option == "--output") return files(typed, {".html", ".sbatch", ".csv", ".npy"});
-  if (option == "--name") return starting(folder_names(given.results()), typed);
-  Candidates found;
-  if (option != "--from" || given.arguments.empty()) return found;
-  for (const auto& candidate : checkpoints(given.results(), given.arguments.front())) {
-    if (candidate.text.starts_with(typed)) found.push_back(candidate);
-  }
-  return found;
+  return next;
 }
 
-Candidates argument(const std::string& verb, const Given& given, const std::string& typed, const Choices& choices) {
-  if (verb == "predict" && !given.arguments.empty()) return files(typed, kOfTables);
-  if (verb == "export" && !given.arguments.empty()) return files(typed, {".safetensors"});
-  if (kOfRuns.contains(verb)) return runs(given.results(), typed);
-  if (kOfFiles.contains(verb)) return files(typed, {".toml"});
-  const auto words = choices.find(verb);
-  return words == choices.end() || !given.arguments.empty() ? Candidates() : starting(words->second, typed);
+Candidates value_of(const CLI::Option* option, const Given& given, const std::string& typed) {
+  const Completer& completer = completer_of(option);
+  return completer ? completer(given, typed) : Candidates();
 }
 
 constexpr std::string_view kProgram = "@program@";
@@ -392,19 +325,94 @@ std::string quoted(const std::string& text) {
 
 }  // namespace
 
-Candidates complete(const CLI::App& app, const Texts& words, const Choices& choices) {
+fs::path Given::results() const {
+  return with_home(options.contains("--results") ? options.at("--results").back() : "results");
+}
+
+CLI::Option* completes(CLI::Option* option, Completer to) {
+  completer_of(option) = std::move(to);
+  return option;
+}
+
+Completer one_of(Texts words) {
+  return [words = std::move(words)](const Given&, const std::string& typed) { return starting(words, typed); };
+}
+
+Completer files(std::vector<std::string_view> endings) {
+  return [endings = std::move(endings)](const Given&, const std::string& typed) { return entries(typed, endings); };
+}
+
+Candidates folders(const Given&, const std::string& typed) { return entries(typed, {}); }
+
+Candidates runs(const Given& given, const std::string& typed) {
+  const fs::path results = given.results();
+  if (typed.starts_with('/') || typed.starts_with('.') || typed.starts_with('~') ||
+      typed.starts_with(results.string() + "/")) {
+    return folders(given, typed);
+  }
+  Candidates found;
+  const std::size_t slash = typed.rfind('/');
+  if (slash != std::string::npos) {
+    const std::string folder = typed.substr(0, slash + 1);
+    add_inside(found, results, folder, typed.substr(slash + 1));
+    return found;
+  }
+  if (std::string("latest").starts_with(typed)) found.push_back({"latest", "the newest run or sweep"});
+  for (const std::string& name : folder_names(results, typed)) {
+    found.push_back({name, "its newest run or sweep"});
+    if (name == typed) add_inside(found, results, name + "/", "");
+  }
+  add_ids(found, results, typed);
+  return found;
+}
+
+Candidates weights(const Given& given, const std::string& typed) {
+  Candidates found = runs(given, typed);
+  for (Candidate& file : entries(typed, {".safetensors"})) found.push_back(std::move(file));
+  return found;
+}
+
+Candidates experiments(const Given& given, const std::string& typed) {
+  return starting(folder_names(given.results()), typed);
+}
+
+Candidates checkpoints(const Given& given, const std::string& typed) {
+  Candidates found;
+  if (given.arguments.empty()) return found;
+  add(found, typed, "latest", "the newest checkpoint");
+  add(found, typed, "best", "the checkpoint with the best metric");
+  try {
+    const auto folder = record::RunDirectory::find(given.results(), given.arguments.front()).checkpoints();
+    for (const std::string& name : folder_names(folder, "step-")) {
+      if (const auto step = text_number<std::int64_t>(name.substr(5))) add(found, typed, std::to_string(*step), "");
+    }
+  } catch (const Error&) {  // no existing run is named yet
+  }
+  return found;
+}
+
+Completer settings(Argument argument) {
+  return [argument](const Given& given, const std::string& typed) {
+    const auto components = config::Components::installed();
+    return settings(typed, components, chosen(given, argument, components),
+                    /*of_sweep=*/argument == Argument::sweep_file);
+  };
+}
+
+Candidates complete(const CLI::App& app, const Texts& words) {
   if (words.size() < 2) return verbs(app, words.empty() ? "" : words.front());
-  const std::string& name = words.front();
-  const auto named = app.get_subcommands([&](const CLI::App* verb) { return verb->get_name() == name; });
+  const auto named = app.get_subcommands([&](const CLI::App* verb) { return verb->get_name() == words.front(); });
   if (named.empty()) return {};
-  const CLI::App* verb = named.front();
-  const Given given = read(*verb, Texts(words.begin() + 1, words.end() - 1));
+  const CLI::App& verb = *named.front();
+  const Given given = read(verb, Texts(words.begin() + 1, words.end() - 1));
   const std::string& typed = words.back();
-  if (!given.awaited.empty()) return value_of(given.awaited, name, given, typed, choices);
-  if (given.only_arguments || !typed.starts_with('-')) return argument(name, given, typed, choices);
+  if (!given.awaited.empty()) return value_of(option_named(verb, given.awaited), given, typed);
+  if (given.only_arguments || !typed.starts_with('-')) {
+    return value_of(next_argument(verb, given.arguments.size()), given, typed);
+  }
   const std::size_t equals = typed.find('=');
-  if (equals == std::string::npos) return options(*verb, typed);
-  Candidates found = value_of(typed.substr(0, equals), name, given, typed.substr(equals + 1), choices);
+  if (equals == std::string::npos) return options(verb, typed);
+  Candidates found = value_of(option_named(verb, typed.substr(0, equals)), given, typed.substr(equals + 1));
   for (Candidate& candidate : found) candidate.text.insert(0, typed, 0, equals + 1);
   return found;
 }

@@ -97,7 +97,7 @@ void write(const SlurmOptions& o, const std::string& script) {
 
 void add_training(CLI::App& verb, std::string& file, TrainingJob& job) {
   const CLI::Range count(1, 1'000'000);
-  verb.add_option("FILE", file, "experiment file")->required();
+  completes(verb.add_option("FILE", file, "experiment file")->required(), completion::files({".toml"}));
   verb.add_option("--nodes", job.nodes, "number of nodes")->check(count)->capture_default_str();
   known_as(verb.add_option("--nproc-per-node", job.nproc_per_node, "ranks per node; default: from device_pool"),
            kNprocAliases)

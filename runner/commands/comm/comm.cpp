@@ -283,8 +283,10 @@ void add_comm(CLI::App& verb, int& exit_code) {
   verb.add_option("--device-pool,--devices", f->devices,
                   "one rank for each: auto (all GPUs, or two CPU ranks), a number of ranks, 0,1,2 or cpu,cpu")
       ->capture_default_str();
-  verb.add_option("--backend", f->backend,
-                  "gloo, nccl, shm (shared memory of a node's CPU ranks; gloo between nodes), or auto as in training")
+  completes(verb.add_option(
+                "--backend", f->backend,
+                "gloo, nccl, shm (shared memory of a node's CPU ranks; gloo between nodes), or auto as in training"),
+            completion::one_of({"auto", "gloo", "nccl", "shm"}))
       ->capture_default_str();
   verb.add_option("--dtype", f->dtype, "float, double, half, bfloat16, int8, uint8, int32 or int64")
       ->capture_default_str();

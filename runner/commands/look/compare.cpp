@@ -75,7 +75,9 @@ std::shared_ptr<CompareOptions> add_options(CLI::App& verb) {
 
 void add_compare(CLI::App& verb, int&) {
   const auto options = add_options(verb);
-  verb.add_option("RUN", options->runs, std::string(kRunInWords) + "; a sweep stands for its trials")->required();
+  completes(
+      verb.add_option("RUN", options->runs, std::string(kRunInWords) + "; a sweep stands for its trials")->required(),
+      completion::runs);
   verb.callback([options] { compare(*options); });
 }
 
@@ -86,7 +88,7 @@ const bool compare_registered =
 
 void add_diff(CLI::App& verb, int&) {
   const auto options = add_options(verb);
-  verb.add_option("RUN", options->runs, kRunInWords)->required()->expected(2);
+  completes(verb.add_option("RUN", options->runs, kRunInWords)->required()->expected(2), completion::runs);
   verb.callback([options] { diff(*options); });
 }
 

@@ -194,7 +194,7 @@ void add_watch(CLI::App& verb, int&) {
     std::string results = "results";
   };
   auto options = std::make_shared<Options>();
-  verb.add_option("RUN", options->run, kRunInWords);
+  completes(verb.add_option("RUN", options->run, kRunInWords), completion::runs);
   add_results(verb, options->results);
   verb.callback([options] {
     if (options->run.empty()) {
@@ -286,7 +286,7 @@ void print_logs(const LogsOptions& o) {
 
 void add_logs(CLI::App& verb, int&) {
   auto options = std::make_shared<LogsOptions>();
-  verb.add_option("RUN", options->run, kRunInWords)->required();
+  completes(verb.add_option("RUN", options->run, kRunInWords)->required(), completion::runs);
   add_results(verb, options->results);
   verb.add_option("--rank", options->rank, "print only the log of this rank")->check(CLI::Range(0, 1'000'000));
   verb.add_flag("-f,--follow", options->follow, "print what the ranks add, until the run ends");
@@ -339,7 +339,7 @@ void stop(const StopOptions& o) {
 
 void add_stop(CLI::App& verb, int&) {
   auto options = std::make_shared<StopOptions>();
-  verb.add_option("RUN", options->run, kRunInWords)->required();
+  completes(verb.add_option("RUN", options->run, kRunInWords)->required(), completion::runs);
   add_results(verb, options->results);
   verb.add_flag("--now", options->now, "end it at once, without saving");
   verb.callback([options] { stop(*options); });

@@ -109,16 +109,22 @@ void list(const ListOptions& o) {
   }
 }
 
+completion::Candidates sort_keys(const completion::Given& given, const std::string& typed) {
+  return completion::one_of(report::row_keys(config::metric_names(config::Components::installed())))(given, typed);
+}
+
 void add_list(CLI::App& verb, int&) {
   auto options = std::make_shared<ListOptions>();
-  verb.add_option("NAME", options->names, "list only these experiments, runs, and trials of these sweeps");
+  completes(verb.add_option("NAME", options->names, "list only these experiments, runs, and trials of these sweeps"),
+            completion::runs);
   add_results(verb, options->results);
   add_status(verb, options->query.status, "list only this status: running, completed, failed or interrupted");
-  verb.add_option("--name", options->query.name, "list only experiments of this name; * and ? are wildcards")
+  completes(verb.add_option("--name", options->query.name, "list only experiments of this name; * and ? are wildcards"),
+            completion::experiments)
       ->type_name("NAME");
   add_tag(verb, options->query.tags, "list only results with this tag");
   add_where(verb, options->where, "list only matches of a condition");
-  verb.add_option("--sort", options->query.sort_by, "sort by a key; -key: greatest first")
+  completes(verb.add_option("--sort", options->query.sort_by, "sort by a key; -key: greatest first"), sort_keys)
       ->type_name("KEY")
       ->capture_default_str();
   verb.add_option("--columns", options->query.columns, "show these keys alone, such as val_loss,optimizer.lr")

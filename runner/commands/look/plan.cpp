@@ -41,7 +41,7 @@ void add_plan(CLI::App& verb, int&) {
     bool json = false;
   };
   auto o = std::make_shared<Options>();
-  verb.add_option("FILE", o->file, "experiment file")->required();
+  completes(verb.add_option("FILE", o->file, "experiment file")->required(), completion::files({".toml"}));
   add_sets(verb, o->sets);
   add_launch_flags(verb, o->flags);
   add_jobs(verb, o->jobs);

@@ -120,7 +120,8 @@ namespace {
 
 void add_report(CLI::App& verb, int&) {
   auto options = std::make_shared<ReportOptions>();
-  verb.add_option("RUN", options->runs, "one run, several runs to compare, or a sweep")->required();
+  completes(verb.add_option("RUN", options->runs, "one run, several runs to compare, or a sweep")->required(),
+            completion::runs);
   add_results(verb, options->results);
   names_output(verb.add_option("--output", options->output,
                                "file of the page; default: report.html in the folder of the sweep or first run"));

@@ -19,7 +19,7 @@ void add_show(CLI::App& verb, int&) {
     bool json = false;
   };
   auto options = std::make_shared<Options>();
-  verb.add_option("RUN", options->run, kRunInWords)->required();
+  completes(verb.add_option("RUN", options->run, kRunInWords)->required(), completion::runs);
   add_results(verb, options->results);
   verb.add_flag("--json", options->json, "print JSON");
   verb.callback([options] {

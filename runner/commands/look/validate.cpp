@@ -149,7 +149,8 @@ int validate(const ValidateOptions& options) {
 
 void add_validate(CLI::App& verb, int& exit_code) {
   auto options = std::make_shared<ValidateOptions>();
-  verb.add_option("FILE", options->files, "experiment files (.toml)")->required();
+  completes(verb.add_option("FILE", options->files, "experiment files (.toml)")->required(),
+            completion::files({".toml"}));
   add_sets(verb, options->sets);
   verb.add_flag("--json", options->json, "print JSON");
   verb.callback([options, &exit_code] { exit_code = validate(*options); });

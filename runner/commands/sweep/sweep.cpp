@@ -270,8 +270,9 @@ namespace {
 
 void add_sweep(CLI::App& verb, int& exit_code) {
   auto o = std::make_shared<SweepOptions>();
-  verb.add_option("FILE", o->file, "experiment file with a [sweep] table")->required();
-  add_sets(verb, o->sets);
+  completes(verb.add_option("FILE", o->file, "experiment file with a [sweep] table")->required(),
+            completion::files({".toml"}));
+  add_sets(verb, o->sets, completion::Argument::sweep_file);
   add_name(verb, o->name);
   add_results(verb, o->results);
   add_run_id(verb, o->run_id, "id of the sweep; an existing sweep is resumed");

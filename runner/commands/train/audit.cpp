@@ -34,7 +34,7 @@ int conclude(AuditOptions& o, runs::Audited (*action)(const runs::AuditRequest&)
 template <runs::Audited (*Action)(const runs::AuditRequest&)>
 void add(CLI::App& verb, int& exit_code) {
   auto o = std::make_shared<AuditOptions>();
-  verb.add_option("RUN", o->run, kRunInWords)->required();
+  completes(verb.add_option("RUN", o->run, kRunInWords)->required(), completion::runs);
   if constexpr (Action == runs::audit) {
     verb.add_option("--stretches", o->request.stretches, "number of parts to train again; default: all")
         ->check(CLI::Range(1, 1'000'000));

@@ -68,8 +68,8 @@ int fork_run(const ForkOptions& o) {
 
 void add_fork(CLI::App& verb, int& exit_code) {
   auto o = std::make_shared<ForkOptions>();
-  verb.add_option("RUN", o->run, kRunInWords)->required();
-  add_sets(verb, o->sets, "the other run's setting");
+  completes(verb.add_option("RUN", o->run, kRunInWords)->required(), completion::runs);
+  add_sets(verb, o->sets, completion::Argument::run, "the other run's setting");
   add_name(verb, o->name, "name of the new run; default: the other run's name");
   add_from(verb, o->from, "checkpoint of the other run: latest, best or a step");
   add_data_changed(verb, o->data_changed);

@@ -58,8 +58,8 @@ int resume(const ResumeOptions& o) {
 
 void add_resume(CLI::App& verb, int& exit_code) {
   auto o = std::make_shared<ResumeOptions>();
-  verb.add_option("RUN", o->run, kRunInWords)->required();
-  add_sets(verb, o->sets, "the run's setting");
+  completes(verb.add_option("RUN", o->run, kRunInWords)->required(), completion::runs);
+  add_sets(verb, o->sets, completion::Argument::run, "the run's setting");
   add_results(verb, o->results);
   add_from(verb, o->from, "checkpoint: latest, best or a step");
   add_data_changed(verb, o->data_changed);

@@ -85,12 +85,13 @@ int run(const RunOptions& o) {
 
 void add_run(CLI::App& verb, int& exit_code) {
   auto o = std::make_shared<RunOptions>();
-  verb.add_option("FILE", o->file, "experiment file")->required();
+  completes(verb.add_option("FILE", o->file, "experiment file")->required(), completion::files({".toml"}));
   add_sets(verb, o->sets);
   add_name(verb, o->name);
   add_results(verb, o->results);
   add_run_id(verb, o->run_id, "id of the run; an existing run is resumed");
-  verb.add_option("--init-from", o->init_from, "initial weights: a checkpoint, a run or a .safetensors file")
+  completes(verb.add_option("--init-from", o->init_from, "initial weights: a checkpoint, a run or a .safetensors file"),
+            completion::weights)
       ->type_name("WEIGHTS");
   add_tags(verb, o->tags);
   add_launch_flags(verb, o->flags);

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/file_descriptor.h"
+#include "commands/options.h"
 #include "commands/use/trained_options.h"
 #include "commands/use/unnamed_output.h"
 #include "config/text/source.h"
@@ -109,7 +110,9 @@ void export_model(const ExportOptions& o) {
 void add_export(CLI::App& verb, int&) {
   auto o = std::make_shared<ExportOptions>();
   add_trained_run(verb, o->trained);
-  verb.add_option("OUT", o->output, "a .safetensors file; or a .pt2 file for a model written in Python")->required();
+  completes(verb.add_option("OUT", o->output, "a .safetensors file; or a .pt2 file for a model written in Python")
+                ->required(),
+            completion::files({".safetensors"}));
   verb.add_flag("--eval", o->evaluates, "for a .pt2 file: write the graph for evaluation, without dropout");
   verb.callback([o] {
     require_written_format(*o);

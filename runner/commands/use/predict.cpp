@@ -144,7 +144,9 @@ void predict(PredictOptions& o) {
 void add_predict(CLI::App& verb, int&) {
   auto o = std::make_shared<PredictOptions>();
   add_trained(verb, o->trained, {"validation"});
-  verb.add_option("INPUT", o->inputs, "files with samples like the training data: rows, images or arrays")->required();
+  completes(verb.add_option("INPUT", o->inputs, "files with samples like the training data: rows, images or arrays")
+                ->required(),
+            completion::files({".csv", ".tsv", ".gz", ".parquet", ".feather", ".jsonl"}));
   verb.add_option("--keep", o->keep, "columns of a table to copy in front of the results")
       ->delimiter(',')
       ->type_name("COLUMN,…");

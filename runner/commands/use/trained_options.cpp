@@ -8,7 +8,8 @@
 namespace ddp::commands {
 
 void add_trained_run(CLI::App& verb, runs::TrainedOptions& o) {
-  verb.add_option("RUN", o.run, std::string(kRunInWords) + "; a sweep stands for its best trial")->required();
+  completes(verb.add_option("RUN", o.run, std::string(kRunInWords) + "; a sweep stands for its best trial")->required(),
+            completion::runs);
   add_results(verb, o.results);
   add_from(verb, o.from, "checkpoint: best, latest or a step; default: best if the run had validation, else latest");
   verb.add_flag("--raw", o.raw, "for a run with [ema]: use the trained weights, not their average");
@@ -16,7 +17,7 @@ void add_trained_run(CLI::App& verb, runs::TrainedOptions& o) {
 
 void add_trained(CLI::App& verb, runs::TrainedOptions& o, const std::vector<std::string>& usable) {
   add_trained_run(verb, o);
-  add_sets(verb, o.sets);
+  add_sets(verb, o.sets, completion::Argument::run);
   // model.path and the like: another graph for the trained weights.
   o.usable = {"batch_size",    "dataset",       "device_pool",    "devices_per_rank", "threads",    "precision",
               "tf32",          "channels_last", "flush_denormal", "deterministic",    "parallel",   "distributed",
