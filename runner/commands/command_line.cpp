@@ -232,7 +232,10 @@ int run_command(int argc, char** argv) {
       "Exit codes: 0 done; 1 training failed, or other ranks or nodes did not come; 2 a mistake, and nothing was "
       "started; 128 + N stopped by signal N, such as 130 and 143.");
   int exit_code = 0;
-  for (const auto& [key, verb] : verbs()) verb.add(*app.add_subcommand(key.second, verb.doc), exit_code);
+  for (const auto& [key, command] : verbs()) {
+    CLI::App* verb = app.add_subcommand(key.second, command.doc);
+    verb->callback([&exit_code, run = command.add(*verb)] { exit_code = run(); });
+  }
   std::string unused_results;
   accept_results_everywhere(app, unused_results);
   give_help(app);

@@ -1,7 +1,10 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "config/option/fields.h"
@@ -16,9 +19,8 @@ namespace ddp::commands {
 // Reads the command line and runs its command. Prints errors on stderr. Returns the program's exit code.
 int run_command(int argc, char** argv);
 
-// Adds a command's arguments and options. If the command is given, its callback runs it and stores the program's exit
-// code.
-using AddVerb = void (*)(CLI::App& verb, int& exit_code);
+// Adds a command's arguments and options. Returns what runs the command; that returns the program's exit code.
+using AddVerb = std::function<std::function<int()>(CLI::App& verb)>;
 
 // Texts that belong to a command besides its name and description.
 struct VerbTexts {
@@ -26,9 +28,28 @@ struct VerbTexts {
   std::vector<std::string> aliases = {};  // what other programs call it: a hint for who types them
 };
 
-// Registers a command; each command's file calls this once, and nothing else names the command. `place` orders the
-// commands in --help; commands of one place are ordered by name.
 bool register_verb(int place, const std::string& name, const std::string& doc, AddVerb add, VerbTexts texts);
+
+// Registers a command; each command's file calls this once, and nothing else names the command. `add` adds the
+// arguments and options, which set the members of Options. `run` takes these and returns the program's exit code, or
+// nothing. `place` orders the commands in --help; commands of one place are ordered by name.
+template <class Options, class Run>
+bool register_verb(int place, const std::string& name, const std::string& doc, void (*add)(CLI::App&, Options&),
+                   Run run, VerbTexts texts) {
+  const AddVerb with_options = [add, run](CLI::App& verb) {
+    const auto options = std::make_shared<Options>();
+    add(verb, *options);
+    return [options, run] {
+      if constexpr (std::is_void_v<decltype(run(*options))>) {
+        run(*options);
+        return 0;
+      } else {
+        return run(*options);
+      }
+    };
+  };
+  return register_verb(place, name, doc, with_options, std::move(texts));
+}
 
 // Returns the texts of a registered command.
 const VerbTexts& texts_of(const CLI::App& verb);

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cctype>
 #include <iostream>
-#include <memory>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -13,15 +12,15 @@
 namespace ddp::commands {
 namespace {
 
-void add_completion(CLI::App& verb, int&) {
-  auto shell = std::make_shared<std::string>();
-  completion::completes(verb.add_option("SHELL", *shell, "bash, zsh or fish")->required(),
+void print_script(const std::string& shell) { std::cout << completion::shell_script(shell, paths::program()); }
+
+void add_completion(CLI::App& verb, std::string& shell) {
+  completion::completes(verb.add_option("SHELL", shell, "bash, zsh or fish")->required(),
                         completion::one_of(completion::shells()));
-  verb.callback([shell] { std::cout << completion::shell_script(*shell, paths::program()); });
 }
 
 const bool completion_registered = register_verb(170, "completion", "print the script for a shell's tab completion",
-                                                 add_completion, {.examples = {"completion bash"}});
+                                                 add_completion, print_script, {.examples = {"completion bash"}});
 
 }  // namespace
 

@@ -1,5 +1,4 @@
 #include <iostream>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -55,47 +54,48 @@ struct ComponentsOutput {
   }
 };
 
+constexpr char kModel[] = "model";
 constexpr char kModels[] = "models";
+constexpr char kDataset[] = "dataset";
 constexpr char kDatasets[] = "datasets";
 
-// `only`: the name of one component; empty: all.
-template <const char* Verb>
-void list(const std::string& kind, const std::string& only, bool json) {
+struct ListedOptions {
+  std::string only;  // the name of one component; empty: all
+  bool json = false;
+};
+
+template <const char* Verb, const char* Kind>
+void list_components(const ListedOptions& o) {
   const config::Components components = config::Components::installed();
-  const auto& specs = components.of(kind);
-  if (!only.empty() && !specs.contains(only)) {
-    throw usage_error("there is no " + kind + " " + config::in_quotes(only), Verb,
-                      config::remedy_of_name(only, config::named(specs), "every " + kind));
+  const auto& specs = components.of(Kind);
+  if (!o.only.empty() && !specs.contains(o.only)) {
+    throw usage_error("there is no " + std::string(Kind) + " " + config::in_quotes(o.only), Verb,
+                      config::remedy_of_name(o.only, config::named(specs), "every " + std::string(Kind)));
   }
   ComponentsOutput<Verb> all;
   for (const auto& [name, spec] : specs) {
-    if (only.empty() || name == only) all.specs.push_back(spec);
+    if (o.only.empty() || name == o.only) all.specs.push_back(spec);
   }
-  if (json) return report::print_json(config::written(all), std::cout);
+  if (o.json) return report::print_json(config::written(all), std::cout);
   for (const config::Spec& spec : all.specs) print(spec);
 }
 
-template <const char* Verb>
-bool register_list(int place, AddVerb add, const std::string& example) {
+template <const char* Kind>
+void add_listed(CLI::App& verb, ListedOptions& o) {
+  verb.add_option("NAME", o.only, "the only " + std::string(Kind) + " to print; default: all");
+  verb.add_flag("--json", o.json, "print JSON");
+}
+
+template <const char* Verb, const char* Kind>
+bool register_list(int place, const std::string& example) {
   const std::string name = Verb;
-  return register_verb(place, name, "list the " + name + " of experiment files, with their options", add,
-                       {.examples = {name, example}}) &&
+  return register_verb(place, name, "list the " + name + " of experiment files, with their options", add_listed<Kind>,
+                       list_components<Verb, Kind>, {.examples = {name, example}}) &&
          register_schema<ComponentsOutput<Verb>>(Verb, name + " --json");
 }
 
-template <const char* Verb>
-void add_list(CLI::App& verb, const std::string& kind) {
-  auto json = std::make_shared<bool>(false);
-  auto only = std::make_shared<std::string>();
-  verb.add_option("NAME", *only, "the only " + kind + " to print; default: all");
-  verb.add_flag("--json", *json, "print JSON");
-  verb.callback([json, only, kind] { list<Verb>(kind, *only, *json); });
-}
-
-const bool models_registered = register_list<kModels>(
-    110, [](CLI::App& verb, int&) { add_list<kModels>(verb, "model"); }, "models mlp");
-const bool datasets_registered = register_list<kDatasets>(
-    120, [](CLI::App& verb, int&) { add_list<kDatasets>(verb, "dataset"); }, "datasets csv");
+const bool models_registered = register_list<kModels, kModel>(110, "models mlp");
+const bool datasets_registered = register_list<kDatasets, kDataset>(120, "datasets csv");
 
 }  // namespace
 

@@ -2,7 +2,6 @@
 #include <cctype>
 #include <filesystem>
 #include <iostream>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -99,20 +98,20 @@ void write_new(const std::string& kind, const std::string& name) {
             << "to train it: " << own_command("run " + name + ".toml") << "\n";
 }
 
-void add_new(CLI::App& verb, int&) {
-  struct Options {
-    std::string kind;
-    std::string name;
-  };
-  auto o = std::make_shared<Options>();
-  verb.add_option("KIND", o->kind, report::joined(template_kinds()))->required()->check(require_kind);
-  verb.add_option("NAME", o->name, "name of the component and of its files")->required();
-  verb.callback([o] { write_new(o->kind, o->name); });
+struct NewOptions {
+  std::string kind;
+  std::string name;
+};
+
+void add_new(CLI::App& verb, NewOptions& o) {
+  verb.add_option("KIND", o.kind, report::joined(template_kinds()))->required()->check(require_kind);
+  verb.add_option("NAME", o.name, "name of the component and of its files")->required();
 }
 
 const bool new_registered =
     register_verb(105, "new", "write the C++ template of a model, dataset or another component, with an experiment",
-                  add_new, {.examples = {"new model my_model"}, .aliases = {"init", "create"}});
+                  add_new, [](const NewOptions& o) { write_new(o.kind, o.name); },
+                  {.examples = {"new model my_model"}, .aliases = {"init", "create"}});
 
 }  // namespace
 

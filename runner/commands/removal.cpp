@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <iostream>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -305,14 +304,12 @@ void rm(const RmOptions& o) {
   remove(doomed, "result", o);
 }
 
-void add_rm(CLI::App& verb, int&) {
-  auto options = std::make_shared<RmOptions>();
-  completes(verb.add_option("RUN", options->runs, kRunInWords), completion::runs);
-  add_removal_options(verb, *options);
-  verb.callback([options] { rm(*options); });
+void add_rm(CLI::App& verb, RmOptions& options) {
+  completes(verb.add_option("RUN", options.runs, kRunInWords), completion::runs);
+  add_removal_options(verb, options);
 }
 
-const bool rm_registered = register_verb(106, "rm", "remove runs and sweeps, after a question", add_rm,
+const bool rm_registered = register_verb(106, "rm", "remove runs and sweeps, after a question", add_rm, rm,
                                          {.examples = {"rm basic", "rm basic faster --yes"}});
 
 struct GcOptions : RemovalOptions {
@@ -391,20 +388,18 @@ void gc(const GcOptions& o) {
   remove(old_runs(o, references), "result", o);
 }
 
-void add_gc(CLI::App& verb, int&) {
-  auto options = std::make_shared<GcOptions>();
+void add_gc(CLI::App& verb, GcOptions& options) {
   verb.add_option(
-          "--keep-last", options->keep_last,
+          "--keep-last", options.keep_last,
           "remove checkpoints of ended runs, but for the newest N, the best, and those that another run begins with")
       ->check(CLI::Range(1, 1'000'000'000));
-  verb.add_option("--older-than", options->older_than, "only results that ended this long ago: 30d, 12h, 45m");
-  add_status(verb, options->status, "only results of this status: completed, failed or interrupted");
-  add_removal_options(verb, *options);
-  verb.callback([options] { gc(*options); });
+  verb.add_option("--older-than", options.older_than, "only results that ended this long ago: 30d, 12h, 45m");
+  add_status(verb, options.status, "only results of this status: completed, failed or interrupted");
+  add_removal_options(verb, options);
 }
 
 const bool gc_registered =
-    register_verb(107, "gc", "remove old runs and sweeps, or with --keep-last only old checkpoints", add_gc,
+    register_verb(107, "gc", "remove old runs and sweeps, or with --keep-last only old checkpoints", add_gc, gc,
                   {.examples = {"gc --keep-last 1 --dry-run", "gc --status failed --older-than 30d --yes"}});
 
 }  // namespace

@@ -2,7 +2,6 @@
 #include <filesystem>
 #include <iostream>
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -54,23 +53,25 @@ std::vector<std::string> schema_names() {
   return names;
 }
 
-void add_schema(CLI::App& verb, int&) {
-  auto what = std::make_shared<std::string>(kExperiment);
+void print_schema(const std::string& what) {
+  const auto known = schema_names();
+  if (std::find(known.begin(), known.end(), what) == known.end()) {
+    throw usage_error("unknown schema " + config::in_quotes(what), "",
+                      config::suggestion(std::filesystem::path(what).stem(), known, "schemas"));
+  }
+  const Value schema = what == kExperiment ? config::schema(config::Components::installed()) : schemas().at(what)();
+  report::print_json(schema, std::cout);
+}
+
+void add_schema(CLI::App& verb, std::string& what) {
+  what = kExperiment;
   const auto names = schema_names();
-  completion::completes(verb.add_option("WHAT", *what, report::joined(names))->capture_default_str(),
+  completion::completes(verb.add_option("WHAT", what, report::joined(names))->capture_default_str(),
                         completion::one_of(names));
-  verb.callback([what, names] {
-    if (std::find(names.begin(), names.end(), *what) == names.end()) {
-      throw usage_error("unknown schema " + config::in_quotes(*what), "",
-                        config::suggestion(std::filesystem::path(*what).stem(), names, "schemas"));
-    }
-    const Value schema = *what == kExperiment ? config::schema(config::Components::installed()) : schemas().at(*what)();
-    report::print_json(schema, std::cout);
-  });
 }
 
 const bool schema_registered =
-    register_verb(130, "schema", "print the JSON Schema of experiment files, or of an output", add_schema,
+    register_verb(130, "schema", "print the JSON Schema of experiment files, or of an output", add_schema, print_schema,
                   {.examples = {"schema", "schema summary"}});
 
 }  // namespace

@@ -1,5 +1,4 @@
 #include <iostream>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,6 +22,7 @@ struct TagOptions {
   std::vector<std::string> words;  // runs, +TAG and -TAG
   std::string results = "results";
   record::TagChange change;
+  const CLI::App* verb = nullptr;  // has the -TAG among its remaining words
 };
 
 bool names_run(const std::string& results, const std::string& word) try {
@@ -34,6 +34,7 @@ bool names_run(const std::string& results, const std::string& word) try {
 
 // Takes +TAG and -TAG out of the words.
 void take_changes(TagOptions& o) {
+  for (const std::string& word : o.verb->remaining()) o.words.push_back(word);
   std::erase_if(o.words, [&](const std::string& word) {
     if (!word.starts_with('+') && !word.starts_with('-')) return false;
     const std::string name = word.substr(1);
@@ -64,23 +65,19 @@ void tag(TagOptions o) {
   table.print(std::cout, report::terminal_of_stdout());
 }
 
-void add_tag_command(CLI::App& verb, int&) {
-  auto options = std::make_shared<TagOptions>();
-  completes(verb.add_option("RUN", options->words, std::string(kRunInWords) + "; +TAG adds a tag, -TAG removes one")
+void add_tag_command(CLI::App& verb, TagOptions& options) {
+  options.verb = &verb;
+  completes(verb.add_option("RUN", options.words, std::string(kRunInWords) + "; +TAG adds a tag, -TAG removes one")
                 ->required(),
             completion::runs);
-  verb.add_option("--note", options->change.note, "the new note; \"\" removes it");
-  add_results(verb, options->results);
+  verb.add_option("--note", options.change.note, "the new note; \"\" removes it");
+  add_results(verb, options.results);
   verb.set_help_flag("--help", "show this help");  // -h removes the tag "h"
   verb.allow_extras();                             // -TAG
-  verb.callback([options, &verb] {
-    for (const std::string& word : verb.remaining()) options->words.push_back(word);
-    tag(*options);
-  });
 }
 
 const bool tag_registered =
-    register_verb(105, "tag", "print or change the tags and the note of runs and sweeps", add_tag_command,
+    register_verb(105, "tag", "print or change the tags and the note of runs and sweeps", add_tag_command, tag,
                   {.examples = {"tag basic +good -doubtful", "tag basic --note 'with the new data'", "tag basic"}});
 
 }  // namespace

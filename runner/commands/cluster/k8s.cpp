@@ -2,7 +2,6 @@
 #include <cmath>
 #include <cstdint>
 #include <iostream>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -214,25 +213,23 @@ int k8s(KubernetesOptions& o) {
   return 0;
 }
 
-void add_k8s(CLI::App& verb, int& exit_code) {
-  auto o = std::make_shared<KubernetesOptions>();
-  TrainingJob& job = o->job;
-  add_training(verb, o->file, job);
+void add_k8s(CLI::App& verb, KubernetesOptions& o) {
+  TrainingJob& job = o.job;
+  add_training(verb, o.file, job);
   verb.add_option("--gpus-per-node", job.gpus_per_node, "GPUs per node; default: none")
       ->check(CLI::Range(0, 1'000'000));
-  verb.add_option("--image", o->image, "image of the pods")->type_name("IMAGE")->capture_default_str();
-  verb.add_option("--claim", o->claim, "claim of the volume that has data and results")
+  verb.add_option("--image", o.image, "image of the pods")->type_name("IMAGE")->capture_default_str();
+  verb.add_option("--claim", o.claim, "claim of the volume that has data and results")
       ->type_name("NAME")
       ->capture_default_str();
   verb.add_option("--job-name", job.job_name, "name of the job, and id of its run; default: the experiment's name")
       ->type_name("NAME");
   verb.add_option("--port", job.port, "port of the first node; default: 29500")->check(CLI::Range(1, 65535));
-  add_results(verb, o->results);
-  verb.callback([o, &exit_code] { exit_code = k8s(*o); });
+  add_results(verb, o.results);
 }
 
 const bool k8s_registered = register_verb(
-    151, "k8s", "print a job that trains on the nodes of a Kubernetes cluster", add_k8s,
+    151, "k8s", "print a job that trains on the nodes of a Kubernetes cluster", add_k8s, k8s,
     {.examples = {"k8s experiments/basic.toml --nodes 2 | kubectl apply -f -"}, .aliases = {"kubernetes", "kubectl"}});
 
 }  // namespace

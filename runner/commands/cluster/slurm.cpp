@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <iostream>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -186,20 +185,18 @@ int slurm(SlurmOptions& o) {
   return write_job(o);
 }
 
-void add_slurm(CLI::App& verb, int& exit_code) {
-  auto o = std::make_shared<SlurmOptions>();
-  SlurmJob& job = o->job;
-  add_training(verb, o->file, job);
+void add_slurm(CLI::App& verb, SlurmOptions& o) {
+  SlurmJob& job = o.job;
+  add_training(verb, o.file, job);
   verb.add_option("--port", job.port,
                   "port of the first node; default: 8888, on shared nodes one that depends on the job")
       ->check(CLI::Range(1, 65535));
-  add_slurm_requests(verb, *o);
-  add_results(verb, o->results);
-  verb.callback([o, &exit_code] { exit_code = slurm(*o); });
+  add_slurm_requests(verb, o);
+  add_results(verb, o.results);
 }
 
 const bool slurm_registered = register_verb(
-    150, "slurm", "write a job script that trains on the nodes of a Slurm cluster", add_slurm,
+    150, "slurm", "write a job script that trains on the nodes of a Slurm cluster", add_slurm, slurm,
     {.examples = {"slurm experiments/basic.toml --nodes 2 --gpus-per-node 4"}, .aliases = {"sbatch", "submit"}});
 
 }  // namespace

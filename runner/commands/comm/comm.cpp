@@ -1,7 +1,6 @@
 #include <cstdarg>
 #include <cstdio>
 #include <iostream>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -271,42 +270,40 @@ int comm(const CommFlags& f) {
                       [&](launch::Nodes* nodes) { return comm_here(f, loaded, request, launch, *nodes); });
 }
 
-void add_comm(CLI::App& verb, int& exit_code) {
-  auto f = std::make_shared<CommFlags>();
-  verb.add_option("--op", f->op,
+void add_comm(CLI::App& verb, CommFlags& f) {
+  verb.add_option("--op", f.op,
                   "all, or a comma-separated list of all_reduce, reduce, broadcast, scatter, gather, all_gather")
       ->capture_default_str();
-  verb.add_option("--sizes", f->sizes,
+  verb.add_option("--sizes", f.sizes,
                   "bytes: 4096, or 1KiB,1MiB, or 1KiB..64MiB (doubling), or 1KiB..1GiB:4 (times 4); rounded down to "
                   "whole elements, and at least one")
       ->capture_default_str();
-  verb.add_option("--device-pool,--devices", f->devices,
+  verb.add_option("--device-pool,--devices", f.devices,
                   "one rank for each: auto (all GPUs, or two CPU ranks), a number of ranks, 0,1,2 or cpu,cpu")
       ->capture_default_str();
   completes(verb.add_option(
-                "--backend", f->backend,
+                "--backend", f.backend,
                 "gloo, nccl, shm (shared memory of a node's CPU ranks; gloo between nodes), or auto as in training"),
             completion::one_of({"auto", "gloo", "nccl", "shm"}))
       ->capture_default_str();
-  verb.add_option("--dtype", f->dtype, "float, double, half, bfloat16, int8, uint8, int32 or int64")
+  verb.add_option("--dtype", f.dtype, "float, double, half, bfloat16, int8, uint8, int32 or int64")
       ->capture_default_str();
-  verb.add_option("--iterations", f->iterations, "number of timed calls")
+  verb.add_option("--iterations", f.iterations, "number of timed calls")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
-  verb.add_option("--warmup", f->warmup, "number of untimed calls before the timed ones")
+  verb.add_option("--warmup", f.warmup, "number of untimed calls before the timed ones")
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str();
-  verb.add_flag("--check,!--no-check", f->check, "check every value of every rank, in separate calls (the default)");
-  verb.add_option("--timeout", f->timeout, "seconds that nodes and ranks wait for each other")
+  verb.add_flag("--check,!--no-check", f.check, "check every value of every rank, in separate calls (the default)");
+  verb.add_option("--timeout", f.timeout, "seconds that nodes and ranks wait for each other")
       ->check(CLI::Range(0.001, 1e6))
       ->capture_default_str();
-  verb.add_flag("--json", f->json, "print one JSON object instead of the table");
-  add_launch_flags(verb, f->launch);
-  verb.callback([f, &exit_code] { exit_code = comm(*f); });
+  verb.add_flag("--json", f.json, "print one JSON object instead of the table");
+  add_launch_flags(verb, f.launch);
 }
 
 const bool comm_registered =
-    register_verb(160, "comm", "time and check collectives between devices and nodes", add_comm,
+    register_verb(160, "comm", "time and check collectives between devices and nodes", add_comm, comm,
                   {.examples = {"comm --sizes 1KiB..64MiB", "comm --op all_reduce --backend gloo"}}) &&
     register_schema<CommOutput>("comm", "comm --json");
 

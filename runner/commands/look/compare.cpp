@@ -1,5 +1,4 @@
 #include <iostream>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -66,35 +65,31 @@ void diff(const CompareOptions& o) {
   }
 }
 
-std::shared_ptr<CompareOptions> add_options(CLI::App& verb) {
-  auto options = std::make_shared<CompareOptions>();
-  add_results(verb, options->results);
-  verb.add_flag("--json", options->json, "print JSON");
-  return options;
+void add_options(CLI::App& verb, CompareOptions& options) {
+  add_results(verb, options.results);
+  verb.add_flag("--json", options.json, "print JSON");
 }
 
-void add_compare(CLI::App& verb, int&) {
-  const auto options = add_options(verb);
+void add_compare(CLI::App& verb, CompareOptions& options) {
+  add_options(verb, options);
   completes(
-      verb.add_option("RUN", options->runs, std::string(kRunInWords) + "; a sweep stands for its trials")->required(),
+      verb.add_option("RUN", options.runs, std::string(kRunInWords) + "; a sweep stands for its trials")->required(),
       completion::runs);
-  verb.callback([options] { compare(*options); });
 }
 
 const bool compare_registered =
-    register_verb(90, "compare", "show runs side by side: differences, metrics, loss curves", add_compare,
+    register_verb(90, "compare", "show runs side by side: differences, metrics, loss curves", add_compare, compare,
                   {.examples = {"compare basic faster digits"}}) &&
     register_schema<report::Comparison>("compare", "compare RUN… --json");
 
-void add_diff(CLI::App& verb, int&) {
-  const auto options = add_options(verb);
-  completes(verb.add_option("RUN", options->runs, kRunInWords)->required()->expected(2), completion::runs);
-  verb.callback([options] { diff(*options); });
+void add_diff(CLI::App& verb, CompareOptions& options) {
+  add_options(verb, options);
+  completes(verb.add_option("RUN", options.runs, kRunInWords)->required()->expected(2), completion::runs);
 }
 
-const bool diff_registered =
-    register_verb(100, "diff", "show the differences of two runs", add_diff, {.examples = {"diff basic faster"}}) &&
-    register_schema<report::Comparison>("diff", "diff A B --json");
+const bool diff_registered = register_verb(100, "diff", "show the differences of two runs", add_diff, diff,
+                                           {.examples = {"diff basic faster"}}) &&
+                             register_schema<report::Comparison>("diff", "diff A B --json");
 
 }  // namespace
 

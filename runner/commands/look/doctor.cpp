@@ -1,5 +1,4 @@
 #include <iostream>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -26,28 +25,30 @@ struct DoctorOutput {
   }
 };
 
-void add_doctor(CLI::App& verb, int& exit_code) {
-  struct Options {
-    std::string results = "results";
-    bool json = false;
-  };
-  auto o = std::make_shared<Options>();
-  add_results(verb, o->results, "results folder, which must be writable");
-  verb.add_flag("--json", o->json, "print JSON");
-  verb.callback([o, &exit_code] {
-    const std::vector<Finding> findings = judge(measure_machine(o->results));
-    const bool broken = any_broken(findings);
-    if (o->json) {
-      report::print_json(config::written(DoctorOutput{.broken = broken, .findings = findings}), std::cout);
-    } else {
-      print_findings(findings, std::cout, report::terminal_of_stdout());
-    }
-    exit_code = broken ? 1 : 0;
-  });
+struct DoctorOptions {
+  std::string results = "results";
+  bool json = false;
+};
+
+int doctor(const DoctorOptions& o) {
+  const std::vector<Finding> findings = judge(measure_machine(o.results));
+  const bool broken = any_broken(findings);
+  if (o.json) {
+    report::print_json(config::written(DoctorOutput{.broken = broken, .findings = findings}), std::cout);
+  } else {
+    print_findings(findings, std::cout, report::terminal_of_stdout());
+  }
+  return broken ? 1 : 0;
+}
+
+void add_doctor(CLI::App& verb, DoctorOptions& o) {
+  add_results(verb, o.results, "results folder, which must be writable");
+  verb.add_flag("--json", o.json, "print JSON");
 }
 
 const bool doctor_registered =
     register_verb(165, "doctor", "show what this machine can do, and what keeps training from starting", add_doctor,
+                  doctor,
                   {.examples = {"doctor", "doctor --results /data/results"}, .aliases = {"diagnose", "info", "env"}}) &&
     register_schema<DoctorOutput>("doctor", "doctor --json");
 

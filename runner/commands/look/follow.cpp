@@ -5,7 +5,6 @@
 #include <functional>
 #include <iostream>
 #include <map>
-#include <memory>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -188,25 +187,23 @@ void watch_all(const std::string& results) {
   }
 }
 
-void add_watch(CLI::App& verb, int&) {
-  struct Options {
-    std::string run;
-    std::string results = "results";
-  };
-  auto options = std::make_shared<Options>();
-  completes(verb.add_option("RUN", options->run, kRunInWords), completion::runs);
-  add_results(verb, options->results);
-  verb.callback([options] {
-    if (options->run.empty()) {
-      watch_all(options->results);
-    } else {
-      watch_one(options->run, options->results);
-    }
-  });
+struct WatchOptions {
+  std::string run;
+  std::string results = "results";
+};
+
+void watch_runs(const WatchOptions& o) {
+  if (o.run.empty()) return watch_all(o.results);
+  watch_one(o.run, o.results);
+}
+
+void add_watch(CLI::App& verb, WatchOptions& o) {
+  completes(verb.add_option("RUN", o.run, kRunInWords), completion::runs);
+  add_results(verb, o.results);
 }
 
 const bool watch_registered = register_verb(41, "watch", "watch a run or a sweep, or all that train, until they end",
-                                            add_watch, {.examples = {"watch basic", "watch"}});
+                                            add_watch, watch_runs, {.examples = {"watch basic", "watch"}});
 
 struct LogsOptions {
   std::string run;
@@ -284,16 +281,14 @@ void print_logs(const LogsOptions& o) {
   followed.tell_end();
 }
 
-void add_logs(CLI::App& verb, int&) {
-  auto options = std::make_shared<LogsOptions>();
-  completes(verb.add_option("RUN", options->run, kRunInWords)->required(), completion::runs);
-  add_results(verb, options->results);
-  verb.add_option("--rank", options->rank, "print only the log of this rank")->check(CLI::Range(0, 1'000'000));
-  verb.add_flag("-f,--follow", options->follow, "print what the ranks add, until the run ends");
-  verb.callback([options] { print_logs(*options); });
+void add_logs(CLI::App& verb, LogsOptions& options) {
+  completes(verb.add_option("RUN", options.run, kRunInWords)->required(), completion::runs);
+  add_results(verb, options.results);
+  verb.add_option("--rank", options.rank, "print only the log of this rank")->check(CLI::Range(0, 1'000'000));
+  verb.add_flag("-f,--follow", options.follow, "print what the ranks add, until the run ends");
 }
 
-const bool logs_registered = register_verb(42, "logs", "print the logs of a run's ranks", add_logs,
+const bool logs_registered = register_verb(42, "logs", "print the logs of a run's ranks", add_logs, print_logs,
                                            {.examples = {"logs latest --rank 0", "logs basic -f"}});
 
 struct StopOptions {
@@ -337,16 +332,14 @@ void stop(const StopOptions& o) {
   followed.tell_end();
 }
 
-void add_stop(CLI::App& verb, int&) {
-  auto options = std::make_shared<StopOptions>();
-  completes(verb.add_option("RUN", options->run, kRunInWords)->required(), completion::runs);
-  add_results(verb, options->results);
-  verb.add_flag("--now", options->now, "end it at once, without saving");
-  verb.callback([options] { stop(*options); });
+void add_stop(CLI::App& verb, StopOptions& options) {
+  completes(verb.add_option("RUN", options.run, kRunInWords)->required(), completion::runs);
+  add_results(verb, options.results);
+  verb.add_flag("--now", options.now, "end it at once, without saving");
 }
 
 const bool stop_registered = register_verb(43, "stop", "let a run or a sweep save and end, and wait for that", add_stop,
-                                           {.examples = {"stop basic", "stop basic --now"}});
+                                           stop, {.examples = {"stop basic", "stop basic --now"}});
 
 }  // namespace
 

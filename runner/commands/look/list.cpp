@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <iostream>
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -113,30 +112,28 @@ completion::Candidates sort_keys(const completion::Given& given, const std::stri
   return completion::one_of(report::row_keys(config::metric_names(config::Components::installed())))(given, typed);
 }
 
-void add_list(CLI::App& verb, int&) {
-  auto options = std::make_shared<ListOptions>();
-  completes(verb.add_option("NAME", options->names, "list only these experiments, runs, and trials of these sweeps"),
+void add_list(CLI::App& verb, ListOptions& options) {
+  completes(verb.add_option("NAME", options.names, "list only these experiments, runs, and trials of these sweeps"),
             completion::runs);
-  add_results(verb, options->results);
-  add_status(verb, options->query.status, "list only this status: running, completed, failed or interrupted");
-  completes(verb.add_option("--name", options->query.name, "list only experiments of this name; * and ? are wildcards"),
+  add_results(verb, options.results);
+  add_status(verb, options.query.status, "list only this status: running, completed, failed or interrupted");
+  completes(verb.add_option("--name", options.query.name, "list only experiments of this name; * and ? are wildcards"),
             completion::experiments)
       ->type_name("NAME");
-  add_tag(verb, options->query.tags, "list only results with this tag");
-  add_where(verb, options->where, "list only matches of a condition");
-  completes(verb.add_option("--sort", options->query.sort_by, "sort by a key; -key: greatest first"), sort_keys)
+  add_tag(verb, options.query.tags, "list only results with this tag");
+  add_where(verb, options.where, "list only matches of a condition");
+  completes(verb.add_option("--sort", options.query.sort_by, "sort by a key; -key: greatest first"), sort_keys)
       ->type_name("KEY")
       ->capture_default_str();
-  verb.add_option("--columns", options->query.columns, "show these keys alone, such as val_loss,optimizer.lr")
+  verb.add_option("--columns", options.query.columns, "show these keys alone, such as val_loss,optimizer.lr")
       ->delimiter(',')
       ->allow_extra_args(false);
-  verb.add_option("--limit", options->query.limit, "list at most this many")->check(CLI::Range(1, 1'000'000'000));
-  verb.add_flag("--json", options->json, "print JSON");
-  verb.callback([options] { list(*options); });
+  verb.add_option("--limit", options.query.limit, "list at most this many")->check(CLI::Range(1, 1'000'000'000));
+  verb.add_flag("--json", options.json, "print JSON");
 }
 
 const bool list_registered =
-    register_verb(70, "list", "list runs and sweeps, newest first", add_list,
+    register_verb(70, "list", "list runs and sweeps, newest first", add_list, list,
                   {.examples = {"list", "list basic --where 'epochs>=3' --sort train_loss --limit 5"},
                    .aliases = {"ls", "runs", "status", "ps"}}) &&
     register_schema("list", report::list_schema);

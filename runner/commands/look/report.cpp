@@ -2,7 +2,6 @@
 
 #include <ctime>
 #include <iostream>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -118,19 +117,17 @@ fs::path write_sweep_report(const fs::path& sweep) {
 
 namespace {
 
-void add_report(CLI::App& verb, int&) {
-  auto options = std::make_shared<ReportOptions>();
-  completes(verb.add_option("RUN", options->runs, "one run, several runs to compare, or a sweep")->required(),
+void add_report(CLI::App& verb, ReportOptions& options) {
+  completes(verb.add_option("RUN", options.runs, "one run, several runs to compare, or a sweep")->required(),
             completion::runs);
-  add_results(verb, options->results);
-  names_output(verb.add_option("--output", options->output,
+  add_results(verb, options.results);
+  names_output(verb.add_option("--output", options.output,
                                "file of the page; default: report.html in the folder of the sweep or first run"));
-  verb.add_flag("--json", options->json, "print the page's data as JSON; write the page only with --output");
-  verb.callback([options] { report(*options); });
+  verb.add_flag("--json", options.json, "print the page's data as JSON; write the page only with --output");
 }
 
 const bool report_registered =
-    register_verb(140, "report", "write report.html, a page about a run, several runs or a sweep", add_report,
+    register_verb(140, "report", "write report.html, a page about a run, several runs or a sweep", add_report, report,
                   {.examples = {"report digits", "report basic faster --output both.html"}}) &&
     register_schema("report", report::report_schema);
 

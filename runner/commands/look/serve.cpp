@@ -1,5 +1,4 @@
 #include <iostream>
-#include <memory>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -34,17 +33,15 @@ void serve(const ServeOptions& o) {
   reinterpret_cast<decltype(&ddp_serve)>(serve_library().entry("ddp_serve"))(&options);
 }
 
-void add_serve(CLI::App& verb, int&) {
-  auto options = std::make_shared<ServeOptions>();
-  verb.add_option("--port", options->port, "port on 127.0.0.1; 0: a free one")
+void add_serve(CLI::App& verb, ServeOptions& options) {
+  verb.add_option("--port", options.port, "port on 127.0.0.1; 0: a free one")
       ->check(CLI::Range(0, 65535))
       ->capture_default_str();
-  add_results(verb, options->results);
-  verb.callback([options] { serve(*options); });
+  add_results(verb, options.results);
 }
 
 const bool serve_registered =
-    register_verb(141, "serve", "show live pages of all runs in a browser of this machine, until ^C", add_serve,
+    register_verb(141, "serve", "show live pages of all runs in a browser of this machine, until ^C", add_serve, serve,
                   {.examples = {"serve", "serve --port 8080 --results /data/results"}});
 
 }  // namespace

@@ -1,5 +1,4 @@
 #include <iostream>
-#include <memory>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -12,27 +11,25 @@ namespace ddp::commands {
 
 namespace {
 
-void add_show(CLI::App& verb, int&) {
-  struct Options {
-    std::string run;
-    std::string results = "results";
-    bool json = false;
-  };
-  auto options = std::make_shared<Options>();
-  completes(verb.add_option("RUN", options->run, kRunInWords)->required(), completion::runs);
-  add_results(verb, options->results);
-  verb.add_flag("--json", options->json, "print JSON");
-  verb.callback([options] {
-    const report::Row row = find_result(options->results, options->run);
-    if (options->json) {
-      report::print_page_as_json(row, std::cout);
-    } else {
-      report::print_page(row, std::cout, report::terminal_of_stdout());
-    }
-  });
+struct ShowOptions {
+  std::string run;
+  std::string results = "results";
+  bool json = false;
+};
+
+void show(const ShowOptions& o) {
+  const report::Row row = find_result(o.results, o.run);
+  if (o.json) return report::print_page_as_json(row, std::cout);
+  report::print_page(row, std::cout, report::terminal_of_stdout());
 }
 
-const bool show_registered = register_verb(80, "show", "show the results and files of a run or a sweep", add_show,
+void add_show(CLI::App& verb, ShowOptions& o) {
+  completes(verb.add_option("RUN", o.run, kRunInWords)->required(), completion::runs);
+  add_results(verb, o.results);
+  verb.add_flag("--json", o.json, "print JSON");
+}
+
+const bool show_registered = register_verb(80, "show", "show the results and files of a run or a sweep", add_show, show,
                                            {.examples = {"show latest", "show digits_sweep/latest/007"}}) &&
                              register_schema("show", report::show_schema);
 

@@ -1,5 +1,4 @@
 #include <iostream>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -147,18 +146,16 @@ int validate(const ValidateOptions& options) {
   return all_good ? 0 : 2;
 }
 
-void add_validate(CLI::App& verb, int& exit_code) {
-  auto options = std::make_shared<ValidateOptions>();
-  completes(verb.add_option("FILE", options->files, "experiment files (.toml)")->required(),
+void add_validate(CLI::App& verb, ValidateOptions& options) {
+  completes(verb.add_option("FILE", options.files, "experiment files (.toml)")->required(),
             completion::files({".toml"}));
-  add_sets(verb, options->sets);
-  verb.add_flag("--json", options->json, "print JSON");
-  verb.callback([options, &exit_code] { exit_code = validate(*options); });
+  add_sets(verb, options.sets);
+  verb.add_flag("--json", options.json, "print JSON");
 }
 
 const bool validate_registered =
     register_verb(
-        60, "validate", "check experiment files and report all mistakes at once", add_validate,
+        60, "validate", "check experiment files and report all mistakes at once", add_validate, validate,
         {.examples = {"validate experiments/basic.toml experiments/digits.toml"}, .aliases = {"check", "lint"}}) &&
     register_schema<ValidateOutput>("validate", "validate FILE… --json");
 

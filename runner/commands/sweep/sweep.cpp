@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <memory>
 #include <sstream>
 
 #include <CLI/CLI.hpp>
@@ -268,31 +267,29 @@ int resume_sweep(const record::RunDirectory& directory, std::optional<int> jobs,
 
 namespace {
 
-void add_sweep(CLI::App& verb, int& exit_code) {
-  auto o = std::make_shared<SweepOptions>();
-  completes(verb.add_option("FILE", o->file, "experiment file with a [sweep] table")->required(),
+void add_sweep(CLI::App& verb, SweepOptions& o) {
+  completes(verb.add_option("FILE", o.file, "experiment file with a [sweep] table")->required(),
             completion::files({".toml"}));
-  add_sets(verb, o->sets, completion::Argument::sweep_file);
-  add_name(verb, o->name);
-  add_results(verb, o->results);
-  add_run_id(verb, o->run_id, "id of the sweep; an existing sweep is resumed");
-  add_tags(verb, o->tags);
-  add_jobs(verb, o->jobs);
-  verb.add_option("--trial", o->trial,
+  add_sets(verb, o.sets, completion::Argument::sweep_file);
+  add_name(verb, o.name);
+  add_results(verb, o.results);
+  add_run_id(verb, o.run_id, "id of the sweep; an existing sweep is resumed");
+  add_tags(verb, o.tags);
+  add_jobs(verb, o.jobs);
+  verb.add_option("--trial", o.trial,
                   "train only this trial; other processes train the other trials of the same --run-id")
       ->check(CLI::Range(0, 1'000'000));
   CLI::Option* array =
-      verb.add_flag("--array", o->array,
+      verb.add_flag("--array", o.array,
                     "write the script of a Slurm job array, one job per trial; --jobs limits how many run at a time");
-  o->slurm.job.exclusive = false;
-  for (CLI::Option* option : add_slurm_requests(verb, o->slurm)) option->needs(array);
+  o.slurm.job.exclusive = false;
+  for (CLI::Option* option : add_slurm_requests(verb, o.slurm)) option->needs(array);
   add_output(verb);
-  verb.add_flag("--dry-run", o->dry_run, "show the plan, train nothing");
-  verb.callback([o, &exit_code] { exit_code = sweep(*o); });
+  verb.add_flag("--dry-run", o.dry_run, "show the plan, train nothing");
 }
 
 const bool sweep_registered =
-    register_verb(40, "sweep", "train all trials of a file's [sweep] and rank them", add_sweep,
+    register_verb(40, "sweep", "train all trials of a file's [sweep] and rank them", add_sweep, sweep,
                   {.examples = {"sweep experiments/digits_sweep.toml", "sweep experiments/digits_sweep.toml --jobs 2"},
                    .aliases = {"tune", "search", "hpo"}});
 

@@ -1,5 +1,4 @@
 #include <iostream>
-#include <memory>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -17,8 +16,11 @@ struct AuditOptions {
   bool json = false;
 };
 
+using Action = runs::Audited(const runs::AuditRequest&);
+
 // Returns the exit code: 0 same bits, 1 other bits, 128 + n stopped by signal n.
-int conclude(AuditOptions& o, runs::Audited (*action)(const runs::AuditRequest&)) {
+template <Action action>
+int conclude(AuditOptions& o) {
   o.request.run = record::RunDirectory::find(o.request.results, o.run);
   o.request.run.require_run();
   if (!o.json) {
@@ -31,27 +33,26 @@ int conclude(AuditOptions& o, runs::Audited (*action)(const runs::AuditRequest&)
   return done.audit.same ? 0 : 1;
 }
 
-template <runs::Audited (*Action)(const runs::AuditRequest&)>
-void add(CLI::App& verb, int& exit_code) {
-  auto o = std::make_shared<AuditOptions>();
-  completes(verb.add_option("RUN", o->run, kRunInWords)->required(), completion::runs);
-  if constexpr (Action == runs::audit) {
-    verb.add_option("--stretches", o->request.stretches, "number of parts to train again; default: all")
+template <Action action>
+void add(CLI::App& verb, AuditOptions& o) {
+  completes(verb.add_option("RUN", o.run, kRunInWords)->required(), completion::runs);
+  if constexpr (action == runs::audit) {
+    verb.add_option("--stretches", o.request.stretches, "number of parts to train again; default: all")
         ->check(CLI::Range(1, 1'000'000));
   } else {
-    add_run_id(verb, o->request.run_id, "id of the new run; an existing one is continued");
+    add_run_id(verb, o.request.run_id, "id of the new run; an existing one is continued");
   }
-  verb.add_option("--device-pool", o->request.device_pool, "other devices: 1, 4, [0, 1] or [\"cpu\", \"cpu\"]");
-  add_results(verb, o->request.results);
-  verb.add_flag("--json", o->json, "print JSON");
-  verb.callback([o, &exit_code] { exit_code = conclude(*o, Action); });
+  verb.add_option("--device-pool", o.request.device_pool, "other devices: 1, 4, [0, 1] or [\"cpu\", \"cpu\"]");
+  add_results(verb, o.request.results);
+  verb.add_flag("--json", o.json, "print JSON");
 }
 
 const bool audit_registered =
     register_verb(102, "audit", "train parts of a run again, and compare all bits", add<runs::audit>,
-                  {.examples = {"audit basic", "audit basic --stretches 3 --json"}}) &&
+                  conclude<runs::audit>, {.examples = {"audit basic", "audit basic --stretches 3 --json"}}) &&
     register_verb(104, "reproduce", "train a whole run again from its folder, and compare all bits",
-                  add<runs::reproduce>, {.examples = {"reproduce basic", "reproduce basic --device-pool 1"}}) &&
+                  add<runs::reproduce>, conclude<runs::reproduce>,
+                  {.examples = {"reproduce basic", "reproduce basic --device-pool 1"}}) &&
     register_schema<runs::Audit>("audit", "audit RUN --json, audit.json") &&
     register_schema<runs::Audit>("reproduce", "reproduce RUN --json, audit.json of the new run");
 

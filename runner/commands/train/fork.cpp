@@ -1,5 +1,4 @@
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -66,24 +65,22 @@ int fork_run(const ForkOptions& o) {
                       [&](launch::Nodes* nodes) { return runs::fork(request, launch, nodes); });
 }
 
-void add_fork(CLI::App& verb, int& exit_code) {
-  auto o = std::make_shared<ForkOptions>();
-  completes(verb.add_option("RUN", o->run, kRunInWords)->required(), completion::runs);
-  add_sets(verb, o->sets, completion::Argument::run, "the other run's setting");
-  add_name(verb, o->name, "name of the new run; default: the other run's name");
-  add_from(verb, o->from, "checkpoint of the other run: latest, best or a step");
-  add_data_changed(verb, o->data_changed);
-  add_results(verb, o->results);
-  add_run_id(verb, o->run_id, "id of the new run; an existing fork is resumed");
-  add_tags(verb, o->tags);
+void add_fork(CLI::App& verb, ForkOptions& o) {
+  completes(verb.add_option("RUN", o.run, kRunInWords)->required(), completion::runs);
+  add_sets(verb, o.sets, completion::Argument::run, "the other run's setting");
+  add_name(verb, o.name, "name of the new run; default: the other run's name");
+  add_from(verb, o.from, "checkpoint of the other run: latest, best or a step");
+  add_data_changed(verb, o.data_changed);
+  add_results(verb, o.results);
+  add_run_id(verb, o.run_id, "id of the new run; an existing fork is resumed");
+  add_tags(verb, o.tags);
   add_output(verb);
-  add_launch_flags(verb, o->flags);
-  add_max_restarts(verb, o->flags);
-  verb.callback([o, &exit_code] { exit_code = fork_run(*o); });
+  add_launch_flags(verb, o.flags);
+  add_max_restarts(verb, o.flags);
 }
 
 const bool fork_registered =
-    register_verb(30, "fork", "start a new run from the whole state of another run's checkpoint", add_fork,
+    register_verb(30, "fork", "start a new run from the whole state of another run's checkpoint", add_fork, fork_run,
                   {.examples = {"fork basic --set epochs=14 --set optimizer.lr=1e-4 --name slower",
                                 "fork basic --from best --set epochs=14"}});
 

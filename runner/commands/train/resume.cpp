@@ -1,4 +1,3 @@
-#include <memory>
 
 #include <CLI/CLI.hpp>
 
@@ -56,22 +55,20 @@ int resume(const ResumeOptions& o) {
                       [&](launch::Nodes* nodes) { return runs::resume(request, launch, nodes); });
 }
 
-void add_resume(CLI::App& verb, int& exit_code) {
-  auto o = std::make_shared<ResumeOptions>();
-  completes(verb.add_option("RUN", o->run, kRunInWords)->required(), completion::runs);
-  add_sets(verb, o->sets, completion::Argument::run, "the run's setting");
-  add_results(verb, o->results);
-  add_from(verb, o->from, "checkpoint: latest, best or a step");
-  add_data_changed(verb, o->data_changed);
-  add_jobs(verb, o->jobs);
-  add_launch_flags(verb, o->flags);
-  add_max_restarts(verb, o->flags);
+void add_resume(CLI::App& verb, ResumeOptions& o) {
+  completes(verb.add_option("RUN", o.run, kRunInWords)->required(), completion::runs);
+  add_sets(verb, o.sets, completion::Argument::run, "the run's setting");
+  add_results(verb, o.results);
+  add_from(verb, o.from, "checkpoint: latest, best or a step");
+  add_data_changed(verb, o.data_changed);
+  add_jobs(verb, o.jobs);
+  add_launch_flags(verb, o.flags);
+  add_max_restarts(verb, o.flags);
   add_output(verb);
-  verb.callback([o, &exit_code] { exit_code = resume(*o); });
 }
 
 const bool resume_registered =
-    register_verb(20, "resume", "continue a run or a sweep", add_resume,
+    register_verb(20, "resume", "continue a run or a sweep", add_resume, resume,
                   {.examples = {"resume latest", "resume basic --set epochs=12", "resume basic --from best"},
                    .aliases = {"continue", "restart"}});
 

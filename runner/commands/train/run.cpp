@@ -1,4 +1,3 @@
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -83,29 +82,27 @@ int run(const RunOptions& o) {
                       [&](launch::Nodes* nodes) { return runs::begin(request, std::move(loaded), launch, nodes); });
 }
 
-void add_run(CLI::App& verb, int& exit_code) {
-  auto o = std::make_shared<RunOptions>();
-  completes(verb.add_option("FILE", o->file, "experiment file")->required(), completion::files({".toml"}));
-  add_sets(verb, o->sets);
-  add_name(verb, o->name);
-  add_results(verb, o->results);
-  add_run_id(verb, o->run_id, "id of the run; an existing run is resumed");
-  completes(verb.add_option("--init-from", o->init_from, "initial weights: a checkpoint, a run or a .safetensors file"),
+void add_run(CLI::App& verb, RunOptions& o) {
+  completes(verb.add_option("FILE", o.file, "experiment file")->required(), completion::files({".toml"}));
+  add_sets(verb, o.sets);
+  add_name(verb, o.name);
+  add_results(verb, o.results);
+  add_run_id(verb, o.run_id, "id of the run; an existing run is resumed");
+  completes(verb.add_option("--init-from", o.init_from, "initial weights: a checkpoint, a run or a .safetensors file"),
             completion::weights)
       ->type_name("WEIGHTS");
-  add_tags(verb, o->tags);
-  add_launch_flags(verb, o->flags);
-  add_max_restarts(verb, o->flags);
+  add_tags(verb, o.tags);
+  add_launch_flags(verb, o.flags);
+  add_max_restarts(verb, o.flags);
   add_output(verb);
-  verb.add_option("--profile", o->profile_steps, "profile STEPS steps: traces and a table in the run's folder")
+  verb.add_option("--profile", o.profile_steps, "profile STEPS steps: traces and a table in the run's folder")
       ->type_name("STEPS")
       ->check(CLI::PositiveNumber);
-  verb.add_flag("--dry-run", o->dry_run, "show the plan, train nothing");
-  verb.callback([o, &exit_code] { exit_code = run(*o); });
+  verb.add_flag("--dry-run", o.dry_run, "show the plan, train nothing");
 }
 
 const bool run_registered = register_verb(
-    10, "run", "train an experiment", add_run,
+    10, "run", "train an experiment", add_run, run,
     {.examples = {"run experiments/basic.toml", "run experiments/basic.toml --set optimizer.lr=0.1 --name faster",
                   "run new.toml --init-from basic", "run experiments/digits.toml --profile 20"},
      .aliases = {"train", "fit", "start", "launch", "torchrun"}});

@@ -129,15 +129,14 @@ void eval(const EvalOptions& o) {
   print(values, t.preprocessing);
 }
 
-void add_eval(CLI::App& verb, int&) {
-  auto o = std::make_shared<EvalOptions>();
-  add_trained(verb, o->trained, {"loss", "metrics", "validation", "test"});
-  verb.add_flag("--json", o->json, "print JSON");
-  verb.callback([o] { runs::while_saving(runs::choose_run(o->trained), [&] { eval(*o); }); });
+void add_eval(CLI::App& verb, EvalOptions& o) {
+  add_trained(verb, o.trained, {"loss", "metrics", "validation", "test"});
+  verb.add_flag("--json", o.json, "print JSON");
 }
 
 const bool eval_registered =
     register_verb(45, "eval", "measure a trained model on its validation and test data, or on other data", add_eval,
+                  [](EvalOptions& o) { runs::while_saving(runs::choose_run(o.trained), [&] { eval(o); }); },
                   {.examples = {"eval people", "eval people --from best --set dataset.path=other.csv"},
                    .aliases = {"test", "evaluate", "score"}}) &&
     register_schema<EvalOutput>("eval", "eval RUN --json");

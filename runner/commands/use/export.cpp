@@ -107,21 +107,22 @@ void export_model(const ExportOptions& o) {
   output.put_in_place();
 }
 
-void add_export(CLI::App& verb, int&) {
-  auto o = std::make_shared<ExportOptions>();
-  add_trained_run(verb, o->trained);
-  completes(verb.add_option("OUT", o->output, "a .safetensors file; or a .pt2 file for a model written in Python")
-                ->required(),
-            completion::files({".safetensors"}));
-  verb.add_flag("--eval", o->evaluates, "for a .pt2 file: write the graph for evaluation, without dropout");
-  verb.callback([o] {
-    require_written_format(*o);
-    runs::while_saving(runs::choose_run(o->trained), [&] { export_model(*o); });
-  });
+void export_chosen(ExportOptions& o) {
+  require_written_format(o);
+  runs::while_saving(runs::choose_run(o.trained), [&] { export_model(o); });
 }
 
-const bool export_registered = register_verb(48, "export", "write the weights of a trained model to a file for Python",
-                                             add_export, {.examples = {"export digits weights.safetensors"}});
+void add_export(CLI::App& verb, ExportOptions& o) {
+  add_trained_run(verb, o.trained);
+  completes(
+      verb.add_option("OUT", o.output, "a .safetensors file; or a .pt2 file for a model written in Python")->required(),
+      completion::files({".safetensors"}));
+  verb.add_flag("--eval", o.evaluates, "for a .pt2 file: write the graph for evaluation, without dropout");
+}
+
+const bool export_registered =
+    register_verb(48, "export", "write the weights of a trained model to a file for Python", add_export, export_chosen,
+                  {.examples = {"export digits weights.safetensors"}});
 
 }  // namespace
 }  // namespace ddp::commands

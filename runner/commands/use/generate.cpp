@@ -113,10 +113,21 @@ void generate(const GenerateOptions& o) {
   shown.end();
 }
 
-void add_generate(CLI::App& verb, int&) {
-  auto o = std::make_shared<GenerateOptions>();
-  add_trained(verb, o->trained);
-  rank::GenerateRequest& r = o->request;
+void generate_chosen(GenerateOptions& o) {
+  o.request.raw = o.trained.raw;
+  if (o.request.prompt.empty()) {
+    throw usage_error("is empty", "--prompt", "give a character; nanoGPT begins with a line break: $'\\n'");
+  }
+  if (!std::isfinite(o.request.temperature) || o.request.temperature < 0) {
+    throw usage_error("is not a number of at least 0", "--temperature", "0 takes the most likely token");
+  }
+  // A lost checkpoint is noticed before the first text is printed.
+  runs::while_saving(runs::choose_run(o.trained), [&] { generate(o); });
+}
+
+void add_generate(CLI::App& verb, GenerateOptions& o) {
+  add_trained(verb, o.trained);
+  rank::GenerateRequest& r = o.request;
   verb.add_option("--prompt", r.prompt, "text to continue")->required();
   verb.add_option("--tokens", r.tokens, "number of tokens to add")->required()->check(kNotNegative);
   verb.add_option("--temperature", r.temperature, "divisor of the scores; 0: always the most likely token")
@@ -125,22 +136,11 @@ void add_generate(CLI::App& verb, int&) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   verb.add_option("--seed", r.seed, "seed of the draws")->check(kNotNegative)->capture_default_str();
-  verb.add_flag("--json", o->json, "print JSON, once all tokens are generated");
-  verb.callback([o] {
-    o->request.raw = o->trained.raw;
-    if (o->request.prompt.empty()) {
-      throw usage_error("is empty", "--prompt", "give a character; nanoGPT begins with a line break: $'\\n'");
-    }
-    if (!std::isfinite(o->request.temperature) || o->request.temperature < 0) {
-      throw usage_error("is not a number of at least 0", "--temperature", "0 takes the most likely token");
-    }
-    // A lost checkpoint is noticed before the first text is printed.
-    runs::while_saving(runs::choose_run(o->trained), [&] { generate(*o); });
-  });
+  verb.add_flag("--json", o.json, "print JSON, once all tokens are generated");
 }
 
 const bool generate_registered =
-    register_verb(47, "generate", "continue a text with a trained model", add_generate,
+    register_verb(47, "generate", "continue a text with a trained model", add_generate, generate_chosen,
                   {.examples = {"generate shakespeare_char --prompt 'To be' --tokens 100"}, .aliases = {"sample"}}) &&
     register_schema<GenerateOutput>("generate", "generate RUN --json");
 

@@ -1,5 +1,4 @@
 #include <unistd.h>
-#include <memory>
 #include <optional>
 #include <set>
 
@@ -141,21 +140,19 @@ void predict(PredictOptions& o) {
   runs::while_saving(runs::choose_run(o.trained), [&] { predict_rows(o, form); });
 }
 
-void add_predict(CLI::App& verb, int&) {
-  auto o = std::make_shared<PredictOptions>();
-  add_trained(verb, o->trained, {"validation"});
-  completes(verb.add_option("INPUT", o->inputs, "files with samples like the training data: rows, images or arrays")
+void add_predict(CLI::App& verb, PredictOptions& o) {
+  add_trained(verb, o.trained, {"validation"});
+  completes(verb.add_option("INPUT", o.inputs, "files with samples like the training data: rows, images or arrays")
                 ->required(),
             completion::files({".csv", ".tsv", ".gz", ".parquet", ".feather", ".jsonl"}));
-  verb.add_option("--keep", o->keep, "columns of a table to copy in front of the results")
+  verb.add_option("--keep", o.keep, "columns of a table to copy in front of the results")
       ->delimiter(',')
       ->type_name("COLUMN,…");
-  names_output(verb.add_option("-o,--output", o->output, "a .csv, .parquet or .npy file; default: CSV on stdout"));
-  verb.callback([o] { predict(*o); });
+  names_output(verb.add_option("-o,--output", o.output, "a .csv, .parquet or .npy file; default: CSV on stdout"));
 }
 
 const bool predict_registered =
-    register_verb(46, "predict", "predict the rows of files with a trained model", add_predict,
+    register_verb(46, "predict", "predict the rows of files with a trained model", add_predict, predict,
                   {.examples = {"predict people strangers.csv -o answers.csv"}, .aliases = {"infer", "inference"}});
 
 }  // namespace
