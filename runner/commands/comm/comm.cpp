@@ -284,7 +284,7 @@ void add_comm(CLI::App& verb, CommFlags& f) {
   completes(verb.add_option(
                 "--backend", f.backend,
                 "gloo, nccl, shm (shared memory of a node's CPU ranks; gloo between nodes), or auto as in training"),
-            completion::one_of({"auto", "gloo", "nccl", "shm"}))
+            [](const auto& given, const auto& typed) { return completion::one_of(known_backends())(given, typed); })
       ->capture_default_str();
   verb.add_option("--dtype", f.dtype, "float, double, half, bfloat16, int8, uint8, int32 or int64")
       ->capture_default_str();
