@@ -37,7 +37,7 @@ void open_standard_descriptors() {
 int flush_output(int exit_code) {
   const bool arrived = std::cout.good() && std::cout.flush().good() && std::fflush(nullptr) == 0;
   if (arrived || exit_code != 0) return exit_code;
-  ddp::log::error("cannot print all of it: stdout takes no more");
+  ddp::log::error("stdout is full or closed; some output is lost");
   return 1;
 }
 

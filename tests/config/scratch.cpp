@@ -104,6 +104,7 @@ Components make_components() {
   components.add("parallel", {.name = "ddp", .options = {}, .traits = {{"ranks", "many"}}});
   components.add("parallel", {.name = "data_parallel", .options = {}, .traits = {{"devices", "all"}}});
   components.add("parallel", {.name = "single", .options = {}});
+  for (const char* backend : {"gloo", "nccl", "shm"}) components.add("backend", {.name = backend, .options = {}});
   components.add("optimizer", {.name = "sgd", .options = describe<Sgd>()});
   components.add("optimizer", {.name = "adam", .options = describe<Adam>()});
   components.add("scheduler", {.name = "constant", .options = describe<None>()});

@@ -18,11 +18,25 @@ std::vector<Gpu> gpus(int count) {
   return list;
 }
 
+// The backends of dist/backends, which this program does not link.
+const config::Components& backends() {
+  static const config::Components known = [] {
+    config::Components all;
+    all.add("backend", {.name = "gloo", .options = {}, .traits = {{"choice", 3}}});
+    all.add("backend", {.name = "nccl", .options = {}, .traits = {{"choice", 1}, {"devices", "cuda"}}});
+    all.add("backend",
+            {.name = "shm", .options = {}, .traits = {{"choice", 2}, {"devices", "cpu"}, {"shares_memory", true}}});
+    return all;
+  }();
+  return known;
+}
+
 // An experiment with this pool, as if read from a file.
 config::Loaded experiment(const Value& pool, std::optional<std::int64_t> devices_per_rank = {},
                           const std::string& parallel = "ddp") {
   config::Loaded loaded;
   loaded.file = "x.toml";
+  loaded.experiment.resolve(backends());
   loaded.experiment.device_pool = pool;
   loaded.experiment.devices_per_rank = devices_per_rank;
   loaded.experiment.parallel = parallel;

@@ -132,6 +132,9 @@ TEST_CASE("a run that does not go on is shown as stuck, with the rank that holds
   LongRun run({});
   const Workspace& w = run.workspace();
   const auto is_shown = [&](const std::string& text) { return contains(w.done({"list"}).out, text); };
+  // It must have looked a few times: what is usual follows from the steps between two looks.
+  const std::int64_t steps = run.folder().last_step();
+  REQUIRE(wait_until([&] { return run.folder().last_step() > steps + 200; }, run.process().pid()));
   const pid_t held = run.process().ranks().at(1);
   kill(held, SIGSTOP);
   CHECK(wait_until([&] { return is_shown("stuck"); }, run.process().pid()));

@@ -43,7 +43,7 @@ void use_one_rank(launch::Plan& plan) {
 class ShownText {
  public:
   void show(const std::string& text) {
-    if (!(std::cout << text << std::flush)) throw training_error("cannot print all of it: stdout takes no more");
+    if (!(std::cout << text << std::flush)) throw training_error("stdout is full or closed; some output is lost");
     begun_ = begun_ || !text.empty();
   }
   // Ends the line, for the next output on a terminal.

@@ -6,69 +6,7 @@
 
 namespace ddp::launch::message {
 
-using config::Fields;
 using config::Value;
-
-void Hello::fields(Fields& f) {
-  f({.name = "node"}, node);
-  f({.name = "terms"}, terms);
-}
-
-void Refused::fields(Fields& f) { f({.name = "why"}, why); }
-
-void Welcome::fields(Fields& f) {
-  f({.name = "work"}, work);
-  f({.name = "ip"}, ip);
-  f({.name = "restarts"}, restarts);
-}
-
-void Failed::fields(Fields& f) { f({.name = "why"}, why); }
-
-void Ready::fields(Fields& f) {
-  f({.name = "devices"}, devices);
-  f({.name = "data"}, data);
-}
-
-void Start::fields(Fields& f) {
-  f({.name = "store_port"}, store_port);
-  f({.name = "nodes"}, nodes);
-  f({.name = "ranks_here"}, ranks_here);
-  f({.name = "place"}, place);
-  f({.name = "lost"}, lost);
-}
-
-void Alive::Standing::fields(Fields& f) {
-  constexpr double kMostSteps = static_cast<double>(std::int64_t{1} << 62);  // adding 1 does not overflow
-  f({.name = "step", .range = config::between(0, kMostSteps)}, step);
-  f({.name = "phase"}, phase);
-  f({.name = "collectives"}, collectives);
-  f({.name = "collective"}, collective);
-  f({.name = "stopped"}, stopped);
-}
-
-void Alive::fields(Fields& f) { f({.name = "ranks"}, ranks); }
-
-void Stop::fields(Fields& f) {
-  f({.name = "signal"}, signal);
-  f({.name = "at_once"}, at_once);
-}
-
-void Log::fields(Fields& f) {
-  f({.name = "rank"}, rank);
-  f({.name = "text"}, text);
-}
-
-void Failure::fields(Fields& f) {
-  f({.name = "rank"}, rank);
-  f({.name = "what"}, what);
-  f({.name = "lost"}, lost);
-  f({.name = "hopeless"}, hopeless);
-}
-
-void End::fields(Fields& f) {
-  f({.name = "code"}, code);
-  f({.name = "why"}, why);
-}
 
 namespace {
 

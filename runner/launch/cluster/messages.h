@@ -25,14 +25,17 @@ struct Hello {
   config::Value terms = {};  // what all nodes must agree on, see terms_of()
 
   static constexpr const char* kType = "hello";
-  void fields(config::Fields& f);
+  void fields(config::Fields& f) {
+    f({.name = "node"}, node);
+    f({.name = "terms"}, terms);
+  }
 };
 
 struct Refused {
   std::string why = {};
 
   static constexpr const char* kType = "refused";
-  void fields(config::Fields& f);
+  void fields(config::Fields& f) { f({.name = "why"}, why); }
 };
 
 struct Welcome {
@@ -41,7 +44,11 @@ struct Welcome {
   std::int64_t restarts = 0;
 
   static constexpr const char* kType = "welcome";
-  void fields(config::Fields& f);
+  void fields(config::Fields& f) {
+    f({.name = "work"}, work);
+    f({.name = "ip"}, ip);
+    f({.name = "restarts"}, restarts);
+  }
 };
 
 // The node cannot take part.
@@ -49,7 +56,7 @@ struct Failed {
   std::string why = {};
 
   static constexpr const char* kType = "failed";
-  void fields(config::Fields& f);
+  void fields(config::Fields& f) { f({.name = "why"}, why); }
 };
 
 struct Ready {
@@ -57,7 +64,10 @@ struct Ready {
   std::vector<record::DataSample> data = {};  // the files that it reads
 
   static constexpr const char* kType = "ready";
-  void fields(config::Fields& f);
+  void fields(config::Fields& f) {
+    f({.name = "devices"}, devices);
+    f({.name = "data"}, data);
+  }
 };
 
 // The node forks its ranks, as a part of this world.
@@ -69,7 +79,13 @@ struct Start {
   std::vector<int> lost = {};  // those of its ranks that are lost for good
 
   static constexpr const char* kType = "start";
-  void fields(config::Fields& f);
+  void fields(config::Fields& f) {
+    f({.name = "store_port"}, store_port);
+    f({.name = "nodes"}, nodes);
+    f({.name = "ranks_here"}, ranks_here);
+    f({.name = "place"}, place);
+    f({.name = "lost"}, lost);
+  }
 };
 
 // A heartbeat, with the standing of all ranks by rank, as far as the sender knows them.
@@ -81,12 +97,19 @@ struct Alive {
     int collective = 0;
     bool stopped = false;
 
-    void fields(config::Fields& f);
+    void fields(config::Fields& f) {
+      constexpr double kMostSteps = static_cast<double>(std::int64_t{1} << 62);  // adding 1 does not overflow
+      f({.name = "step", .range = config::between(0, kMostSteps)}, step);
+      f({.name = "phase"}, phase);
+      f({.name = "collectives"}, collectives);
+      f({.name = "collective"}, collective);
+      f({.name = "stopped"}, stopped);
+    }
   };
   std::vector<Standing> ranks = {};
 
   static constexpr const char* kType = "alive";
-  void fields(config::Fields& f);
+  void fields(config::Fields& f) { f({.name = "ranks"}, ranks); }
 };
 
 // A node was asked to stop.
@@ -95,7 +118,10 @@ struct Stop {
   bool at_once = false;
 
   static constexpr const char* kType = "stop";
-  void fields(config::Fields& f);
+  void fields(config::Fields& f) {
+    f({.name = "signal"}, signal);
+    f({.name = "at_once"}, at_once);
+  }
 };
 
 // What a rank has printed.
@@ -104,7 +130,10 @@ struct Log {
   std::string text = {};
 
   static constexpr const char* kType = "log";
-  void fields(config::Fields& f);
+  void fields(config::Fields& f) {
+    f({.name = "rank"}, rank);
+    f({.name = "text"}, text);
+  }
 };
 
 // All ranks of the node have ended successfully.
@@ -121,7 +150,12 @@ struct Failure {
   bool hopeless = false;  // a restart would fail again
 
   static constexpr const char* kType = "failure";
-  void fields(config::Fields& f);
+  void fields(config::Fields& f) {
+    f({.name = "rank"}, rank);
+    f({.name = "what"}, what);
+    f({.name = "lost"}, lost);
+    f({.name = "hopeless"}, hopeless);
+  }
 };
 
 // The work is over.
@@ -130,7 +164,10 @@ struct End {
   std::string why = {};
 
   static constexpr const char* kType = "end";
-  void fields(config::Fields& f);
+  void fields(config::Fields& f) {
+    f({.name = "code"}, code);
+    f({.name = "why"}, why);
+  }
 };
 
 // All ranks start again.
