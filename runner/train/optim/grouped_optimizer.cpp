@@ -169,19 +169,15 @@ void GroupedOptimizer::step(double lr) {
   if (divides()) give_gradients_to_shares();
   // No rank computes with the parameters or copies them for a save while another one changes them.
   if (division_.shares_parameters) dist::barrier(division_.group);
-  update(lr);
+  for (const Group& group : groups_) {
+    const double own = group.optimizer->lr();
+    group.optimizer->step(group.given.optimizer ? own * (lr / this->lr()) : lr * group.given.lr_scale);
+  }
   for (auto& [name, one] : divided_) one.share.mutable_grad().reset();  // it would keep a bucket that is replaced
   if (division_.shares_parameters) {
     dist::barrier(division_.group);
   } else if (divides()) {
     join_parameters();
-  }
-}
-
-void GroupedOptimizer::update(double lr) {
-  for (const Group& group : groups_) {
-    const double own = group.optimizer->lr();
-    group.optimizer->step(group.given.optimizer ? own * (lr / this->lr()) : lr * group.given.lr_scale);
   }
 }
 

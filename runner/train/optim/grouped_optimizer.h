@@ -67,7 +67,6 @@ class GroupedOptimizer {
     at::Tensor share;
   };
 
-  void update(double lr);
   NamedTensors shares_of(const NamedTensors& parameters);
   void give_gradients_to_shares();
   void join_parameters();
