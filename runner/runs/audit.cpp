@@ -219,34 +219,6 @@ std::vector<std::pair<fs::path, fs::path>> stretches_of(const record::RunDirecto
   return some;
 }
 
-}  // namespace
-
-Audited audit(const AuditRequest& o) {
-  const record::RunDirectory& run = o.run;
-  const FileDescriptor lock = run.lock();
-  Audit audit = begin_audit(run);
-  const launch::BlockedStopSignals signals;  // one between two stretches stops the next one
-  Scratch scratch(run);
-  for (const auto& [from, to] : stretches_of(run, o)) {
-    record::require_whole(from);
-    record::require_whole(to);
-    const auto copy = scratch.next();
-    stand_at(run, from, record::settings_file(run, to), copy);
-    const ResumeRequest again{.directory = copy,
-                              .results = o.results,
-                              .compared_ranks = record::position_of(to).world_size,
-                              .until_step = record::step_of(to)};
-    if (const int stopped = train_again(again, o); stopped != 0) return {.stopped = stopped};
-    audit.stretches.push_back(compared(record::step_of(from), to, copy));
-    audit.same = audit.same && audit.stretches.back().same;
-    tell(audit.stretches.back(), o);
-    fs::remove_all(copy.path());
-  }
-  return kept(std::move(audit), run);
-}
-
-namespace {
-
 // Throws ddp::Error (usage) if the run cannot be repeated from its start as that many ranks.
 void require_repeatable(const record::RunDirectory& run, config::Experiment experiment,
                         const std::vector<Change>& changes, int ranks, bool forked) {
@@ -286,6 +258,30 @@ record::RunDirectory open_reproduction(const record::RunDirectory& run, const fs
 }
 
 }  // namespace
+
+Audited audit(const AuditRequest& o) {
+  const record::RunDirectory& run = o.run;
+  const FileDescriptor lock = run.lock();
+  Audit audit = begin_audit(run);
+  const launch::BlockedStopSignals signals;  // one between two stretches stops the next one
+  Scratch scratch(run);
+  for (const auto& [from, to] : stretches_of(run, o)) {
+    record::require_whole(from);
+    record::require_whole(to);
+    const auto copy = scratch.next();
+    stand_at(run, from, record::settings_file(run, to), copy);
+    const ResumeRequest again{.directory = copy,
+                              .results = o.results,
+                              .compared_ranks = record::position_of(to).world_size,
+                              .until_step = record::step_of(to)};
+    if (const int stopped = train_again(again, o); stopped != 0) return {.stopped = stopped};
+    audit.stretches.push_back(compared(record::step_of(from), to, copy));
+    audit.same = audit.same && audit.stretches.back().same;
+    tell(audit.stretches.back(), o);
+    fs::remove_all(copy.path());
+  }
+  return kept(std::move(audit), run);
+}
 
 Audited reproduce(const AuditRequest& o) {
   const record::RunDirectory& run = o.run;

@@ -17,6 +17,46 @@
 
 namespace ddp::runs {
 namespace fs = std::filesystem;
+namespace {
+
+// Does a path, which may be a pattern, name an existing file or folder?
+bool is_there(const std::string& path) {
+  const std::vector<std::string> matches = matching_paths(path);
+  std::error_code unreadable;
+  return !matches.empty() && fs::exists(matches.front(), unreadable);
+}
+
+// Data may have moved since the training: returns the settings of the paths that the run's config.toml has now.
+std::vector<std::string> moved_files(const config::Experiment& trained, const config::Experiment& now) {
+  const config::Value changes = changes_of(trained, now);
+  std::vector<std::string> sets;
+  for (const config::NamedFile& file : config::named_files(trained)) {
+    const auto change = changes.find(file.key);
+    if (change == changes.end() || change->at(1).is_null() || is_there(file.path)) continue;
+    sets.push_back(file.key + "=" + change->at(1).dump());
+  }
+  return sets;
+}
+
+// Returns the newest run under results/<name> that an earlier attempt of this launch began.
+std::optional<record::RunDirectory> find_launched(const fs::path& runs, const std::string& launch_id) {
+  std::optional<record::RunDirectory> found;
+  fs::file_time_type youngest;
+  std::error_code ignored;
+  for (fs::directory_iterator entry(runs, ignored), end; !ignored && entry != end; entry.increment(ignored)) {
+    std::error_code error;
+    const record::RunDirectory run(entry->path());
+    if (entry->is_symlink(error) || record::is_copied_link(entry->path()) || !run.begun()) continue;
+    if (record::last_summary(run).value("launch", config::Value()) != launch_id) continue;
+    const auto begun = fs::last_write_time(run.config(), error);
+    if (error || (found && begun <= youngest)) continue;
+    found = run;
+    youngest = begun;
+  }
+  return found;
+}
+
+}  // namespace
 
 std::string Standing::ended_by_rule() const {
   if (!finished || has_done_all_steps(loaded.experiment, position)) return "";
@@ -111,29 +151,6 @@ fs::path choose_checkpoint(const record::RunDirectory& directory, const std::str
   return candidates.front();
 }
 
-namespace {
-
-// Does a path, which may be a pattern, name an existing file or folder?
-bool is_there(const std::string& path) {
-  const std::vector<std::string> matches = matching_paths(path);
-  std::error_code unreadable;
-  return !matches.empty() && fs::exists(matches.front(), unreadable);
-}
-
-// Data may have moved since the training: returns the settings of the paths that the run's config.toml has now.
-std::vector<std::string> moved_files(const config::Experiment& trained, const config::Experiment& now) {
-  const config::Value changes = changes_of(trained, now);
-  std::vector<std::string> sets;
-  for (const config::NamedFile& file : config::named_files(trained)) {
-    const auto change = changes.find(file.key);
-    if (change == changes.end() || change->at(1).is_null() || is_there(file.path)) continue;
-    sets.push_back(file.key + "=" + change->at(1).dump());
-  }
-  return sets;
-}
-
-}  // namespace
-
 config::Loaded trained_settings(const record::RunDirectory& run, const fs::path& checkpoint,
                                 const std::vector<std::string>& sets) {
   const fs::path settings = record::settings_file(run, checkpoint);
@@ -161,28 +178,6 @@ config::Experiment experiment_before(const fs::path& file, const config::Experim
     return launch::load_experiment(file).experiment;
   }
 }
-
-namespace {
-
-// Returns the newest run under results/<name> that an earlier attempt of this launch began.
-std::optional<record::RunDirectory> find_launched(const fs::path& runs, const std::string& launch_id) {
-  std::optional<record::RunDirectory> found;
-  fs::file_time_type youngest;
-  std::error_code ignored;
-  for (fs::directory_iterator entry(runs, ignored), end; !ignored && entry != end; entry.increment(ignored)) {
-    std::error_code error;
-    const record::RunDirectory run(entry->path());
-    if (entry->is_symlink(error) || record::is_copied_link(entry->path()) || !run.begun()) continue;
-    if (record::last_summary(run).value("launch", config::Value()) != launch_id) continue;
-    const auto begun = fs::last_write_time(run.config(), error);
-    if (error || (found && begun <= youngest)) continue;
-    found = run;
-    youngest = begun;
-  }
-  return found;
-}
-
-}  // namespace
 
 std::optional<record::RunDirectory> begun_run(const fs::path& results, const std::string& run_id,
                                               const std::string& name, const launch::Launch& launch) {
