@@ -14,6 +14,7 @@
 #include "commands/commands.h"
 #include "config/check/suggest.h"
 #include "config/components.h"
+#include "config/text/source.h"
 #include "record/file/atomic_file.h"
 #include "report/text/words.h"
 

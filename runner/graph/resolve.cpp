@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "config/text/json_text.h"
 #include "config/text/source.h"
+#include "graph/archive.h"
 #include "graph/argument_checks.h"
 #include "graph/arguments.h"
 #include "graph/operators.h"
