@@ -246,7 +246,6 @@ Prepared prepare_to_go_on(const ResumeRequest& r, const launch::Launch& launch, 
     require_allowed_changes(chosen.before, chosen.loaded);
     if (launch.leads()) check_data(r, chosen);
   }
-
   Prepared p = prepare_chosen(std::move(chosen), r, launch);
   Standing& s = p.standing;
   if (s.position.inside_epoch()) require_same_order(p);
