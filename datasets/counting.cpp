@@ -24,6 +24,7 @@ class Counting : public MapDataset {
   explicit Counting(const CountingOptions& o) : o_(o) {}
 
   std::int64_t size() const override { return o_.size; }
+  config::Value facts() const override { return {{"num_classes", o_.classes}}; }
 
   Batch gather(const at::Tensor& indices, std::int64_t) const override {
     const std::int64_t samples = indices.size(0);

@@ -316,7 +316,12 @@ void apply_init_method(const config::Loaded& loaded, Launch& launch) {
   require_init_method(loaded);
   const std::string& method = loaded.experiment.distributed.init_method;
   if (method.starts_with("file:///")) {
-    if (launch.master_host.empty()) launch.meeting_file = method.substr(7);
+    const std::filesystem::path file = method.substr(7);
+    std::error_code unreadable;
+    if (!std::filesystem::is_directory(file.parent_path(), unreadable)) {
+      throw loaded.error("distributed.init_method", "there is no folder " + file.parent_path().string());
+    }
+    if (launch.master_host.empty()) launch.meeting_file = file.string();
   } else if (method.starts_with("tcp://")) {
     const auto endpoint = parse_endpoint(method.substr(6));
     if (launch.master_host.empty()) {
