@@ -228,14 +228,13 @@ void require_same_ranks(const ResumeRequest& r, const launch::Plan& plan) {
 // A kill after the last save leaves the sets unmeasured: only the measurements are still to do.
 bool is_measured(const Prepared& p) {
   const config::Experiment& e = p.plan.experiment;
-  const record::RunDirectory& directory = p.standing.directory;
-  const config::Value summary = record::last_summary(directory);
+  const config::Value summary = record::last_summary(p.standing.directory);
   if ((!e.validation.exists() && !e.test.exists()) || summary.value("status", config::Value()) == "completed") {
     return true;
   }
   std::error_code none;
   const bool has_test = !e.test.exists() || !summary.value("test", config::Value()).is_null();
-  return has_test && fs::exists(directory.evaluation(), none);
+  return has_test && fs::exists(p.standing.directory.evaluation(), none);
 }
 
 }  // namespace
