@@ -60,7 +60,7 @@ TEST_CASE("contradictory launch flags are refused") {
            {"--nnodes 2 --node-rank 2 --master-addr 127.0.0.1", "--node-rank"},
            {"--nnodes 2 --master-addr 127.0.0.1", "--node-rank"},
            {"--nnodes 2 --node-rank 0", "--master-addr"},
-           {"--nnodes 2 --node-rank 0 --set distributed.init_method=file:///no-folder/meet", "/no-folder/meet: "},
+           {"--nnodes 2 --node-rank 0 --set distributed.init_method=file:///no-folder/meet", "no folder /no-folder"},
            {"--nproc-per-node 3", "--nproc-per-node"},
            {"--rdzv-endpoint here", "--rdzv-endpoint: \"here\""},
            {"--rdzv-endpoint h:99999", "\"h:99999\""},
