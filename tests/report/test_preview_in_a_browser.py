@@ -19,7 +19,7 @@ def tokens(folder):
 def numbers(folder):
     (folder / "numbers.toml").write_text(
         'dataset = { name = "counting", size = 101, features = 6 }\n'
-        'model = { name = "mlp", hidden = [8], out_features = 3 }\n' + REST
+        'model = { name = "mlp", hidden = [8], out_features = 10 }\n' + REST
     )
 
 
