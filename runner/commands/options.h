@@ -11,16 +11,17 @@
 #include "record/tags.h"
 #include "report/select/query.h"
 #include "report/select/row.h"
+#include "runs/trained.h"
 
 namespace ddp::commands {
 
 using completion::completes;
 
-// What other programs call an option; the error about such a name then names the option.
+// Notes how other programs call an option; the error about such a name then names the option.
 std::vector<std::string>& aliases_of(const CLI::Option* option);
 CLI::Option* known_as(CLI::Option* option, std::vector<std::string> aliases);
 
-// What other programs call --nproc-per-node.
+// The names of --nproc-per-node in other programs.
 inline const std::vector<std::string> kNprocAliases = {"--gpus", "--num-gpus", "--num-processes"};
 
 // Adds the repeatable option --set to a command. It overrides `what`: "the file", or "the run's setting".
@@ -67,6 +68,11 @@ void add_results(CLI::App& verb, std::string& results,
 report::Row find_result(const std::filesystem::path& results, const std::string& run);
 // Returns the run or sweep in this folder.
 report::Row read_result(const std::filesystem::path& folder, const std::filesystem::path& results);
+
+// Adds RUN, --results, --from and --raw; `add_trained` also adds --set. `usable`: keys that this command
+// uses besides the keys of the data, the devices and the arithmetic.
+void add_trained_run(CLI::App& verb, runs::TrainedOptions& options);
+void add_trained(CLI::App& verb, runs::TrainedOptions& options, const std::vector<std::string>& usable = {});
 
 // Adds torchrun's launch flags to a command, each with dashes and with underscores as in torchrun.
 void add_launch_flags(CLI::App& verb, launch::LaunchFlags& flags);

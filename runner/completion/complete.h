@@ -53,7 +53,7 @@ Candidates weights(const Given& given, const std::string& typed);
 Candidates experiments(const Given& given, const std::string& typed);
 // The checkpoints of the run that the first argument names: "latest", "best", and their steps.
 Candidates checkpoints(const Given& given, const std::string& typed);
-// What a command's first argument names; --set changes its settings.
+// The kind of a command's first argument; --set changes its settings.
 enum class Argument { file, sweep_file, run };
 // Values of --set, "optimizer.lr=0.1": first a key, "optimizer." or "seed=", then its value if there is a choice.
 Completer settings(Argument argument);

@@ -117,7 +117,7 @@ void go_back(const Standing& s, const std::vector<record::DataFile>& files) {
     record::keep_settings(s.directory, experiment_before(s.directory.config(), s.loaded.experiment));
   }
   if (s.has_checkpoint()) record::accept_data(s.checkpoint, files);
-  record::go_back(s.directory, s.checkpoint, s.position, s.finished);
+  record::rewind(s.directory, s.checkpoint, s.position, s.finished);
 }
 
 bool has_ended(const config::Experiment& e, const record::Position& position) {

@@ -53,7 +53,7 @@ void create(Standing& standing, const std::filesystem::path& results, const std:
             const std::string& run_id, const record::TagChange& tags);
 
 // Brings the directory back to where the run stands: the checkpoint becomes the latest one, and metrics.jsonl ends
-// there (record::go_back). Accepts `files`, the files of the data that the run goes on with. Keeps the settings that
+// there (record::rewind). Accepts `files`, the files of the data that the run goes on with. Keeps the settings that
 // trained each checkpoint before they change.
 void go_back(const Standing& standing, const std::vector<record::DataFile>& files);
 

@@ -414,7 +414,7 @@ void settle(const launch::Plan& plan, const Standing& s) {
   run.step = s.position.step;
   run.seconds = s.position.seconds;
   add_progress(summary, run, s.directory, plan.experiment);
-  summary.status = has_ended(plan.experiment, s.position) ? "completed" : "interrupted";
+  summary.status = s.finished ? "completed" : "interrupted";
   if (s.position.ended_by != record::kAllSteps) summary.stopped_by = s.position.ended_by;
   record::write_summary(s.directory, summary);
 }

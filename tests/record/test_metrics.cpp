@@ -85,10 +85,10 @@ TEST_CASE("going back to the end of a run keeps the line of the epoch that its l
   const RunDirectory run(scratch.folder());
   Position end;
   end.step = 2;
-  go_back(run, "", end, /*finished=*/true);
+  record::rewind(run, "", end, /*finished=*/true);
   CHECK(scratch.read("metrics.jsonl") == kStep1 + kStep2 + kEpoch0 + kSaved2);
   scratch.write("evaluation.json", "{}");
-  go_back(run, "", end, /*finished=*/false);
+  record::rewind(run, "", end, /*finished=*/false);
   CHECK_FALSE(std::filesystem::exists(run.evaluation()));
   CHECK(scratch.read("metrics.jsonl") == kStep1 + kStep2 + kSaved2);
 }

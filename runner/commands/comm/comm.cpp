@@ -171,7 +171,7 @@ class CommTable {
   std::int64_t wrong_ = 0;
 };
 
-// What node 0 has resolved for the other nodes.
+// The settings that node 0 has resolved, for the other nodes.
 struct CommWork {
   Value device_pool = {};
   std::string backend = {};
@@ -284,7 +284,9 @@ void add_comm(CLI::App& verb, CommFlags& f) {
   completes(verb.add_option(
                 "--backend", f.backend,
                 "gloo, nccl, shm (shared memory of a node's CPU ranks; gloo between nodes), or auto as in training"),
-            [](const auto& given, const auto& typed) { return completion::one_of(known_backends())(given, typed); })
+            [](const auto& given, const auto& typed) {
+              return completion::one_of(known_backends(config::Components::installed()))(given, typed);
+            })
       ->capture_default_str();
   verb.add_option("--dtype", f.dtype, "float, double, half, bfloat16, int8, uint8, int32 or int64")
       ->capture_default_str();

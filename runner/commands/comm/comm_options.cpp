@@ -171,22 +171,22 @@ rank::CommRequest measured_by(const CommFlags& f) {
           .check = f.check};
 }
 
-std::vector<std::string> known_backends() {
+std::vector<std::string> known_backends(const config::Components& components) {
   std::vector<std::string> names{"auto"};
-  const config::Components components = config::Components::installed();
   for (const auto& [name, spec] : components.of("backend")) names.push_back(name);
   return names;
 }
 
 config::Loaded settings_of(const CommFlags& f) {
-  require_known(f.backend, known_backends(), "--backend", "backend");
+  const config::Components components = config::Components::installed();
+  require_known(f.backend, known_backends(components), "--backend", "backend");
   config::Loaded loaded;
   loaded.file = "comm";
   const config::SourceRange devices{.source = config::Source::option(0, "--devices", f.devices)};
   const config::SourceRange backend{.source = config::Source::option(0, "--backend", f.backend)};
   loaded.places = {{"device_pool", devices}, {"distributed.backend", backend}};
   auto& e = loaded.experiment;
-  e.resolve(config::Components::installed());
+  e.resolve(components);
   e.name = "comm";
   e.device_pool = parse_devices(devices);
   e.distributed.backend = f.backend;

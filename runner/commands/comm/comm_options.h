@@ -30,7 +30,7 @@ struct CommFlags {
 rank::CommRequest measured_by(const CommFlags& flags);
 
 // Returns the values of --backend.
-std::vector<std::string> known_backends();
+std::vector<std::string> known_backends(const config::Components& components);
 
 // Returns the settings that a run would read from device_pool, distributed.backend and distributed.timeout.
 // `flags.devices` is "auto", a number of ranks, or a list with or without brackets: "0,1", "cpu,cpu", "[0, 1]". Throws

@@ -6,7 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/log.h"
-#include "commands/use/trained_options.h"
+#include "commands/options.h"
 #include "config/text/source.h"
 #include "rank/verbs.h"
 #include "record/saves/checkpoint_index.h"

@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/file_descriptor.h"
 #include "commands/options.h"
-#include "commands/use/trained_options.h"
 #include "commands/use/unnamed_output.h"
 #include "config/text/source.h"
 #include "launch/library/rank_library.h"

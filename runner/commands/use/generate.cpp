@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
-#include "commands/use/trained_options.h"
+#include "commands/options.h"
 #include "launch/process/stop_signals.h"
 #include "rank/verbs.h"
 #include "report/text/words.h"

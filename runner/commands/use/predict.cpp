@@ -7,7 +7,6 @@
 #include "base/glob.h"
 #include "base/paths.h"
 #include "commands/options.h"
-#include "commands/use/trained_options.h"
 #include "commands/use/unnamed_output.h"
 #include "config/check/suggest.h"
 #include "record/run_directory.h"

@@ -124,7 +124,7 @@ struct Stop {
   }
 };
 
-// What a rank has printed.
+// A piece of a rank's output.
 struct Log {
   int rank = 0;
   std::string text = {};

@@ -81,7 +81,8 @@ void require_trained_meanings(const std::filesystem::path& checkpoint, const con
 // the checkpoint's files. A resume after a kill then accepts them until the run saves. Throws ddp::Error (training).
 void accept_data(const std::filesystem::path& checkpoint, const std::vector<DataFile>& now);
 
-// What shows whether machines read the same file or folder. Times are not in it: a copy is the same.
+// A file or folder of the data, in a form that shows whether machines read the same. It has no times: a copy is the
+// same.
 struct DataSample {
   std::string key;  // as in DataFile, like path, bytes and files
   std::string path;

@@ -134,7 +134,7 @@ fs::path copy_checkpoint(const fs::path& checkpoint, const fs::path& checkpoints
   return copy;
 }
 
-void go_back(const RunDirectory& directory, const fs::path& checkpoint, const Position& position, bool finished) {
+void rewind(const RunDirectory& directory, const fs::path& checkpoint, const Position& position, bool finished) {
   if (!checkpoint.empty()) link_atomically(directory.checkpoints() / "latest", checkpoint.filename().string());
   std::error_code none;
   fs::remove(directory.evaluation(), none);

@@ -37,7 +37,7 @@ std::filesystem::path copy_checkpoint(const std::filesystem::path& checkpoint,
 // Makes the checkpoint the latest one, also for a resume after a kill before the next save, and cuts metrics.jsonl back
 // to its position. Removes evaluation.json, which is of the end of a run. An empty `checkpoint`: the run starts over.
 // `finished`: all steps were done, so an epoch that they cut short has ended too.
-void go_back(const RunDirectory& directory, const std::filesystem::path& checkpoint, const Position& position,
-             bool finished);
+void rewind(const RunDirectory& directory, const std::filesystem::path& checkpoint, const Position& position,
+            bool finished);
 
 }  // namespace ddp::record
