@@ -59,7 +59,9 @@ TEST_CASE("a group with an optimizer of its own has all of that optimizer's opti
     return mistakes(kModelAndDataset + "groups = [{ match = \"*\", " + keys + " }]\n");
   };
   CHECK(contains(told("optimizer = \"adem\""), "there is no optimizer \"adem\""));
-  CHECK(contains(told("optimizer = \"adam\", lr_scale = 0.5"), "unknown key \"lr_scale\""));
+  const std::string scaled = told("optimizer = \"adam\", lr_scale = 0.5");
+  CHECK(contains(scaled, "unknown key \"lr_scale\""));
+  CHECK(contains(scaled, "did you mean \"lr\"?"));
   CHECK(contains(told("optimizer = \"adam\", momentum = 0.5"), "unknown key \"momentum\""));
 }
 

@@ -323,6 +323,7 @@ std::optional<Value> Checker::table_of_own(const Node& node, const Node& own, co
   for (Option key : spec->options) {
     key.default_value = {};
     key.required = false;
+    if (key.name == "lr") key.aliases.emplace_back("lr_scale");  // of groups without an optimizer of their own
     keys.push_back(std::move(key));
   }
   return table(node, keys, {.path = path, .known_as = option.item_kind + " " + name, .section = option.name});
