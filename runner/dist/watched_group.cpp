@@ -133,11 +133,7 @@ c10::intrusive_ptr<c10d::Work> HierarchicalGroup::allreduce(std::vector<at::Tens
   if (options.reduceOp != c10d::ReduceOp::SUM || tensors.size() != 1 || tensors.front().is_sparse()) {
     return ArenaGroup::allreduce(tensors, options);
   }
-  note(record::CollectiveKind::all_reduce);
-  progress().sum_begins();
-  machine()->reduce(tensors, {.reduceOp = c10d::ReduceOp::SUM, .rootRank = 0, .timeout = options.timeout});
-  const auto sum = c10::make_intrusive<Sum>(*this, tensors, options);
-  pending_->sums.push_back(sum);
+  const auto sum = begin(tensors, options);
   if (sums_may_wait_ && torch::autograd::get_current_graph_task_id() != -1) {
     torch::autograd::Engine::get_default_engine().queue_callback([sum] { sum->wait(kNoTimeout); });
   } else {
@@ -145,6 +141,18 @@ c10::intrusive_ptr<c10d::Work> HierarchicalGroup::allreduce(std::vector<at::Tens
   }
   return sum;
 }
+
+c10::intrusive_ptr<HierarchicalGroup::Sum> HierarchicalGroup::begin(std::vector<at::Tensor>& tensors,
+                                                                    const c10d::AllreduceOptions& options) {
+  note(record::CollectiveKind::all_reduce);
+  progress().sum_begins();
+  machine()->reduce(tensors, {.reduceOp = c10d::ReduceOp::SUM, .rootRank = 0, .timeout = options.timeout});
+  auto sum = c10::make_intrusive<Sum>(*this, tensors, options);
+  pending_->sums.push_back(sum);
+  return sum;
+}
+
+c10::intrusive_ptr<c10d::Work> HierarchicalGroup::start(std::vector<at::Tensor>& tensors) { return begin(tensors, {}); }
 
 std::shared_ptr<SharedArena> arena_of(const Group& group) {
   const auto* shared = dynamic_cast<const ArenaGroup*>(group.get());

@@ -70,7 +70,9 @@ class WatchedGroup : public c10d::ProcessGroup {
     return ProcessGroup::barrier(options);
   }
 
-  // Waits for an all-reduce of gradients that no backward pass started.
+  // Starts an all-reduce of gradients outside a backward pass. The caller ends it with finish(), behind the start of
+  // the last one.
+  virtual c10::intrusive_ptr<c10d::Work> start(std::vector<at::Tensor>& tensors) { return allreduce(tensors, {}); }
   virtual void finish(c10d::Work& work) { work.wait(); }
 
  protected:
@@ -163,10 +165,13 @@ class HierarchicalGroup : public ArenaGroup {
   // backward, in the order of the calls, or earlier if a caller waits. The network then overlaps with backward.
   c10::intrusive_ptr<c10d::Work> allreduce(std::vector<at::Tensor>& tensors,
                                            const c10d::AllreduceOptions& options) override;
+  // Returns after the first step too: a rank that replays takes the steps in the order of one in a backward pass.
+  c10::intrusive_ptr<c10d::Work> start(std::vector<at::Tensor>& tensors) override;
 
  private:
   class Sum;
   struct Pending;
+  c10::intrusive_ptr<Sum> begin(std::vector<at::Tensor>& tensors, const c10d::AllreduceOptions& options);
   static std::shared_ptr<Pending> none_pending();
 
   const c10::intrusive_ptr<c10d::Backend> speakers_;

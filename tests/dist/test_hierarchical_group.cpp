@@ -182,6 +182,26 @@ TEST_CASE("a sum started in backward is complete at the end of backward") {
       kMachines));
 }
 
+TEST_CASE("sums that a replay starts meet those of another rank's backward") {
+  CHECK(all_well(
+      kRanks,
+      [](int rank, c10d::ProcessGroup& group) {
+        std::vector<Tensor> first{machine_values(rank, 1000)}, second{machine_values(rank, 200000)};
+        if (rank % 2 == 0) {
+          in_backward([&] {
+            group.allreduce(first);
+            group.allreduce(second);
+          });
+        } else {
+          auto& watched = dynamic_cast<WatchedGroup&>(group);
+          const auto works = {watched.start(first), watched.start(second)};
+          for (const auto& work : works) watched.finish(*work);
+        }
+        require(first[0].equal(expected_sum(1000)) && second[0].equal(expected_sum(200000)), "the sums");
+      },
+      kMachines));
+}
+
 TEST_CASE("a rank that dies is named by its global rank") {
   SharedRanks ranks(
       kRanks,

@@ -275,13 +275,8 @@ std::function<void()> Ddp::start_sum(const at::Tensor& buffer) {
   }
   std::vector<at::Tensor> tensors = {buffer};
   auto* const watched = dynamic_cast<WatchedGroup*>(group_.get());
-  return [watched, work = group_->allreduce(tensors)] {
-    if (watched != nullptr) {
-      watched->finish(*work);
-    } else {
-      work->wait();
-    }
-  };
+  if (watched == nullptr) return [work = group_->allreduce(tensors)] { work->wait(); };
+  return [watched, work = watched->start(tensors)] { watched->finish(*work); };
 }
 
 Buckets Ddp::rebuilt_buckets() {
