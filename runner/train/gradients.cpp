@@ -8,6 +8,7 @@
 #include <torch/csrc/autograd/variable.h>
 
 #include "model/numerics.h"
+#include "model/recording.h"
 #include "train/replay/recorder.h"
 
 namespace ddp::train {
@@ -37,6 +38,8 @@ GradientWatch::~GradientWatch() {
 }
 
 void GradientWatch::look(std::size_t parameter, const at::Tensor& gradient) {
+  // No part of the step: where a gradient has no memory of its own, as the one of a sum, it reads a number.
+  const model::Unrecorded unrecorded;
   if (!gradient.device().is_cpu()) {
     const at::NoGradGuard no_grad;
     largest_.emplace_back(parameter, model::largest_value(gradient));

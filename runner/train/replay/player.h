@@ -34,9 +34,9 @@ class Player {
   // The caller's part of backward.
   struct Duties {
     // Gets each gradient of this rank when it is complete.
-    std::function<void(std::size_t parameter, const at::Tensor& gradient)> complete;
+    std::function<void(std::size_t parameter, const at::Tensor& gradient)> complete = {};
     // Starts the sum of a buffer over the ranks; returns a function that waits for it.
-    std::function<std::function<void()>(const at::Tensor& buffer)> start_sum;
+    std::function<std::function<void()>(const at::Tensor& buffer)> start_sum = {};
   };
   // Computes the gradients of the parameters, and averages them over the ranks.
   void backward(const Duties& duties);
