@@ -123,6 +123,11 @@ Memory memory(const fs::path& root) {
 
 std::int64_t available_memory(const fs::path& root) { return memory(root).available; }
 
+std::int64_t memory_to_record(int ranks, const fs::path& root) {
+  constexpr std::int64_t kLeast = std::int64_t{256} << 20;  // a control group's use counts caches of files too
+  return std::max(kLeast, available_memory(root) / ranks / 4);
+}
+
 Tasks tasks(const fs::path& root) {
   Tasks tasks;
   for_each_group(root, "pids", [&](const fs::path& folder, Version) {

@@ -38,6 +38,11 @@ Memory memory(const std::filesystem::path& root = "/");
 
 std::int64_t available_memory(const std::filesystem::path& root = "/");
 
+// Returns the bytes that one of `ranks` on this machine may take to record a step: a quarter of its share of the
+// available memory, so that the recording, what its replay keeps, and the step itself fit beside each other. At least
+// 256 MiB.
+std::int64_t memory_to_record(int ranks, const std::filesystem::path& root = "/");
+
 // The processes and threads that its control groups still allow this process to start, and the limit of the group that
 // allows the fewest; both the greatest number without a limit.
 struct Tasks {

@@ -35,6 +35,7 @@ struct Probe {
   std::string not_replayed = {};
   std::int64_t calls = 0;
   std::int64_t own_calls = 0;
+  std::int64_t recorded_bytes = 0;  // of the recording, whether it was too large or not; 0: none
 
   void fields(config::Fields& f) {
     f({.name = "warnings"}, warnings);
@@ -58,6 +59,7 @@ struct Probe {
     f({.name = "not_replayed"}, not_replayed);
     f({.name = "calls"}, calls);
     f({.name = "own_calls"}, own_calls);
+    f({.name = "recorded_bytes"}, recorded_bytes);
   }
 };
 

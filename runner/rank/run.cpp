@@ -306,6 +306,7 @@ void train(Parts& p) {
                           .group = p.groups.main,
                           .control = p.groups.control,
                           .logical_ranks = p.generators->logical(),
+                          .bytes_to_record = t.bytes_to_record,
                           .model = *p.model,
                           .optimizer = *p.optimizer,
                           .loss = train::loss_for(e, *p.model->module().ptr()),

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -24,6 +25,7 @@ struct Task {
   int world_size = 1;
   int ranks_here = 1;                     // on this node, forked by this rank's parent
   int first_rank = 0;                     // on this node
+  std::int64_t bytes_to_record = 0;       // that a rank may take to record a step (ddp::memory_to_record)
   std::vector<std::string> devices = {};  // this rank's group: "cpu" or "cuda:3"
   std::string device_names = {};          // for messages: "cuda:3 NVIDIA H100 (0000:65:00.0, GPU-…)"
   std::filesystem::path run_directory = {};

@@ -74,7 +74,7 @@ int train_trial(const SweepPlan& sweep, const search::NextTrial& next, DeviceLea
   log::set_verbosity(log::Verbosity::normal);
   runs::Standing standing = standing_of(sweep, next.trial, lease);
   const bool has_checkpoint = standing.has_checkpoint();
-  const launch::Launch launch;
+  const launch::Launch launch{.runs_here = sweep.at_once};
   launch::Plan plan =
       launch::make_plan(standing.loaded, sweep.gpus, launch,
                         has_checkpoint ? std::optional(standing.position.global_batch_size) : std::nullopt);

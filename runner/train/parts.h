@@ -26,8 +26,9 @@ struct TrainerParts {
   std::string label;  // the device in log lines: "CPU0"
   c10::Device device = c10::kCPU;
   dist::Group group;
-  dist::Group control;    // null if all ranks have shared progress
-  int logical_ranks = 1;  // that this rank computes
+  dist::Group control;           // null if all ranks have shared progress
+  int logical_ranks = 1;         // that this rank computes
+  std::int64_t bytes_to_record;  // that a step may take to be recorded
   dist::Parallel& model;
   GroupedOptimizer& optimizer;
   Loss loss;

@@ -1,5 +1,6 @@
 #include "train/replay.h"
 
+#include <malloc.h>
 #include <utility>
 
 #include "base/error.h"
@@ -53,6 +54,13 @@ Replay::Key Replay::key_of(const Place& place, const std::vector<at::Tensor>& ba
   return key;
 }
 
+// What the players of all kinds keep may be as large as one recording.
+bool Replay::has_room() const {
+  std::int64_t kept = 0;
+  for (const auto& [key, kind] : kinds_) kept += static_cast<std::int64_t>(kind.kept_bytes());
+  return kinds_.size() < kMostKinds && kept <= p_.bytes_to_record;
+}
+
 bool Replay::begin(const Place& place, std::vector<at::Tensor> batch) {
   if (place.begins_step) ++begun_;
   kind_ = nullptr;
@@ -67,7 +75,7 @@ bool Replay::begin(const Place& place, std::vector<at::Tensor> batch) {
 bool Replay::choose(const Place& place, std::vector<at::Tensor>& batch) {
   if (!reason_.empty() || begun_ <= kStepsBefore) return false;
   const Key key = key_of(place, batch);
-  if (kinds_.size() >= kMostKinds && !kinds_.contains(key)) return false;
+  if (!kinds_.contains(key) && !has_room()) return false;
   kind_ = &kinds_[key];
   batch_ = std::move(batch);
   if (kind_->is_trusted()) return true;
@@ -77,7 +85,7 @@ bool Replay::choose(const Place& place, std::vector<at::Tensor>& batch) {
                 .parameters = &p_.model.parameters(),
                 .gradients_before = std::move(gradients_before),
                 .buffers = place.syncs ? p_.model.gradient_buffers() : std::vector<at::Tensor>()},
-               p_.model.buffers());
+               p_.model.buffers(), static_cast<std::size_t>(p_.bytes_to_record));
   return false;
 }
 
@@ -117,8 +125,10 @@ void Replay::backward_done() {
 
 void Replay::refuse(const std::string& reason) {
   reason_ = reason;
+  const bool recorded = !kinds_.empty();
   kinds_.clear();
   common_.clear();
+  if (recorded) malloc_trim(0);  // as behind a recording that is replayed
   kind_ = nullptr;
   if (p_.recorder != nullptr) p_.shared.run().stop_replaying(reason);
   if (p_.experiment.replay == "require") {

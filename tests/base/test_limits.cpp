@@ -73,6 +73,14 @@ TEST_CASE("memory and processes are limited by the control group that leaves the
   CHECK(tasks(one.folder()).left == 64);
 }
 
+TEST_CASE("a rank records in a quarter of its share of the free memory, and at least in 256 MiB") {
+  const Root machine;
+  machine.write("proc/meminfo", "MemTotal:  67108864 kB\nMemAvailable:  33554432 kB");
+  CHECK(memory_to_record(1, machine.folder()) == std::int64_t{8} << 30);
+  CHECK(memory_to_record(4, machine.folder()) == std::int64_t{2} << 30);
+  CHECK(memory_to_record(200, machine.folder()) == std::int64_t{256} << 20);
+}
+
 TEST_CASE("OMP_NUM_THREADS limits the threads that nobody gives, but not torchrun's own value for it") {
   const int cores = usable_cores();
   const auto with = [](const char* value) {

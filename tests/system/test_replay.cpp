@@ -52,12 +52,15 @@ TEST_CASE("a run that cannot be replayed says why, and require makes it an error
   CHECK(failed.run.events("step").empty());
 }
 
-TEST_CASE("plan says which steps would be replayed, with how many own kernels, or why not") {
+TEST_CASE("plan says which steps would be replayed, with how many own kernels and how much memory, or why not") {
   const Workspace w;
   w.write("small.toml", kDropout);
   const Json replay = Json::parse(w.done({"plan", "small.toml", "--json"}).out).at("replay");
   CHECK(replay.at("reason").is_null());
   CHECK(replay.at("calls").get<int>() - replay.at("own_calls").get<int>() == 3);  // dropout's draws and division
+  CHECK(replay.at("bytes") > 0);
+  CHECK(replay.at("most_bytes") >= (256 << 20));
+  CHECK(contains(w.done({"plan", "small.toml"}).out, " of them own kernels; its recording takes "));
   const Outcome off = w.done({"plan", "small.toml", "--set", "precision=fp16"});
   CHECK(contains(off.out, "replay       no: precision = \"fp16\" changes the scale of the loss\n"));
 }

@@ -326,6 +326,25 @@ TEST_CASE("a gradient without memory of its own, as the one of a sum, is replaye
   check_like_eager(*alone, layer);
 }
 
+TEST_CASE("a recording that takes too much memory ends at the call that takes it, and its whole size is told") {
+  const at::NoGradGuard no_grad;
+  const at::Tensor x = at::rand({1 << 18});  // 1 MiB
+  const auto recorded = [&](std::size_t most_bytes) {
+    Recording recording{.most_bytes = most_bytes};
+    const Recorder recorder(recording);
+    at::Tensor y = x.exp().view({2, -1}).t().relu_();  // a view and a change in place take no more memory
+    CHECK(recording.calls.size() == 4);
+    y = y.neg();
+    CHECK(recording.calls.empty() == (most_bytes < std::size_t{2} << 20));
+    y = y.tanh();
+    CHECK(recording.bytes == std::size_t{3} << 20);
+    const NamedTensors no_parameters;
+    return refusal([&] { tape_of(recording, {.batch = {x}, .parameters = &no_parameters}, {y}); });
+  };
+  CHECK(recorded(std::size_t{3} << 20).empty());
+  CHECK(recorded((std::size_t{2} << 20) - 1) == "its recording takes 3 MiB, and may take 1 MiB");
+}
+
 TEST_CASE("memory that a kernel of ours writes is not another tensor's that is still read") {
   Layer layer;
   // Both branches live until the product; later ones of the same size may take their memory.

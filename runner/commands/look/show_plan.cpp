@@ -210,17 +210,43 @@ Value sizes_from_data(const config::Experiment& e) {
 struct ReplayForecast {
   std::int64_t calls = 0;
   std::int64_t own_calls = 0;
+  std::int64_t bytes = 0;
+  std::int64_t most_bytes = 0;
   std::string reason = {};
 
   void fields(config::Fields& f) {
     f({"calls", "of kernels per micro-batch, without those of DDP; 0: not tried, or not replayed"}, calls);
     f({"own_calls", "of these, of ddp-exp's own kernels"}, own_calls);
+    f({"bytes", "that a rank takes to record a step; 0: not tried"}, bytes);
+    f({"most_bytes", "that it may take: a quarter of the memory that is free now for a rank, at least 256 MiB"},
+      most_bytes);
     f({.name = "reason",
        .doc = "why steps are not replayed; null: they are, or a step takes too long to try",
        .may_be_null = true},
       reason);
   }
 };
+
+ReplayForecast forecast_of(const launch::Plan& plan, const rank::Probe& probe) {
+  ReplayForecast forecast{.calls = probe.calls,
+                          .own_calls = probe.own_calls,
+                          .bytes = probe.recorded_bytes,
+                          .most_bytes = plan.bytes_to_record(),
+                          .reason = probe.not_replayed};
+  if (forecast.bytes > forecast.most_bytes) {
+    forecast.reason = "its recording takes " + report::bytes_in_words(forecast.bytes) + ", and may take " +
+                      report::bytes_in_words(forecast.most_bytes);
+  }
+  return forecast;
+}
+
+std::string in_words(const ReplayForecast& forecast) {
+  if (!forecast.reason.empty()) return "no: " + forecast.reason;
+  if (forecast.calls == 0) return "not tried: a step takes too long";
+  return std::to_string(forecast.calls) + " calls of kernels per micro-batch, " + std::to_string(forecast.own_calls) +
+         " of them own kernels; its recording takes " + report::bytes_in_words(forecast.bytes) + " of at most " +
+         report::bytes_in_words(forecast.most_bytes);
+}
 
 // A planned run as `plan --json` prints it.
 struct PlanOfRun {
@@ -237,6 +263,7 @@ struct PlanOfRun {
   config::Experiment experiment = {};
   config::Length length = {};
   rank::Probe probe = {};
+  ReplayForecast replay = {};
   std::int64_t world_size = 0;
   std::vector<Rank> ranks = {};
   std::int64_t bytes_per_rank = 0;
@@ -266,7 +293,7 @@ struct PlanOfRun {
     f({"frozen_parameters", "frozen ones of `parameters`"}, probe.frozen_parameters);
     f({"parameter_bytes"}, probe.parameter_bytes);
     f({"bytes_per_rank"}, bytes_per_rank);
-    f({"replay"}, ReplayForecast{.calls = probe.calls, .own_calls = probe.own_calls, .reason = probe.not_replayed});
+    f({"replay"}, replay);
     f({.name = "shard",
        .doc = "optimizer: each rank updates its share of the parameters",
        .choices = {"none", "optimizer"}},
@@ -287,6 +314,7 @@ PlanOfRun output_of(const runs::Prepared& prepared, const DataDescription& data,
   PlanOfRun all{.experiment = plan.experiment,
                 .length = prepared.length,
                 .probe = probe,
+                .replay = forecast_of(plan, probe),
                 .world_size = plan.world_size(),
                 .bytes_per_rank = bytes_per_rank(plan, probe),
                 .snapshot_bytes = snapshot_bytes(plan, probe),
@@ -344,10 +372,7 @@ void show_plan(const runs::Prepared& prepared, const DataDescription& data, cons
   row("memory", report::bytes_in_words(bytes_per_rank(plan, probe)) + " per rank for parameters, gradients" +
                     (e.ema.on() ? ", optimizer and average; " : " and optimizer; ") +
                     report::bytes_in_words(snapshot_bytes(plan, probe)) + " more on rank 0 for a checkpoint");
-  row("replay", !probe.not_replayed.empty() ? "no: " + probe.not_replayed
-                : probe.calls == 0          ? "not tried: a step takes too long"
-                                   : text(probe.calls) + " calls of kernels per micro-batch, " + text(probe.own_calls) +
-                                         " of them own kernels");
+  row("replay", in_words(forecast_of(plan, probe)));
   row("shard", probe.not_divided.empty() ? "optimizer: each rank updates its share of the parameters"
                                          : "none: " + probe.not_divided);
   row("ranks", text(plan.world_size()) + ", " + e.parallel +

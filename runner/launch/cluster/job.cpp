@@ -90,6 +90,7 @@ rank::Task task_of(const Plan& plan, int local_rank, record::SharedProgress& sha
   same.world_size = plan.world_size();
   same.ranks_here = plan.ranks_here();
   same.first_rank = plan.first_rank;
+  same.bytes_to_record = plan.bytes_to_record();
   same.devices = plan.groups.at(local_rank);
   same.device_names = plan.device_name(local_rank);
   same.progress = &shared;

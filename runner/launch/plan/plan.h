@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/limits.h"
 #include "config/length.h"
 #include "config/load/load.h"
 #include "launch/plan/devices.h"
@@ -23,6 +24,7 @@ struct Launch {
   std::string master_host = {};        // empty: loopback
   std::uint16_t master_port = 0;       // 0: the kernel chooses (one machine only)
   std::string meeting_file = {};       // a file that all nodes see, in place of an address
+  int runs_here = 1;                   // on this machine at the same time: trials of a sweep
   int max_restarts = 0;                // maximum number of restarts of ranks that this process forks
   bool elastic = false;                // the run goes on without ranks and nodes that are lost
 
@@ -69,6 +71,8 @@ struct Plan {
   int ranks_here() const { return static_cast<int>(groups.size()); }
   bool is_here(int rank) const { return rank >= first_rank && rank < first_rank + ranks_here(); }
   bool uses_gpus() const;
+  // The memory that a rank may take now to record a step for its replay.
+  std::int64_t bytes_to_record() const { return memory_to_record(ranks_here() * launch.runs_here); }
   // Returns whether the ranks of this machine communicate through memory that this process maps before it forks them.
   bool shares_memory() const { return !strategy.one_process && experiment.transport().shares_memory; }
   // The devices of one rank of this machine, and of all of them, for people: "cuda:3 NVIDIA H100 (0000:65:00.0,

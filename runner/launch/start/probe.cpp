@@ -124,6 +124,7 @@ rank::Probe probe(const RankLibrary& library, const Plan& plan, const fs::path& 
   task.devices = plan.groups.front();
   task.world_size = plan.world_size();
   task.ranks_here = plan.ranks_here();
+  task.bytes_to_record = plan.bytes_to_record();
   task.resume_from = checkpoint;
   task.init_from = weights;
   task.held_data = data.file();

@@ -15,10 +15,10 @@ bool kernels_hold(const Tape& first, const Tape& second) {
 
 }  // namespace
 
-void Kind::begin(Surroundings around, const NamedTensors& buffers) {
+void Kind::begin(Surroundings around, const NamedTensors& buffers, std::size_t most_bytes) {
   around_ = std::move(around);
   if (player_) comparison_.emplace(*player_, around_.batch, *around_.parameters, buffers, around_.buffers);
-  recording_ = std::make_unique<Recording>();
+  recording_ = std::make_unique<Recording>(Recording{.most_bytes = most_bytes});
 }
 
 void Kind::watch(std::optional<Recorder>& recorder) {

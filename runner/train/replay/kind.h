@@ -18,9 +18,11 @@ class Kind {
   bool is_trusted() const { return is_trusted_; }
   // The player of a trusted kind.
   Player& player() { return *player_; }
+  std::size_t kept_bytes() const { return player_ ? player_->kept_bytes() : 0; }
 
-  // Begins an eager pass. `buffers`: of the model; they outlive the pass, as the parameters do.
-  void begin(Surroundings around, const NamedTensors& buffers);
+  // Begins an eager pass. `buffers`: of the model; they outlive the pass, as the parameters do. `most_bytes`: that its
+  // recording may take.
+  void begin(Surroundings around, const NamedTensors& buffers, std::size_t most_bytes = Recording::kMostOfForward);
   // Watches the calls of this thread as long as `recorder` lives.
   void watch(std::optional<Recorder>& recorder);
   // Call between forward and backward, if there is one.

@@ -271,6 +271,7 @@ void Player::keep(Slot slot, CommonMemory& common) {
   const auto found = std::find_if(free_.begin(), free_.end(), same_size);
   if (found == free_.end()) {
     value = at::empty_strided(value.sizes(), value.strides(), value.options().requires_grad(false));
+    kept_bytes_ += value.storage().nbytes();
     if (!outlives_run) common.push_back(value);
   } else {
     value = tensor_in(found->storage(), 0, value);

@@ -28,6 +28,8 @@ class Player {
   // The number of calls in a run, and how many of them have a kernel of ours.
   std::size_t calls() const { return steps_.size(); }
   std::size_t own_calls() const;
+  // The memory that this player added to what runs keep.
+  std::size_t kept_bytes() const { return kept_bytes_; }
 
   // Computes the loss of a batch. Returns the outputs, which the next run overwrites.
   const std::vector<at::Tensor>& forward(const std::vector<at::Tensor>& batch);
@@ -87,6 +89,7 @@ class Player {
   std::vector<std::size_t> ends_;  // of each root: the number of calls behind which nobody reads its memory
   std::vector<Slot> targets_;      // of each slot: the place in a bucket to which it is copied, and nothing else; kNone
   std::vector<bool> kept_;         // of each slot: its tensor outlives a run
+  std::size_t kept_bytes_ = 0;     // that plan() allocates
   std::vector<at::Tensor> free_;   // kept memory that later results may take, while the plan is made
   std::vector<Step> steps_;
   std::size_t next_ = 0;     // the step that runs next

@@ -32,11 +32,28 @@ std::vector<std::size_t> memory_of(const std::vector<c10::IValue>& arguments) {
   return bytes;
 }
 
+// The bytes of a call's results that have memory of their own.
+std::size_t new_bytes(const RecordedCall& call) {
+  std::vector<at::Tensor> known;
+  for (const c10::IValue& argument : call.arguments) {
+    each_tensor(argument, [&](const at::Tensor& tensor) {
+      if (tensor.has_storage()) known.push_back(tensor);
+    });
+  }
+  std::size_t bytes = 0;
+  for (const c10::IValue& result : call.results) {
+    each_tensor(result, [&](const at::Tensor& tensor) {
+      const auto is_view = [&](const at::Tensor& one) { return tensor.is_alias_of(one); };
+      if (tensor.has_storage() && std::none_of(known.begin(), known.end(), is_view)) bytes += tensor.storage().nbytes();
+    });
+  }
+  return bytes;
+}
+
 void record(const c10::OperatorHandle& operation, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
   using Difference = torch::jit::Stack::difference_type;
   std::vector<c10::IValue> arguments;
-  const bool records = current != nullptr && !current->is_too_large();
-  if (records) {
+  if (current != nullptr) {
     arguments.assign(stack->end() - static_cast<Difference>(operation.schema().arguments().size()), stack->end());
   }
   const std::vector<std::size_t> before = memory_of(arguments);
@@ -50,22 +67,24 @@ void record(const c10::OperatorHandle& operation, c10::DispatchKeySet keys, torc
     const auto first = stack->end() - static_cast<Difference>(operation.schema().returns().size());
     std::for_each(first, stack->end(), look_at);
   }
-  if (!records) return;
+  if (current == nullptr) return;
   const auto results = static_cast<Difference>(operation.schema().returns().size());
   RecordedCall call{.operation = operation,
                     .grad = at::GradMode::is_enabled(),
                     .arguments = std::move(arguments),
                     .results = std::vector<c10::IValue>(stack->end() - results, stack->end())};
+  current->bytes += new_bytes(call);
+  if (current->is_too_large()) {  // frees the tensors
+    current->calls.clear();
+    current->gradients.clear();
+    return;
+  }
   const std::vector<std::size_t> after = memory_of(call.arguments);
   for (std::size_t i = 0; i < after.size(); ++i) call.moves_memory |= before[i] != 0 && before[i] != after[i];
   {
     const model::Unrecorded unrecorded;
     call.kernel = own_kernel(call, current->scratch);
   }
-  for (const c10::IValue& result : call.results) {
-    if (result.isTensor() && result.toTensor().defined()) current->bytes += result.toTensor().nbytes();
-  }
-  if (current->is_too_large()) current->calls.clear();  // frees the tensors
   current->calls.push_back(std::move(call));
 }
 
@@ -84,7 +103,7 @@ Recorder::~Recorder() {
 }
 
 void Recorder::note_gradient(std::size_t parameter, const at::Tensor& gradient) {
-  if (current == nullptr) return;
+  if (current == nullptr || current->is_too_large()) return;
   current->gradients.push_back({.parameter = parameter, .gradient = gradient, .before = current->calls.size()});
 }
 

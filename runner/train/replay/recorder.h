@@ -27,6 +27,16 @@ struct Kernel {
   explicit operator bool() const { return static_cast<bool>(run); }
 };
 
+// Calls `visit` with each tensor in an argument or a result.
+template <class Visit>
+void each_tensor(const c10::IValue& value, const Visit& visit) {
+  if (value.isTensor()) {
+    if (value.toTensor().defined()) visit(value.toTensor());
+  } else if (value.isList()) {
+    for (const c10::IValue& one : value.toListRef()) each_tensor(one, visit);
+  }
+}
+
 // A call of an operator below autograd: of a kernel, by forward, by autograd's formulas, or by DDP's reducer.
 struct RecordedCall {
   c10::OperatorHandle operation;
@@ -58,14 +68,14 @@ struct RecordedGradient {
 
 // The work of a micro-batch. It keeps every tensor of the calls alive, so that no two of them have the same address.
 struct Recording {
-  // A larger step has nothing to gain: its arithmetic takes the time.
-  static constexpr std::size_t kMostBytes = std::size_t{256} << 20;
+  static constexpr std::size_t kMostOfForward = std::size_t{256} << 20;
 
-  std::vector<RecordedCall> calls;
-  std::vector<RecordedGradient> gradients;
-  std::size_t bytes = 0;  // of all results; views count too
-  at::Tensor scratch;     // of own_kernel(): fresh memory for each call would take longer than the kernels
-  bool is_too_large() const { return bytes > kMostBytes; }
+  std::size_t most_bytes = kMostOfForward;  // beyond them it keeps no call, and only counts its bytes
+  std::vector<RecordedCall> calls = {};
+  std::vector<RecordedGradient> gradients = {};
+  std::size_t bytes = 0;    // of the memory of all results
+  at::Tensor scratch = {};  // of own_kernel(): fresh memory for each call would take longer than the kernels
+  bool is_too_large() const { return bytes > most_bytes; }
 };
 
 // Sees what calls write into the buffers of gradients, before the ranks add up the buffers.

@@ -54,16 +54,6 @@ bool depends_on_values(const RecordedCall& call) {
   return call.operation.hasTag(at::Tag::dynamic_output_shape) || call.operation.hasTag(at::Tag::data_dependent_output);
 }
 
-// Calls `visit` with each tensor in an argument or a result.
-template <class Visit>
-void each_tensor(const c10::IValue& value, const Visit& visit) {
-  if (value.isTensor()) {
-    if (value.toTensor().defined()) visit(value.toTensor());
-  } else if (value.isList()) {
-    for (const c10::IValue& one : value.toListRef()) each_tensor(one, visit);
-  }
-}
-
 bool reshapes(const RecordedCall& call) { return call.operation.hasTag(at::Tag::inplace_view); }
 
 bool holds_tensors(const c10::IValue& value) {
@@ -339,7 +329,9 @@ void Tape::drop_results() {
 Tape tape_of(const Recording& recording, Surroundings around, const std::vector<at::Tensor>& outputs,
              std::optional<std::size_t> calls_of_forward) {
   if (recording.is_too_large()) {
-    throw NotStatic{.reason = "a step takes more than " + std::to_string(Recording::kMostBytes >> 20) + " MiB"};
+    const auto mib = [](std::size_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
+    throw NotStatic{.reason =
+                        "its recording takes " + mib(recording.bytes) + ", and may take " + mib(recording.most_bytes)};
   }
   return Builder(std::move(around)).build(recording, calls_of_forward.value_or(recording.calls.size()), outputs);
 }
