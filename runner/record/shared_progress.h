@@ -162,10 +162,11 @@ struct alignas(64) RunProgress {
   char held_out[24] = {};                       // hash of the rows that are measured; empty: none, or not known yet
   std::atomic<bool> ended{false};               // training is over, by its last step or by a rule
   char stopped_by[16] = {};                     // the rule, valid once `ended` is true; empty: the last step
-  std::atomic<std::int64_t> replayed_steps{0};  // of this process, as the next four
+  std::atomic<std::int64_t> replayed_steps{0};  // of this process, as the next five
   std::atomic<std::int64_t> eager_steps{0};
-  std::atomic<std::int64_t> calls_of_step{0};  // of a replayed micro-batch
-  std::atomic<std::int64_t> own_calls{0};      // of them, those with a kernel of ours
+  std::atomic<std::int64_t> calls_of_step{0};      // of a replayed micro-batch
+  std::atomic<std::int64_t> own_calls{0};          // of them, those with a kernel of ours
+  std::atomic<std::int64_t> unused_parameters{0};  // of the model, to which it gives no gradient
   std::atomic<bool> never_replays{false};
   char why_eager[192] = {};  // valid once `never_replays` is true
   std::atomic<bool> never_replays_forwards{false};

@@ -108,6 +108,9 @@ void ReplayFigures::fields(config::Fields& f) {
   f({"eager_steps", "computed with it"}, eager_steps);
   f({"calls", "of kernels in a replayed micro-batch"}, calls);
   f({"own_calls", "of these, of ddp-exp's own kernels, which had ATen's bits when the step was recorded"}, own_calls);
+  f({"unused_parameters",
+     "parameters to which rank 0's replayed step gives no gradient (distributed.find_unused_parameters)"},
+    unused_parameters);
   f({.name = "reason", .doc = "why no further step was replayed; null: none", .may_be_null = true}, reason);
   f({.name = "reason_of_evaluations",
      .doc = "why validations and tests did not replay forwards that had other bits; null: none had",

@@ -84,6 +84,7 @@ struct ReplayFigures {
   std::int64_t eager_steps = 0;            // with it
   std::int64_t calls = 0;                  // of kernels, in a replayed micro-batch
   std::int64_t own_calls = 0;              // of them, those of ddp-exp's own kernels
+  std::int64_t unused_parameters = 0;      // to which it gives no gradient
   std::string reason = {};                 // why no further step was replayed; empty: none
   std::string reason_of_evaluations = {};  // why an evaluation did not replay its forwards: other bits; empty: none
 

@@ -181,6 +181,7 @@ void add_progress(record::Summary& s, const record::RunProgress& run, const reco
               .eager_steps = run.eager_steps,
               .calls = run.calls_of_step,
               .own_calls = run.own_calls,
+              .unused_parameters = run.unused_parameters,
               .reason = run.never_replays ? run.why_eager : "",
               .reason_of_evaluations = run.never_replays_forwards ? run.why_eager_forwards : ""};
   s.held_out = run.held_out;

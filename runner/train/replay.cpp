@@ -37,7 +37,6 @@ std::string replay_obstacle(const config::Experiment& e, const Loss& loss, c10::
   if (loss.divides_by_count() || e.weighs_samples()) return "the loss divides by the targets of the whole step";
   if (e.parallel != "ddp") return "";
   if (!e.distributed.gradients_are_views()) return "distributed.gradient_as_bucket_view = false";
-  if (e.distributed.find_unused_parameters) return "distributed.find_unused_parameters";
   if (e.distributed.static_graph) return "distributed.static_graph";
   return "";
 }
@@ -47,9 +46,13 @@ Replay::Replay(const TrainerParts& parts, GradientWatch* watch) : p_(parts), wat
   if (!reason.empty()) refuse(reason);
 }
 
-Replay::Key Replay::key_of(const Place& place, const std::vector<at::Tensor>& batch) {
+Replay::Key Replay::key_of(const Place& place, const std::vector<at::Tensor>& batch) const {
   Key key;
   key.first = {place.first, place.syncs, place.micro_batches};
+  if (!place.first) {
+    // An earlier micro-batch of another shape may have used other parameters.
+    for (const auto& [name, parameter] : p_.model.parameters()) key.first.push_back(parameter.grad().defined());
+  }
   key.second = layout_of(batch);
   return key;
 }
@@ -84,7 +87,8 @@ bool Replay::choose(const Place& place, std::vector<at::Tensor>& batch) {
   kind_->begin({.batch = std::move(batch_),
                 .parameters = &p_.model.parameters(),
                 .gradients_before = std::move(gradients_before),
-                .buffers = place.syncs ? p_.model.gradient_buffers() : std::vector<at::Tensor>()},
+                .buffers = place.syncs ? p_.model.gradient_buffers() : std::vector<at::Tensor>(),
+                .counts_of_use = p_.model.counts_of_use()},
                p_.model.buffers(), static_cast<std::size_t>(p_.bytes_to_record));
   return false;
 }
@@ -96,7 +100,8 @@ void Replay::backward() {
                                 [this](std::size_t parameter, const at::Tensor& gradient) {
                                   if (watch_ != nullptr) watch_->look(parameter, gradient);
                                 },
-                            .start_sum = [this](const at::Tensor& buffer) { return p_.model.start_sum(buffer); }});
+                            .start_sum = [this](const at::Tensor& buffer) { return p_.model.start_sum(buffer); },
+                            .share_use = [this] { return p_.model.share_use(); }});
 }
 
 Replay::Window::Window(Replay& replay) {
@@ -116,6 +121,7 @@ void Replay::backward_done() {
     if (p_.recorder != nullptr && kind_->is_trusted()) {
       p_.shared.run().calls_of_step = static_cast<std::int64_t>(kind_->player().calls());
       p_.shared.run().own_calls = static_cast<std::int64_t>(kind_->player().own_calls());
+      p_.shared.run().unused_parameters = static_cast<std::int64_t>(kind_->player().unused().size());
     }
   } catch (const NotStatic& error) {
     if (error.has_other_bits && p_.recorder != nullptr) p_.recorder->warn(error.reason + "; no step is replayed");

@@ -56,7 +56,7 @@ class Replay {
 
  private:
   using Key = std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>>;
-  static Key key_of(const Place& place, const std::vector<at::Tensor>& batch);
+  Key key_of(const Place& place, const std::vector<at::Tensor>& batch) const;
   bool has_room() const;
   bool choose(const Place& place, std::vector<at::Tensor>& batch);
   // No further step is replayed. Throws ddp::Error (training) with replay = "require".

@@ -102,6 +102,19 @@ class Centered(nn.Module):
         return self.head(torch.relu(hidden - self.mean))
 
 
+class Spare(nn.Module):
+    """A layer that nothing uses."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(20, 16)
+        self.spare = nn.Linear(16, 16)
+        self.head = nn.Linear(16, 4)
+
+    def forward(self, x):
+        return self.head(torch.tanh(self.inner(x)))
+
+
 def gpt():
     return Gpt(n_layer=2, n_head=2, n_embd=32, block_size=16, vocab_size=61, dropout=0.1)
 
@@ -116,6 +129,7 @@ INPUTS = {
     "Dictionary": ["20"],
     "Encoder": ["5x8", "5:int64:2"],
     "Centered": ["20"],
+    "Spare": ["20"],
     "gpt": ["16:int64:61"],
 } | dict.fromkeys(ARCHITECTURES, ["3x32x32"])
 

@@ -75,6 +75,13 @@ def cases(folder):
         exported("a GPT whose head is tied, two ranks", "gpt", "tokens", "next", optimizer=adam),
         exported("a part without gradient, and a buffer", "Centered"),
         *(
+            # Weight decay would change a weight with a gradient of zeros.
+            exported(f"a layer that nothing uses, accumulate {accumulate}", "Spare", accumulate=accumulate, epochs=4,
+                     optimizer={"name": "sgd", "lr": 0.05, "momentum": 0.9, "weight_decay": 0.1},
+                     distributed={"find_unused_parameters": True})
+            for accumulate in (1, 2)
+        ),
+        *(
             exported(f"{name}, weights drawn by the seed", name, inputs, targets, init="seed", seed=seed)
             for name, inputs, targets in (("Cnn", "images", "classes"), ("Lstm", "series", "classes"), ("gpt", "tokens", "next"),
                                           ("SwinT", "pictures", "classes"))

@@ -145,10 +145,15 @@ TEST_CASE("a parameter that the loss does not depend on is named before anything
       CHECK_FALSE(fs::exists(w.results()));
     }
   }
-  for (const char* set :
-       {"distributed.find_unused_parameters=true", "distributed.static_graph=true", "freeze=[\"fc.bias\"]"}) {
+  for (const char* set : {"distributed.static_graph=true", "freeze=[\"fc.bias\"]"}) {
     w.done({"run", "arrays.toml", "--set", kExported, "--set", set});
   }
+  const Words sets{kExported, "distributed.find_unused_parameters=true", "epochs=4"};
+  const RunFolder eager = w.done(with_sets({"run", "arrays.toml", "--set", "replay=off"}, sets)).run;
+  const RunFolder replayed = w.done(with_sets({"run", "arrays.toml", "--set", "replay=require"}, sets)).run;
+  CHECK(replayed.model() == eager.model());
+  CHECK(replayed.summary().at("replay").at("steps") > 0);
+  CHECK(replayed.summary().at("replay").at("unused_parameters") == 1);
   // Without DDP nothing waits for a gradient.
   w.done({"run", "arrays.toml", "--set", kExported, "--set", "parallel=single", "--set", "device_pool=[\"cpu\"]"});
 }

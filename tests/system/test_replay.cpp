@@ -23,6 +23,7 @@ TEST_CASE("replayed steps have the bits of eager ones, the short last batch too"
                           {"eager_steps", 24},
                           {"calls", 0},
                           {"own_calls", 0},
+                          {"unused_parameters", 0},
                           {"reason", "replay = \"off\""},
                           {"reason_of_evaluations", nullptr}}));
   // The first two steps, and two recordings for each of the two sizes of a batch, one of them beside the first replay.

@@ -27,6 +27,58 @@ void check_source_refused(const SourcesWorkspace& w, const Words& words) {
   CHECK_FALSE(fs::exists(w.results()));
 }
 
+// A model whose inputs of two widths have a layer each, and a third layer that has none. The widths of a batch follow
+// its first sample: ranks have others in the same step.
+const std::string kBranches = R"(#include <ATen/Functions.h>
+#include <torch/nn/modules/linear.h>
+
+#include "datasets/dataset.h"
+#include "models/model.h"
+
+namespace ddp {
+namespace {
+
+struct NoOptions {
+  void fields(config::Fields&) {}
+};
+
+struct Branches : torch::nn::Module {
+  Branches() {
+    for (const int width : {4, 6, 8}) {
+      layers.push_back(register_module("of_" + std::to_string(width), torch::nn::Linear(width, 5)));
+    }
+    last = register_module("last", torch::nn::Linear(5, 2));
+  }
+  at::Tensor forward(at::Tensor x) { return last(at::tanh(layers[x.size(1) == 4 ? 0 : 1](x))); }
+
+  std::vector<torch::nn::Linear> layers;
+  torch::nn::Linear last{nullptr};
+};
+
+struct Widths : datasets::MapDataset {
+  std::int64_t size() const override { return 101; }
+  datasets::Batch gather(const at::Tensor& indices, std::int64_t) const override {
+    const int width = indices[0].item<std::int64_t>() % 3 == 0 ? 4 : 6;
+    const at::Tensor x = at::sin(indices.unsqueeze(1) * at::arange(1, width + 1));
+    return {x, at::cos(indices.unsqueeze(1) * at::arange(1, 3))};
+  }
+};
+
+const bool model_registered = models::registry().add<NoOptions>(
+    "branches", "a model of the test",
+    [](const NoOptions&, const models::Placement&) { return torch::nn::AnyModule(std::make_shared<Branches>()); },
+    {{"same_calls", true}});
+const bool dataset_registered = datasets::registry().add<NoOptions>(
+    "widths", "data of the test",
+    [](const NoOptions&, const datasets::Context&) -> std::unique_ptr<datasets::Dataset> {
+      return std::make_unique<Widths>();
+    },
+    {{"loss", "mse"}});
+
+}  // namespace
+}  // namespace ddp
+)";
+
 }  // namespace
 
 TEST_CASE("a model in a user's own file is compiled once, and again when it or its header has changed", "[slow]") {
@@ -152,13 +204,13 @@ TEST_CASE("a run on the user's own model that is killed inside an epoch and resu
 
 TEST_CASE("steps of the user's own model are replayed only if it promises the same calls, and has the bits", "[slow]") {
   const SourcesWorkspace w;
-  const auto replay_of = [&](const std::string& activation, bool promises) {
+  const auto replay_of = [&](const std::string& activation, bool promises, const Words& sets = {}) {
     std::string text = own_model(activation);
     const std::string end = "\n    });";
     if (promises) text.replace(text.find(end), end.size(), "\n    }, {{\"same_calls\", true}});");
     w.write("own.cpp", text);
-    const Outcome eager = trained(w, {"run", "own.toml", "--set", "replay=off"});
-    const Outcome automatic = trained(w, {"run", "own.toml"});
+    const Outcome eager = trained(w, with_sets({"run", "own.toml", "--set", "replay=off"}, sets));
+    const Outcome automatic = trained(w, with_sets({"run", "own.toml"}, sets));
     CHECK(automatic.run.model() == eager.run.model());
     const Json replay = automatic.run.summary().at("replay");
     const std::string reason = replay.at("reason").is_null() ? "" : replay.at("reason").get<std::string>();
@@ -175,6 +227,29 @@ TEST_CASE("steps of the user's own model are replayed only if it promises the sa
   CHECK(
       replay_of("[](auto h) { h = at::tanh(h); h.data().template mutable_data_ptr<float>()[0] = h.size(0); return h; }",
                 true) == "the first replay had other bits than PyTorch's eager work: the output \"loss\"");
+  // Every other step leaves the first layer out.
+  CHECK(replay_of("[](auto h) { static int calls = 0; return ++calls % 2 == 0 ? h : h.detach(); }", true,
+                  {"distributed.find_unused_parameters=true"}) ==
+        "the parameter \"first.weight\" has a gradient in only one of two recordings");
+}
+
+TEST_CASE("replayed steps of ranks that use different parameters have the bits of eager ones, accumulated too",
+          "[slow]") {
+  const SourcesWorkspace w;
+  w.write("own.cpp", kBranches);
+  const Words sets{"model={name=\"branches\"}", "dataset={name=\"widths\"}",
+                   "optimizer={name=\"sgd\", lr=0.01, momentum=0.9, weight_decay=0.1}",
+                   "distributed.find_unused_parameters=true", "epochs=6"};
+  for (const std::string more :
+       {"accumulate=1", "accumulate=2", "distributed.backend=gloo", "distributed.shard=none"}) {
+    const Words words = with_sets(with_sets({"run", "own.toml"}, sets), {more});
+    const RunFolder eager = trained(w, with_sets(words, {"replay=off"})).run;
+    const RunFolder replayed = trained(w, with_sets(words, {"replay=require"})).run;
+    CHECK(replayed.model() == eager.model());
+    CHECK(replayed.optimizer() == eager.optimizer());
+    CHECK(replayed.summary().at("replay").at("steps") > 10);
+    CHECK(replayed.summary().at("replay").at("unused_parameters") > 0);
+  }
 }
 
 TEST_CASE("a resumed run uses its own copy of a changed source, says so, and takes the new one on request", "[slow]") {

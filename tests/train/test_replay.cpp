@@ -326,6 +326,19 @@ TEST_CASE("a gradient without memory of its own, as the one of a sum, is replaye
   check_like_eager(*alone, layer);
 }
 
+TEST_CASE("recordings in which other parameters are unused differ, and the parameter is named") {
+  Layer layer;
+  const at::Tensor x = at::rand({4, 3});
+  const Tape first = layer.recorded(x);
+  CHECK(first.unused.empty());
+  layer.loss = [&](const at::Tensor& output) { return output.detach().mean() * layer.linear->weight.pow(2).sum(); };
+  const Tape second = layer.recorded(x);
+  CHECK(second.unused == std::vector<std::size_t>{1});
+  for (const std::string& found : {difference(first, second), difference(second, first)}) {
+    CHECK(found == "the parameter \"bias\" has a gradient in only one of two recordings");
+  }
+}
+
 TEST_CASE("a recording that takes too much memory ends at the call that takes it, and its whole size is told") {
   const at::NoGradGuard no_grad;
   const at::Tensor x = at::rand({1 << 18});  // 1 MiB

@@ -90,10 +90,42 @@ void refuse_unused(const std::string& message, const NamedTensors& reduced) {
   throw unused_parameters(Fault::training, names);
 }
 
+// With find_unused_parameters, c10d's Reducer notes which parameters a step uses on this rank. Behind the gradients the
+// ranks add up these notes: the gradient of a parameter that no rank uses stays as it is (reducer.cpp,
+// finalize_bucket_dense). A replayed step does the same here.
+class CountingReducer : public c10d::Reducer {
+ public:
+  using c10d::Reducer::Reducer;
+
+  std::vector<at::Tensor> counts() const { return {local_used_map_, local_used_map_dev_}; }
+  // Notes the parameters that have a gradient. Those of replayed micro-batches have no hook that does.
+  void note_used() {
+    auto* const used = local_used_map_.mutable_data_ptr<std::int32_t>();
+    for (std::size_t i = 0; i < params_.size(); ++i) {
+      if (params_[i].grad().defined()) used[i] = 1;
+    }
+  }
+  // Returns the tensor that the ranks add up.
+  const at::Tensor& used_here() {
+    note_used();
+    return local_used_map_dev_.copy_(local_used_map_);
+  }
+  // Behind that sum: points the gradients that only other ranks have into the buckets, and begins another step.
+  void take_others() {
+    const auto* const used = local_used_map_dev_.const_data_ptr<std::int32_t>();
+    for (std::size_t i = 0; i < params_.size(); ++i) {
+      if (used[i] == 0 || params_[i].grad().defined()) continue;
+      const VariableLocator& place = variable_locators_[i];
+      params_[i].mutable_grad() = buckets_[place.bucket_index].bucket_views_in[place.intra_bucket_index];
+    }
+    local_used_map_.zero_();
+  }
+};
+
 // The all-reduce of gradients: c10d's Reducer and its logger.
 struct Engine {
   std::shared_ptr<SharedArena> arena;  // the memory of the buckets; null: ordinary memory
-  std::shared_ptr<c10d::Reducer> reducer;
+  std::shared_ptr<CountingReducer> reducer;
   std::shared_ptr<c10d::Logger> logger;  // find_unused_parameters dereferences it unchecked
   bool static_graph_started = false;
 
@@ -125,12 +157,16 @@ class Ddp : public Parallel {
   std::vector<at::Tensor> take_buffers_of_rank_0() override;
   std::vector<at::Tensor> gradient_buffers() override;
   std::function<void()> start_sum(const at::Tensor& buffer) override;
+  std::vector<at::Tensor> counts_of_use() override;
+  std::function<void()> share_use() override;
   Buckets rebuilt_buckets() override;
 
  private:
   void make_engine(Buckets buckets, const c10::intrusive_ptr<c10d::ProcessGroup>& group);
   void prepare(const NamedTensors& outputs);
   void broadcast_buffers();
+  bool finds_unused() const { return options_.find_unused_parameters && !options_.static_graph; }
+  std::function<void()> start_all_reduce(const at::Tensor& tensor);
 
   const Group group_;
   const config::Distributed options_;
@@ -160,7 +196,7 @@ void Ddp::make_engine(Buckets buckets, const c10::intrusive_ptr<c10d::ProcessGro
   engine_.arena = arena_of(group_);
   if (engine_.arena) engine_.arena->reserve(room_for_buckets(reduced_));
   const SharedArena::Use in_arena(engine_.arena);
-  engine_.reducer = std::make_shared<c10d::Reducer>(
+  engine_.reducer = std::make_shared<CountingReducer>(
       reduced_, std::move(buckets), group, std::vector<bool>(reduced_.size(), false), cap,
       options_.find_unused_parameters, options_.gradients_are_views(), std::unordered_map<std::size_t, std::string>{},
       first_cap, /*skip_all_reduce_unused_params=*/false,
@@ -227,8 +263,8 @@ NamedTensors Ddp::forward(const std::vector<at::Tensor>& inputs) {
 }
 
 void Ddp::prepare(const NamedTensors& outputs) {
-  const bool search = options_.find_unused_parameters && !options_.static_graph;
-  engine_.reducer->prepare_for_backward(search ? tensors_of(outputs) : std::vector<at::Tensor>{});
+  if (finds_unused()) engine_.reducer->note_used();
+  engine_.reducer->prepare_for_backward(finds_unused() ? tensors_of(outputs) : std::vector<at::Tensor>{});
   if (!options_.static_graph || engine_.static_graph_started) return;
   // In the first iteration of a static graph, all gradients are reduced once, after backward (Python's _DDPSink).
   engine_.static_graph_started = true;
@@ -273,10 +309,26 @@ std::function<void()> Ddp::start_sum(const at::Tensor& buffer) {
     averages_->take(buffer);
     return [] {};
   }
-  std::vector<at::Tensor> tensors = {buffer};
+  return start_all_reduce(buffer);
+}
+
+std::function<void()> Ddp::start_all_reduce(const at::Tensor& tensor) {
+  std::vector<at::Tensor> tensors = {tensor};
   auto* const watched = dynamic_cast<WatchedGroup*>(group_.get());
   if (watched == nullptr) return [work = group_->allreduce(tensors)] { work->wait(); };
   return [watched, work = watched->start(tensors)] { watched->finish(*work); };
+}
+
+std::vector<at::Tensor> Ddp::counts_of_use() {
+  return finds_unused() ? engine_.reducer->counts() : std::vector<at::Tensor>();
+}
+
+std::function<void()> Ddp::share_use() {
+  if (!finds_unused() || !synchronises()) return [] {};
+  return [this, wait = start_all_reduce(engine_.reducer->used_here())] {
+    wait();
+    engine_.reducer->take_others();
+  };
 }
 
 Buckets Ddp::rebuilt_buckets() {

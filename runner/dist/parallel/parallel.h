@@ -79,6 +79,13 @@ class Parallel {
   virtual std::vector<at::Tensor> gradient_buffers() { return {}; }
   // Starts to add up the ranks' values of such a buffer, as backward does. Returns a function that waits for the sum.
   virtual std::function<void()> start_sum(const at::Tensor& buffer);
+  // The memory in which backward counts which parameters a step uses, where some may be unused; empty: nowhere.
+  virtual std::vector<at::Tensor> counts_of_use() { return {}; }
+  // Tells the other ranks which parameters have a gradient on this one, as backward does behind its sums where some may
+  // be unused. Returns a function that waits, and then gives the average gradient to those that only other ranks use.
+  virtual std::function<void()> share_use() {
+    return [] {};
+  }
 
   // Copies rank 0's buffers to every rank, before an evaluation. Returns this rank's own ones, which it puts back
   // afterwards; {}: ranks have no buffers of their own. Collective.

@@ -85,6 +85,8 @@ void Comparison::replay(Player& player, const std::vector<at::Tensor>& batch) {
     places_.push_back(gradient.defined() ? gradient.const_data_ptr() : nullptr);
   }
   right_.resize(gradients_.size());
+  // Another rank may use these: their place in a bucket then gets its gradient.
+  for (const std::size_t unused : player.unused()) right_[unused] = true;
   buffers_ = detached_copies(tensors_of(model_buffers_));
   generator_ = state_of_generator();
 }

@@ -369,11 +369,12 @@ void Player::backward(const Duties& duties) {
       }
     }
     run_until(tape_.calls.size());
+    for (std::size_t i = 0; i < tape_.gradients_after.size(); ++i) {
+      if (tape_.gradients_after[i] == Tape::kNone) continue;
+      (*tape_.around.parameters)[i].second.mutable_grad() = tape_.at(tape_.gradients_after[i]);
+    }
+    if (duties.share_use) waits.push_back(duties.share_use());
     for (const auto& wait : waits) wait();
-  }
-  for (std::size_t i = 0; i < tape_.gradients_after.size(); ++i) {
-    if (tape_.gradients_after[i] == Tape::kNone) continue;
-    (*tape_.around.parameters)[i].second.mutable_grad() = tape_.at(tape_.gradients_after[i]);
   }
   drop_results();
 }

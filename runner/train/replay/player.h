@@ -28,6 +28,8 @@ class Player {
   // The number of calls in a run, and how many of them have a kernel of ours.
   std::size_t calls() const { return steps_.size(); }
   std::size_t own_calls() const;
+  // Trained parameters to which the run gives no gradient.
+  const std::vector<std::size_t>& unused() const { return tape_.unused; }
   // The memory that this player added to what runs keep.
   std::size_t kept_bytes() const { return kept_bytes_; }
 
@@ -39,6 +41,8 @@ class Player {
     std::function<void(std::size_t parameter, const at::Tensor& gradient)> complete = {};
     // Starts the sum of a buffer over the ranks; returns a function that waits for it.
     std::function<std::function<void()>(const at::Tensor& buffer)> start_sum = {};
+    // Behind the last of these, with all gradients of this rank in place: dist::Parallel::share_use(). May be empty.
+    std::function<std::function<void()>()> share_use = {};
   };
   // Computes the gradients of the parameters, and averages them over the ranks.
   void backward(const Duties& duties);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -73,6 +74,8 @@ class Builder {
 
  private:
   bool add_call(const RecordedCall& recorded);
+  void note_gradients_after();
+  bool counts_use(const RecordedCall& recorded) const;
   void note_new_shape(const Tape::Call& call);
   void follow_memory(const RecordedCall& recorded);
   void require_written(const at::Tensor& tensor, const std::string& reader) const;
@@ -112,12 +115,34 @@ Tape Builder::build(const Recording& recording, std::size_t calls_of_forward, co
     tape_.complete.push_back(
         {.parameter = one.parameter, .slot = require(one.gradient, "a gradient"), .before = places[one.before]});
   }
-  for (const auto& [name, parameter] : *tape_.around.parameters) {
-    const at::Tensor& gradient = parameter.grad();
-    tape_.gradients_after.push_back(gradient.defined() ? slot_of(gradient) : kNone);
-  }
+  note_gradients_after();
   find_sums();
   return std::move(tape_);
+}
+
+// Where parameters may be unused, DDP has given a gradient to those that only other ranks use, in this step.
+void Builder::note_gradients_after() {
+  std::vector<bool> is_used(tape_.around.parameters->size());
+  for (const Tape::Gradient& one : tape_.complete) is_used[one.parameter] = true;
+  for (std::size_t i = 0; i < is_used.size(); ++i) {
+    const at::Tensor& parameter = (*tape_.around.parameters)[i].second;
+    const bool has_own = tape_.around.counts_of_use.empty() ? parameter.grad().defined()
+                                                            : is_used[i] || tape_.around.gradients_before[i].defined();
+    tape_.gradients_after.push_back(has_own ? slot_of(parameter.grad()) : kNone);
+    if (!has_own && parameter.requires_grad()) tape_.unused.push_back(i);
+  }
+}
+
+bool Builder::counts_use(const RecordedCall& recorded) const {
+  bool counts = false;
+  for (const at::Tensor& memory : tape_.around.counts_of_use) {
+    for (const c10::IValue& argument : recorded.arguments) {
+      each_tensor(argument, [&](const at::Tensor& tensor) {
+        counts = counts || (tensor.has_storage() && tensor.is_alias_of(memory));
+      });
+    }
+  }
+  return counts;
 }
 
 // The sum of a buffer starts behind the last call that writes into it, and behind the sums of earlier buffers.
@@ -136,6 +161,7 @@ void Builder::find_sums() {
 // Returns true if the call and the one before it are left out: a copy that autograd made only because the recording
 // holds its source.
 bool Builder::add_call(const RecordedCall& recorded) {
+  if (counts_use(recorded)) return false;
   const c10::FunctionSchema& schema = recorded.operation.schema();
   if (depends_on_values(recorded)) throw NotStatic{.reason = schema.name() + " depends on the values of a tensor"};
   if (schema.name().starts_with("c10d::")) {
@@ -357,6 +383,13 @@ void leave_out_new_kernels(const Tape& first, Tape& second) {
 }
 
 std::string difference(const Tape& first, const Tape& second) {
+  std::vector<std::size_t> changed;
+  std::set_symmetric_difference(first.unused.begin(), first.unused.end(), second.unused.begin(), second.unused.end(),
+                                std::back_inserter(changed));
+  if (!changed.empty()) {
+    return "the parameter \"" + (*first.around.parameters)[changed.front()].first +
+           "\" has a gradient in only one of two recordings";
+  }
   for (std::size_t i = 0; i < std::max(first.calls.size(), second.calls.size()); ++i) {
     const std::string place = "call " + std::to_string(i + 1) + ", " + name_of(first, i);
     if (i >= first.calls.size() || i >= second.calls.size() ||

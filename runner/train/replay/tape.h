@@ -21,6 +21,7 @@ struct Surroundings {
   const NamedTensors* parameters = nullptr;
   std::vector<at::Tensor> gradients_before = {};  // of the parameters; undefined: none
   std::vector<at::Tensor> buffers = {};           // of gradients that the ranks add up, in the order of the sums
+  std::vector<at::Tensor> counts_of_use = {};     // dist::Parallel's: whoever replays counts by itself
 };
 
 // The recorded work of a micro-batch as calls on numbered slots. A slot holds a tensor: of the batch, a constant (a
@@ -87,7 +88,8 @@ struct Tape {
   std::vector<Source> sources;
   std::vector<Slot> outputs;
   std::vector<Gradient> complete;     // in the order of the recording
-  std::vector<Slot> gradients_after;  // of the parameters; kNone: undefined
+  std::vector<Slot> gradients_after;  // of the parameters; kNone: undefined, or unused
+  std::vector<std::size_t> unused;    // trained parameters without a gradient of this rank in the step so far
   std::vector<std::size_t> sums;      // for each buffer: the number of calls before its sum starts
 
   const at::Tensor& at(Slot slot) const { return values[static_cast<std::size_t>(slot)]; }
