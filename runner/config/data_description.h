@@ -162,7 +162,7 @@ struct DataDescription {
   }
 };
 
-// A group of parameters with its own options of the optimizer.
+// A group of parameters with its own options of the optimizer, or a layer with its lr.
 struct GroupDescription {
   std::vector<std::string> match = {};
   Value options = Value::object();
@@ -171,7 +171,7 @@ struct GroupDescription {
   std::int64_t tensors = 0;
 
   void fields(Fields& f) {
-    f({"match", "empty: the unmatched parameters"}, match);
+    f({"match", "patterns; of a layer: beginnings of names; empty: the unmatched parameters"}, match);
     f({.name = "options", .doc = "options that differ from [optimizer]", .types = {Type::table}}, options);
     f({"lr_scale"}, lr_scale);
     f({"parameters", "number of trained parameters"}, parameters);

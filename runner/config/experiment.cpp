@@ -490,6 +490,7 @@ std::optional<Condition> condition_of(const std::string& text) {
 }
 
 std::vector<std::string> ParameterGroup::patterns() const {
+  if (match.is_null()) return {};
   if (match.is_string()) return {match.get<std::string>()};
   return match.get<std::vector<std::string>>();
 }
@@ -504,6 +505,31 @@ void ParameterGroup::fields(Fields& f) {
   f({.name = "lr_scale", .doc = "factor of the learning rate in each step", .aliases = {"lr"}, .range = at_least(0)},
     lr_scale);
   f({.name = "optimizer", .doc = "an optimizer for this group alone, with its own options, lr among them"}, optimizer);
+}
+
+void LayerDecay::fields(Fields& f) {
+  f({.name = "layer_decay",
+     .doc = "factor of lr from each of the layers to the one before it; the last one has lr",
+     .aliases = {"layer_lr_decay", "layerwise_lr_decay", "llrd"},
+     .range = up_to(1)},
+    layer_decay);
+  f({.name = "layers",
+     .doc = "beginnings of the parameters' names, the first layer first; blocks.* is a layer for each number, a|b is "
+            "one layer"},
+    layers);
+}
+
+std::vector<Option> options_of_group(const Spec& optimizer) {
+  const std::vector<Option>& of_layers = describe<LayerDecay>();
+  std::vector<Option> options;
+  for (Option option : optimizer.options) {
+    const auto same = [&](const Option& other) { return other.name == option.name; };
+    if (std::any_of(of_layers.begin(), of_layers.end(), same)) continue;
+    option.default_value = {};
+    option.required = false;
+    options.push_back(std::move(option));
+  }
+  return options;
 }
 
 std::vector<ParameterGroup> parameter_groups(const Experiment& experiment) {
@@ -525,13 +551,11 @@ void supply_group_keys(std::vector<Option>& options, const Components& component
   std::vector<Option>& keys = groups->item_keys;
   for (const auto& [name, spec] : components.of("optimizer")) {
     if (!optimizer.empty() && name != optimizer) continue;
-    for (Option option : spec.options) {
+    for (Option& option : options_of_group(spec)) {
       const bool is_known =
           std::any_of(keys.begin(), keys.end(), [&](const Option& o) { return o.name == option.name; });
       // `lr` is a key of groups with an optimizer of their own, whose keys the check of a group knows.
       if ((option.name == "lr" && !optimizer.empty()) || is_known) continue;
-      option.default_value = {};
-      option.required = false;
       keys.push_back(std::move(option));
     }
   }

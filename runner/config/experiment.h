@@ -169,7 +169,15 @@ struct ParameterGroup {
   std::optional<std::string> optimizer;  // of this group alone, with options of its own; nothing: the experiment's
   Value options = Value::object();       // options of the optimizer that the group sets
 
-  std::vector<std::string> patterns() const;
+  std::vector<std::string> patterns() const;  // none: of the parameters that no group matches
+  void fields(Fields& f);
+};
+
+// The options that every optimizer has beside its own: lr falls from the model's last layer to its first one.
+struct LayerDecay {
+  std::optional<double> layer_decay;
+  std::optional<std::vector<std::string>> layers;  // patterns of the beginnings of names, the first layer first
+
   void fields(Fields& f);
 };
 
@@ -251,8 +259,11 @@ Experiment comparable(Experiment experiment);
 // The parameter groups of a checked experiment, in the order of the file.
 std::vector<ParameterGroup> parameter_groups(const Experiment& experiment);
 
-// Adds the options of the optimizer except lr to the keys of [[groups]]. They get no defaults: a group inherits missing
-// options from [optimizer]. An empty name adds the options of every optimizer.
+// Returns the options of an optimizer that a group may set: all but those of LayerDecay. They have no defaults: a group
+// inherits missing options from [optimizer].
+std::vector<Option> options_of_group(const Spec& optimizer);
+
+// Adds these options except lr to the keys of [[groups]]. An empty name adds the options of every optimizer.
 void supply_group_keys(std::vector<Option>& options, const Components& components, const std::string& optimizer);
 
 // A key at the top of a file that is short for a key of a section.

@@ -55,7 +55,9 @@ class Registry {
  public:
   using Build = std::function<Product(const Value& options, Context...)>;
 
-  explicit Registry(std::string kind) : kind_(std::move(kind)) {}
+  // `shared`: options that every component has beside its own, and that its builder does not read.
+  explicit Registry(std::string kind, std::vector<Option> shared = {})
+      : kind_(std::move(kind)), shared_(std::move(shared)) {}
 
   // Options is a struct with defaults and `void fields(Fields&)`. Returns true. A duplicate name ends the process.
   template <class Options, class Make>
@@ -95,7 +97,10 @@ class Registry {
 
   std::vector<Spec> specs() const {
     std::vector<Spec> list;
-    for (const auto& [name, entry] : entries_) list.push_back(entry.spec());
+    for (const auto& [name, entry] : entries_) {
+      list.push_back(entry.spec());
+      list.back().options.insert(list.back().options.end(), shared_.begin(), shared_.end());
+    }
     return list;
   }
 
@@ -115,6 +120,7 @@ class Registry {
 
   std::string kind_;
   std::map<std::string, Entry> entries_;
+  std::vector<Option> shared_;
 };
 
 }  // namespace ddp::config

@@ -489,10 +489,15 @@ void measure_model(const Task& t, bool timed, Probe& probe) {
   const NamedTensors all_names = named(model.ptr()->named_parameters());
   train::GroupedOptimizer optimizer(e, all_names);
   probe.groups = optimizer.description();
+  probe.layers = optimizer.layers();
   measure_weights(*model.ptr(), each_once(all_names), optimizer, probe);
   probe.not_divided = optimizer.division_obstacle(e, t.world_size, shares_memory(t));
   if (const auto* const warning = dynamic_cast<const model::HasWarnings*>(model.ptr().get())) {
     probe.warnings = warning->warnings(t.world_size);
+  }
+  if (const auto& names = optimizer.without_layer(); !names.empty()) {
+    probe.warnings.push_back("\"optimizer.layers\" does not match these parameters, which belong to the first layer: " +
+                             c10::Join(", ", names));
   }
   try_saved(t, *model.ptr(), optimizer);
 

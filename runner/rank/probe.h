@@ -27,6 +27,7 @@ struct Probe {
   std::int64_t least_batch = 1;  // smallest batch that the model accepts
   std::int64_t most_batch = INT64_MAX;
   std::vector<config::GroupDescription> groups = {};  // of parameters
+  std::vector<config::GroupDescription> layers = {};  // of [optimizer] layers
   bool compares_samples = false;                      // train::GraphLoss
   std::string not_divided = {};                       // why ranks do not divide the update; "": they do
   double step_seconds = 0;                            // estimated time of a step; 0: not requested
@@ -53,6 +54,7 @@ struct Probe {
     f({.name = "least_batch"}, least_batch);
     f({.name = "most_batch"}, most_batch);
     f({.name = "groups"}, groups);
+    f({.name = "layers"}, layers);
     f({.name = "compares_samples"}, compares_samples);
     f({.name = "step_seconds"}, step_seconds);
     f({.name = "not_divided"}, not_divided);

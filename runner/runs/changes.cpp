@@ -188,7 +188,8 @@ Error with_cause(const Error& refusal, const Standing& standing) {
   const Value changes = changes_of(standing.before, now.experiment);
   for (const auto& [key, values] : changes.items()) {
     if (section == nullptr || !(is_in(key, section) || (of_optimizer && is_in(key, "groups")))) continue;
-    const std::string other_name = std::string(section) + ".name";  // has other options in any case
+    if (key == "optimizer.layer_decay" || is_in(key, "optimizer.layers")) continue;  // no state depends on a rate
+    const std::string other_name = std::string(section) + ".name";                   // has other options in any case
     const std::string blamed = changes.contains(other_name) ? other_name : key;
     return now.error(
         now.given(blamed) ? blamed : other_name,

@@ -58,7 +58,8 @@ class Tries {
                         plan.groups.front().size(),
                         config::write(e.init_from),
                         e.freeze,
-                        e.groups};
+                        e.groups,
+                        e.optimizer.options.value("layers", Value())};
     const std::string name = kind.dump(-1, ' ', false, Value::error_handler_t::replace);
     const auto known = known_.find(name);
     if (known == known_.end()) {

@@ -21,7 +21,7 @@ LINES = {
     "ddp-exp run my\\ o": "ddp-exp run my\\ own.toml ",
     BASIC + " --dry": BASIC + " --dry-run ",
     BASIC + " --set load": BASIC + " --set loader.",
-    BASIC + " --set optimizer.l": BASIC + " --set optimizer.lr=",
+    BASIC + " --set optimizer.lr": BASIC + " --set optimizer.lr=",
     BASIC + " --set loader.shuffle=t": BASIC + " --set loader.shuffle=true ",
     BASIC + " --set optimizer=ad": BASIC + " --set optimizer=ada",
     BASIC + " --set optimizer=adamw --set optimizer.bet": BASIC + " --set optimizer=adamw --set optimizer.betas=",

@@ -2,6 +2,8 @@
 
 #include <fstream>
 
+#include "config/experiment.h"
+
 namespace ddp::config {
 namespace {
 
@@ -78,12 +80,13 @@ struct Sgd {
   }
 };
 
-struct Adam {
+struct Adam : LayerDecay {
   double lr = 1e-3;
   std::vector<double> betas = {0.9, 0.999};
   void fields(Fields& f) {
     f({.name = "lr", .range = at_least(0)}, lr);
     f({.name = "betas", .range = from_below(0, 1), .length = 2}, betas);
+    LayerDecay::fields(f);
   }
 };
 

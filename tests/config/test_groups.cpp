@@ -65,6 +65,27 @@ TEST_CASE("a group with an optimizer of its own has all of that optimizer's opti
   CHECK(contains(told("optimizer = \"adam\", momentum = 0.5"), "unknown key \"momentum\""));
 }
 
+TEST_CASE("layer_decay needs layers, and the reverse; groups have neither") {
+  const auto told = [](const std::string& keys, const std::string& group = "") {
+    return mistakes(kModelAndDataset + "optimizer = { name = \"adam\"" + keys + " }\n" + group);
+  };
+  const std::string layers = ", layers = [\"a\", \"b.*\"]";
+  CHECK(told(layers + ", layer_decay = 0.75").empty());
+  CHECK(told(layers + ", layer_decay = 1").empty());
+  CHECK(contains(told(layers + ", layer_decay = 0"), "a number above 0 to 1, not 0"));
+  CHECK(contains(told(layers + ", layer_decay = 1.5"), "a number above 0 to 1, not 1.5"));
+  CHECK(contains(told(layers), "x.toml:3:30: \"layers\" needs \"optimizer.layer_decay\""));
+  CHECK(contains(told(", layer_decay = 0.5"), "x.toml:3:30: \"layer_decay\" needs \"optimizer.layers\""));
+  CHECK(contains(told(", layer_decay = 0.5, layers = []"), "\"optimizer.layers\" is empty"));
+  CHECK(contains(told(", layer_decay = 0.5, layers = [3]"), "must be a text"));
+  for (const char* own : {"", ", optimizer = \"adam\""}) {
+    const std::string group = std::string("groups = [{ match = \"*\"") + own + ", layer_decay = 0.5 }]\n";
+    CHECK(contains(told("", group), "did you mean \"optimizer.layer_decay\"? It belongs in [optimizer]."));
+  }
+  const Experiment e = load_text(kModelAndDataset + "optimizer = \"adam\"\n").experiment;
+  CHECK_FALSE(e.optimizer.options.contains("layers"));
+}
+
 TEST_CASE("groups of parameters replace the groups of the extended file") {
   const Scratch scratch;
   scratch.write("base.toml", kModelAndDataset + "[[groups]]\nmatch = \"a\"\n[[groups]]\nmatch = \"b\"\n");

@@ -53,13 +53,14 @@ VALUES = {
     "warmup_steps": [3], "warmup": ["50%"], "eps": [0.01], "betas": [[0.8, 0.9]], "fill": [100], "stride": [2], "groups": [3],
     "dim": [1], "num_classes": [11], "center": [[0, 0]], "brightness": [0.3], "contrast": [0.3], "saturation": [0.3], "hue": [0.3],
     "p": [0.9], "transforms": [[{"type": "RandomHorizontalFlip"}]], "mix": [[{"type": "MixUp"}]], "in_features": [5],
-    "out_features": [4]}  # fmt: skip
+    "out_features": [4], "layers": [["2", "0"]]}  # fmt: skip
 # Options that matter only beside others.
 ALONE = {
     "padding_mode": {"padding": 4}, "fill": {"padding": 4}, "count_include_pad": {"padding": 1}, "ceil_mode": {"kernel_size": 4},
     "output_padding": {"stride": 2}, "pad_if_needed": {"size": 40}, "max_size": {"size": None, "max_size": 20},
     "expand": {"degrees": [45, 45]}, "dampening": {"momentum": 0.9}, "nesterov": {"momentum": 0.9},
     "fused": {"momentum": 0.9, "weight_decay": 0.1}, "decoupled_weight_decay": {"weight_decay": 0.1}}  # fmt: skip
+LAYERED = {"layers": ["0", "2"], "layer_decay": 0.5}  # of each optimizer; one needs the other
 # Options of which the data allow one value: another one is refused.
 FIXED = ("in_features", "in_channels", "num_features", "num_channels", "image_size")
 
@@ -160,6 +161,7 @@ COMPONENTS = {
     "optimizer": {
         "adafactor": c(others={"d": [2.0], "eps": [[0.1, 0.1]]}), "sgd": c(swap={"name": "adam", "lr": 0.02}),
         "muon": c(FLAT | {"model": {"name": "sequential", "layers": [
+            {"type": "Linear", "in_features": 4, "out_features": 4, "bias": False}, {"type": "ReLU"},
             {"type": "Linear", "in_features": 4, "out_features": 3, "bias": False}]}}, None,
                   {"ns_coefficients": [[3, -4, 2]], "eps": [10]}),
     },
@@ -303,6 +305,7 @@ def row_of_component(kind, name, option, schema):
         part = place.split(".")[0]
         base = base | {part: net(3, {}, *row["after"]) if part == "model" else base[part] | {kind: [{}]}}
     options = ({"lr": 0.02} if kind == "optimizer" else {}) | row["options"]
+    options |= LAYERED if kind == "optimizer" and option in LAYERED else {}
     base = put(base, place, {"type" if kind in PLACES else "name": name} | options)
     if not option:
         path, swap = (place, swap) if swap else (place.removesuffix(".0"), [])

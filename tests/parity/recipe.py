@@ -3,6 +3,7 @@ the learning rate, the first weights."""
 
 import fnmatch
 import math
+import re
 
 import safetensors.torch
 import torch
@@ -223,6 +224,8 @@ OPTIMIZERS = {
 
 def make_optimizer(section, parameters):
     options = {"name": "sgd", "fused": True} | section
+    for key in ("layer_decay", "layers"):
+        options.pop(key, None)
     if options["name"] in ("sgd", "adam", "adamw"):
         options.setdefault("lr", 1e-3)
     if options["name"] == "adafactor":
@@ -246,18 +249,43 @@ def make_optimizer(section, parameters):
     return named(OPTIMIZERS, options, params=parameters)
 
 
-def in_groups(groups, named_parameters):
-    """torch.optim's param_groups: a parameter belongs to the first group that matches; the last group has the rest."""
-    lists = [dict(group, params=[]) for group in groups] + [{"params": []}]
+def in_groups(groups, named_parameters, scales):
+    """torch.optim's param_groups: a parameter belongs to the first group that matches; the last group has the rest.
+    Parameters with other `scales` of lr are in groups of their own."""
+    tables, divided = [*groups, {}], {}
     for name, parameter in named_parameters:
         patterns = [[g["match"]] if isinstance(g["match"], str) else g["match"] for g in groups]
         takes = [any(group_matches(p, name, parameter) for p in of_group) for of_group in patterns]
-        lists[takes.index(True) if True in takes else -1]["params"].append(parameter)
-    for group in lists:
+        place = takes.index(True) if True in takes else len(groups)
+        divided.setdefault((place, scales.get(name, 1)), []).append(parameter)
+    lists = [dict(tables[place], params=divided[place, scale]) for place, scale in sorted(divided)]
+    for group, (_, scale) in zip(lists, sorted(divided)):
+        if scale != 1:
+            group["lr_scale"] = group.get("lr_scale", 1) * scale
         group.pop("match", None)
         if "betas" in group:
             group["betas"] = tuple(group["betas"])
-    return [group for group in lists if group["params"]]
+    return lists
+
+
+def layer_scales(options, names):
+    """The factor of lr of each name, as timm's param_groups_layer_decay computes it from the layers of its
+    group_with_matcher (timm/models/_manipulate.py). There a name without a match is of the last layer, here of the
+    first; its ordinal 99999 is a pattern without a number here."""
+    if "layers" not in options:
+        return {}
+    ordinals = {}
+    for name in names:
+        for i, entry in enumerate(options["layers"]):
+            for pattern in entry.split("|"):
+                found = re.match(re.escape(pattern).replace(r"\*", r"(\d+)") + r"(\.|$)", name)
+                if found:
+                    ordinals.setdefault(name, (i, *map(int, found.groups()[:-1])) if "*" in pattern else (i, 99999))
+    layers, count = {}, 0
+    for place in sorted(set(ordinals.values())):
+        count += not (place[-1] == 99999 and (place[0],) in {other[:1] for other in layers})
+        layers[place] = count - 1
+    return {name: options["layer_decay"] ** (count - 1 - layers.get(ordinals.get(name), 0)) for name in names}
 
 
 def group_matches(pattern, name, parameter):

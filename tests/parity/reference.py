@@ -26,7 +26,7 @@ import tables
 import text
 from components import DATASETS, MODELS, RandomBatch, named
 from data_parallel import DataParallel
-from recipe import Loss, in_groups, learning_rate, load_weights, make_optimizer, matches
+from recipe import Loss, in_groups, layer_scales, learning_rate, load_weights, make_optimizer, matches
 
 
 def train(experiment, rank, world, folder):
@@ -115,8 +115,9 @@ class Trainer:
             self.model = DistributedDataParallel(self.module, **options)
         self.loss = Loss(experiment["loss"], weighted="weights" in experiment["dataset"])
         trained = [(name, p) for name, p in self.module.named_parameters() if p.requires_grad]
-        groups = in_groups(experiment.get("groups", []), trained)
-        self.optimizer = make_optimizer(experiment.get("optimizer", {}), groups)
+        optimizer = experiment.get("optimizer", {})
+        scales = layer_scales(optimizer, [name for name, _ in self.module.named_parameters()])
+        self.optimizer = make_optimizer(optimizer, in_groups(experiment.get("groups", []), trained, scales))
         self.lr = self.optimizer.defaults["lr"]
 
     def set_numerics(self, experiment):

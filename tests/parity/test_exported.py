@@ -60,6 +60,7 @@ def cases(folder):
 
     words = {"name": "npz", "path": path("words.npz"), "inputs": ["x", "mask"], "targets": "y"}
     adam = {"name": "adamw", "lr": 0.01}
+    by_layers = {"layer_decay": 0.75, "layers": ["first|patches", "encoder.layers.*|encoder.norm", "head"]}
     return [
         exported("batch norm and dropout, one rank", "Cnn", "images", world=1),
         exported("batch norm and dropout, two ranks", "Cnn", "images"),
@@ -74,6 +75,7 @@ def cases(folder):
         exported("a GPT whose head is tied, one rank", "gpt", "tokens", "next", world=1, optimizer=adam),
         exported("a GPT whose head is tied, two ranks", "gpt", "tokens", "next", optimizer=adam),
         exported("a part without gradient, and a buffer", "Centered"),
+        exported("a rate for each layer, two ranks", "ViT", "pictures", optimizer=adam | by_layers),
         *(
             # Weight decay would change a weight with a gradient of zeros.
             exported(f"a layer that nothing uses, accumulate {accumulate}", "Spare", accumulate=accumulate, epochs=4,

@@ -1,4 +1,4 @@
-"""[[groups]] against torch.optim's param_groups, bit for bit."""
+"""[[groups]] and layer_decay against torch.optim's param_groups, bit for bit."""
 
 import sys
 
@@ -11,6 +11,11 @@ SLOW = {"match": ["0.*"], "lr_scale": 0.1}
 
 def groups(title, optimizer, *tables, **more):
     return case(title, model=MLP, optimizer=optimizer, groups=list(tables), **more)
+
+
+def layers(title, name, *names, decay=0.65, tables=(), **more):
+    optimizer = {"name": name, "lr": 0.01, "layer_decay": decay, "layers": list(names)}
+    return groups(title, optimizer, *tables, **more)
 
 
 CASES = [
@@ -28,6 +33,11 @@ CASES = [
     groups("lion", {"name": "lion"}, NO_DECAY, {"match": "6.*", "weight_decay": 0.3}),
     groups("accumulated", {"name": "adamw", "lr": 0.01}, NO_DECAY, SLOW, accumulate=3),
     groups("resumed", {"name": "adamw", "lr": 0.01}, NO_DECAY, SLOW, first={"epochs": 1}),
+    layers("layers by numbers, cosine", "adamw", "*", scheduler={"name": "cosine", "warmup_steps": 3}),
+    layers("layers in groups", "adamw", "*", tables=[NO_DECAY, SLOW], decay=0.75),
+    layers("layers, one of them frozen, resumed", "adam", "6", "3|0.bias", "0", freeze=["0.bias"], first={"epochs": 1}),
+    layers("layers, parameters that match none", "lion", "3", "6.bias", world=1),
+    layers("layers of the same rate", "rmsprop", "*", decay=1.0),
 ]  # fmt: skip
 
 sys.exit(check(CASES))

@@ -17,6 +17,22 @@ TEST_CASE("plan shows each group of parameters with its patterns, its options an
   CHECK(contains(plan.out, "the others: 16 parameters in 1 tensor"));
 }
 
+TEST_CASE("plan shows each layer with its lr, and names the parameters that no pattern of layers matches") {
+  const Workspace w("small.toml", kSmall);
+  const auto with = [](const std::string& layers) {
+    return with_sets({"plan", "small.toml"}, {"optimizer.layer_decay=0.5", "optimizer.layers=" + layers});
+  };
+  const Outcome both = w.done(with(R"(["*"])"));
+  CHECK(contains(both.out, "0: 56 parameters in 2 tensors, lr_scale 0.5\n"));
+  CHECK(contains(both.out, "3: 18 parameters in 2 tensors\n"));
+  CHECK(both.err.empty());
+  const Outcome unmatched = w.done(with(R"(["3.weight", "0"])"));
+  CHECK(contains(unmatched.err, "does not match these parameters, which belong to the first layer: 3.bias\n"));
+  CHECK(contains(w.done(with(R"(["3"])")).err,
+                 "\"optimizer.layer_decay\" has no effect: all parameters are in one layer"));
+  w.refused(with(R"(["0", "3.wieght"])"), {"\"3.wieght\" matches no parameter", "did you mean \"3.weight\"?"});
+}
+
 TEST_CASE("a group of parameters that the model or the optimizer does not allow is refused at its line") {
   const Workspace w;
   const auto refused = [&](const std::string& groups, const std::string& said) {

@@ -300,6 +300,7 @@ struct PlanOfRun {
       probe.not_divided.empty() ? "optimizer" : "none");
     f({"snapshot_bytes", "additional bytes on rank 0 for a checkpoint"}, snapshot_bytes);
     f({"groups", "the last one has the unmatched parameters; empty: none"}, probe.groups);
+    f({"layers", "of [optimizer] layers, the first one first; empty: none"}, probe.layers);
     f({"model"}, experiment.model.name);
     f({"sizes", "options of the model that the data can determine: from the file, or found in the data"}, sizes,
       {{"type", "object"}, {"additionalProperties", {{"type", {"integer", "array"}}}}});
@@ -359,6 +360,8 @@ void show_plan(const runs::Prepared& prepared, const DataDescription& data, cons
                    (probe.frozen_parameters > 0 ? ", " + text(probe.frozen_parameters) + " of them frozen" : ""));
   const char* label = "groups";
   for (const config::GroupDescription& group : probe.groups) row(std::exchange(label, ""), group_line(group));
+  label = "layers";
+  for (const config::GroupDescription& layer : probe.layers) row(std::exchange(label, ""), group_line(layer));
   row("dataset", e.dataset.name + (probe.train_samples == 0
                                        ? ", endless samples"
                                        : ", " + text(probe.train_samples) + " samples to train on, " +

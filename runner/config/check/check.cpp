@@ -225,7 +225,8 @@ std::string Checker::remedy_of_key(const std::string& key, const std::vector<Opt
   }
   std::string of_components;  // that have the option
   for (const auto& [name, spec] : components_.of(owner.kind)) {
-    if (same_name(key, named(spec.options)).empty()) continue;
+    const std::vector<Option> of_spec = owner.section.empty() ? spec.options : options_of_group(spec);
+    if (same_name(key, named(of_spec)).empty()) continue;
     of_components += (of_components.empty() ? "\n  this option belongs to " + owner.kind + " " : ", ") + name;
   }
   std::string elsewhere = of_components.empty() ? same_name(key, others) : "";
@@ -320,9 +321,7 @@ std::optional<Value> Checker::table_of_own(const Node& node, const Node& own, co
   for (const Option& key : option.item_keys) {
     if (key.name == "match" || key.name == option.item_kind) keys.push_back(key);
   }
-  for (Option key : spec->options) {
-    key.default_value = {};
-    key.required = false;
+  for (Option& key : options_of_group(*spec)) {
     if (key.name == "lr") key.aliases.emplace_back("lr_scale");  // of groups without an optimizer of their own
     keys.push_back(std::move(key));
   }

@@ -394,6 +394,20 @@ void check_group(const Node& group, const std::string& path, Mistakes& mistakes)
   for (const Node& one : match->items) check_pattern(one);
 }
 
+void check_layers(const Node& root, Mistakes& mistakes) {
+  constexpr const char* kRemedy =
+      "give the beginnings of names, the first layer first, such as [\"patch_embed\", \"blocks.*\", \"head\"]";
+  const Node* decay = root.at_path("optimizer.layer_decay");
+  const Node* layers = root.at_path("optimizer.layers");
+  if (decay && !layers) mistakes.add(decay->key, "\"layer_decay\" needs \"optimizer.layers\"", kRemedy);
+  if (layers && !decay) {
+    mistakes.add(layers->key, "\"layers\" needs \"optimizer.layer_decay\"", "give it, such as 0.75");
+  }
+  if (layers && layers->kind == Type::list && layers->items.empty()) {
+    mistakes.add(layers->place, "\"optimizer.layers\" is empty", kRemedy);
+  }
+}
+
 void check_groups(const Node& root, Mistakes& mistakes) {
   const Node* groups = root.find("groups");
   if (!groups) return;
@@ -484,6 +498,7 @@ void check_rules(const Node& root, const Experiment& experiment, Mistakes& mista
   check_period(root, mistakes);
   check_rename(root, mistakes);
   check_groups(root, mistakes);
+  check_layers(root, mistakes);
   check_clip(root, mistakes);
   if (const Node* pool = root.find("device_pool")) check_device_pool(*pool, mistakes);
 }

@@ -178,6 +178,7 @@ std::vector<std::string> without_effect(const config::Loaded& loaded, const Plan
     found.add_if(probe.groups[i].parameters == 0, "groups[" + std::to_string(i) + "]",
                  "has no effect: all of its parameters are frozen");
   }
+  found.add_if(probe.layers.size() == 1, "optimizer.layer_decay", "has no effect: all parameters are in one layer");
   if (e.stop.patience > 0) {
     add_if_starved(e, run, e.stop.metric, e.stop.patience + 1, "stop.patience", "never ends the run", found);
   }

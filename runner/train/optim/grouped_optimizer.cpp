@@ -1,6 +1,10 @@
 #include "train/optim/grouped_optimizer.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <sstream>
 #include <unordered_map>
 #include <utility>
 
@@ -15,55 +19,171 @@
 namespace ddp::train {
 namespace {
 
-bool matches_group(const std::string& pattern, const std::string& name, const at::Tensor& parameter) {
-  if (const auto condition = config::condition_of(pattern)) return condition->holds(parameter.dim());
-  return model::matches_name(pattern, name);
+// The place of a parameter in the order of layers: its entry of `layers`, the numbers at "*", and kAfterAll.
+using LayerPlace = std::vector<std::uint64_t>;
+constexpr std::uint64_t kAfterAll = std::numeric_limits<std::uint64_t>::max();
+
+// Matches the first parts of a name: for "blocks.*" and "blocks.3.weight" returns 8, the size of "blocks.3", and adds 3
+// to the place. 0: no match.
+std::size_t match_beginning(const std::string& pattern, const std::string& name, LayerPlace& place) {
+  std::size_t size = 0;
+  for (const char c : pattern) {
+    if (size == name.size() || (c != '*' && c != name[size])) return 0;
+    const char* const at = name.data() + size;
+    const char* const end =
+        c == '*' ? std::from_chars(at, name.data() + name.size(), place.emplace_back()).ptr : at + 1;
+    if (end == at) return 0;
+    size += static_cast<std::size_t>(end - at);
+  }
+  return size == name.size() || name[size] == '.' ? size : 0;
 }
 
-// Assigns each parameter to a group. Tied parameters count as one.
+// Returns the beginning of a name with as many parts as the pattern, and with "*" for numbers if the pattern has one.
+std::string beginning_like(const std::string& pattern, const std::string& name) {
+  auto dots = std::count(pattern.begin(), pattern.end(), '.');
+  const bool has_numbers = pattern.find('*') != std::string::npos;
+  std::string beginning;
+  for (const char c : name) {
+    if (c == '.' && dots-- == 0) break;
+    const bool is_digit = has_numbers && c >= '0' && c <= '9';
+    if (!is_digit || !beginning.ends_with('*')) beginning += is_digit ? '*' : c;
+  }
+  return beginning;
+}
+
+// A list of the experiment file whose entries have patterns.
+struct PatternList {
+  const char* key;  // of the patterns of entry i: key[i]after
+  const char* after;
+  const char* entry;   // in words
+  const char* syntax;  // for a pattern that matches nothing
+  bool of_beginnings;  // the patterns are of beginnings of names
+};
+constexpr PatternList kGroups{"groups", ".match", "group", "* stands for any characters", false};
+constexpr PatternList kLayers{"optimizer.layers", "", "layer",
+                              "* stands for one number, and the rest of a name is left out", true};
+
+// Assigns each parameter to the first entry of a list that matches it. Tied parameters count as one.
 class Deal {
  public:
-  explicit Deal(const NamedTensors& all_names) : all_names_(all_names) {}
+  // The first match of a parameter.
+  struct Owner {
+    std::size_t entry = 0;
+    std::string pattern = {};
+    std::string name = {};
+  };
 
-  void take(std::size_t group, const std::string& pattern) {
+  Deal(const NamedTensors& all_names, const PatternList& list) : all_names_(all_names), list_(list) {}
+
+  void take(std::size_t entry, const std::string& pattern) {
     bool any = false;
     bool is_new = false;
     std::size_t before = 0;
     for (const auto& [name, tensor] : all_names_) {
-      if (!matches_group(pattern, name, tensor)) continue;
+      if (!matches(pattern, name, tensor)) continue;
       any = true;
-      const auto [owner, first] = owners_.emplace(tensor.unsafeGetTensorImpl(), group);
-      is_new = is_new || first || owner->second == group;
-      if (!first) before = owner->second;
+      const auto [owner, first] =
+          owners_.emplace(tensor.unsafeGetTensorImpl(), Owner{.entry = entry, .pattern = pattern, .name = name});
+      is_new = is_new || first || owner->second.entry == entry;
+      if (!first) before = owner->second.entry;
     }
-    const std::string key = "groups[" + std::to_string(group) + "].match";
+    const auto key_of = [&](std::size_t i) { return std::string(list_.key) + "[" + std::to_string(i) + "]"; };
+    const std::string key = key_of(entry) + list_.after;
     if (!any) throw usage_error("\"" + pattern + "\" matches no parameter of the model", key, names_near(pattern));
     if (!is_new) {
-      throw usage_error("every parameter that \"" + pattern +
-                            "\" matches belongs to an earlier group already, such as groups[" + std::to_string(before) +
-                            "]",
-                        key, "a parameter belongs to its first match: move this group up, or narrow the others");
+      throw usage_error("every parameter that \"" + pattern + "\" matches belongs to an earlier " + list_.entry +
+                            " already, such as " + key_of(before),
+                        key,
+                        std::string("a parameter belongs to its first match: move this ") + list_.entry +
+                            " up, or narrow the others");
     }
   }
 
-  std::size_t owner(const at::Tensor& parameter, std::size_t rest) const {
+  // Null: no pattern matches the parameter.
+  const Owner* owner(const at::Tensor& parameter) const {
     const auto found = owners_.find(parameter.unsafeGetTensorImpl());
-    return found == owners_.end() ? rest : found->second;
+    return found == owners_.end() ? nullptr : &found->second;
   }
 
  private:
+  bool matches(const std::string& pattern, const std::string& name, const at::Tensor& parameter) const {
+    LayerPlace place;
+    if (list_.of_beginnings) return match_beginning(pattern, name, place) > 0;
+    const auto condition = config::condition_of(pattern);
+    return condition ? condition->holds(parameter.dim()) : model::matches_name(pattern, name);
+  }
+
   std::string names_near(const std::string& pattern) const {
     if (config::is_condition(pattern) || all_names_.empty()) return "";
     std::vector<std::string> names;
-    for (const auto& [name, tensor] : all_names_) names.push_back(name);
+    for (const auto& [name, tensor] : all_names_) {
+      names.push_back(list_.of_beginnings ? beginning_like(pattern, name) : name);
+    }
     const std::string near = config::nearest(pattern, names);
-    if (!near.empty()) return "did you mean \"" + near + "\"? * stands for any characters";
-    return "use the names of state_dict(), such as \"" + names.front() + "\"; * stands for any characters";
+    if (!near.empty()) return "did you mean \"" + near + "\"? " + list_.syntax;
+    return "use the names of state_dict(), such as \"" + names.front() + "\"; " + list_.syntax;
   }
 
   const NamedTensors& all_names_;
-  std::unordered_map<const void*, std::size_t> owners_;
+  const PatternList& list_;
+  std::unordered_map<const void*, Owner> owners_;
 };
+
+// The layers of [optimizer] layers.
+struct Layers {
+  std::vector<config::GroupDescription> list = {};           // the first one first; empty: no layer_decay
+  std::unordered_map<const void*, std::size_t> owners = {};  // the layer of each parameter
+  std::vector<std::string> unmatched = {};                   // trained parameters that no pattern matches
+
+  double lr_scale(const at::Tensor& parameter) const {
+    return list.empty() ? 1 : list[owners.at(parameter.unsafeGetTensorImpl())].lr_scale;
+  }
+};
+
+Layers layers_of(const config::LayerDecay& given, const NamedTensors& all_names) {
+  Layers layers;
+  if (!given.layers) return layers;
+  Deal deal(all_names, kLayers);
+  for (std::size_t i = 0; i < given.layers->size(); ++i) {
+    std::istringstream patterns((*given.layers)[i] + "|");
+    for (std::string pattern; std::getline(patterns, pattern, '|');) deal.take(i, pattern);
+  }
+  std::map<LayerPlace, NamedTensors> places;  // the parameters, under what the patterns match of their names
+  NamedTensors others;
+  for (const auto& [name, tensor] : each_once(all_names)) {
+    const Deal::Owner* const owner = deal.owner(tensor);
+    if (owner == nullptr) {
+      others.emplace_back("", tensor);
+      if (tensor.requires_grad()) layers.unmatched.push_back(name);
+      continue;
+    }
+    LayerPlace place{owner->entry};
+    const std::size_t size = match_beginning(owner->pattern, owner->name, place);
+    place.push_back(kAfterAll);
+    places[place].emplace_back(owner->name.substr(0, size), tensor);
+  }
+  NamedTensors& first = places.begin()->second;
+  first.insert(first.end(), others.begin(), others.end());
+  LayerPlace before;
+  for (const auto& [place, parameters] : places) {
+    // A pattern without a number, beside one with numbers, belongs to the layer of the last of them.
+    const auto other = std::mismatch(place.begin(), place.end(), before.begin(), before.end()).first;
+    if (other == place.begin() || *other != kAfterAll) layers.list.emplace_back();
+    config::GroupDescription& layer = layers.list.back();
+    for (const auto& [beginning, tensor] : parameters) {
+      layers.owners[tensor.unsafeGetTensorImpl()] = layers.list.size() - 1;
+      layer.parameters += tensor.requires_grad() ? tensor.numel() : 0;
+      layer.tensors += tensor.requires_grad() ? 1 : 0;
+      const bool is_new = std::find(layer.match.begin(), layer.match.end(), beginning) == layer.match.end();
+      if (is_new && !beginning.empty()) layer.match.push_back(beginning);
+    }
+    before = place;
+  }
+  for (std::size_t i = 0; i < layers.list.size(); ++i) {
+    layers.list[i].lr_scale = std::pow(given.layer_decay.value_or(1), layers.list.size() - 1 - i);
+  }
+  return layers;
+}
 
 // Builds the optimizer of a group of parameters. An error in the group's options names the group: "groups[1].nesterov".
 std::unique_ptr<Optimizer> optimizer_of_group(const config::Component& chosen, const config::ParameterGroup& given,
@@ -101,23 +221,33 @@ constexpr std::int64_t kLeastParameters = 8 << 20;
 
 GroupedOptimizer::GroupedOptimizer(const config::Experiment& e, const NamedTensors& all_names, Division division)
     : division_(std::move(division)) {
-  Deal deal(all_names);
-  for (config::ParameterGroup& given : config::parameter_groups(e)) {
-    const std::vector<std::string> patterns = given.patterns();
-    for (const std::string& pattern : patterns) deal.take(groups_.size(), pattern);
-    groups_.push_back({.given = std::move(given), .patterns = patterns, .parameters = {}, .optimizer = {}});
+  Layers layers = layers_of(config::read<config::LayerDecay>(e.optimizer.options), all_names);
+  Deal deal(all_names, kGroups);
+  std::vector<config::ParameterGroup> all_given = config::parameter_groups(e);
+  for (std::size_t i = 0; i < all_given.size(); ++i) {
+    for (const std::string& pattern : all_given[i].patterns()) deal.take(i, pattern);
   }
-  groups_.push_back({});
+  all_given.emplace_back();  // of the parameters that no other one matches
+  // A group's parameters by their layers' factor of lr: those with one factor are updated together.
+  std::vector<std::map<double, NamedTensors>> parts(all_given.size());
   for (const auto& [name, tensor] : each_once(all_names)) {
-    const std::size_t owner = deal.owner(tensor, groups_.size() - 1);
-    groups_[owner].parameters.emplace_back(name, tensor);
-    group_of_[name] = owner;
+    const Deal::Owner* owner = deal.owner(tensor);
+    parts[owner == nullptr ? parts.size() - 1 : owner->entry][layers.lr_scale(tensor)].emplace_back(name, tensor);
   }
-  for (std::size_t i = 0; i < groups_.size(); ++i) {
-    const NamedTensors& parameters = groups_[i].parameters;
-    groups_[i].optimizer =
-        optimizer_of_group(e.optimizer, groups_[i].given, divides() ? shares_of(parameters) : parameters, i);
+  if (parts.back().empty()) parts.back()[1];  // the last group has the lr of schedules
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    for (auto& [lr_scale, parameters] : parts[i]) {
+      for (const auto& [name, tensor] : parameters) group_of_[name] = groups_.size();
+      auto optimizer = optimizer_of_group(e.optimizer, all_given[i], divides() ? shares_of(parameters) : parameters, i);
+      groups_.push_back({.entry = i,
+                         .given = all_given[i],
+                         .lr_scale = all_given[i].lr_scale * lr_scale,
+                         .parameters = std::move(parameters),
+                         .optimizer = std::move(optimizer)});
+    }
   }
+  layers_ = std::move(layers.list);
+  without_layer_ = std::move(layers.unmatched);
   const bool has_own =
       std::any_of(groups_.begin(), groups_.end(), [](const Group& g) { return g.given.optimizer.has_value(); });
   if (has_own && lr() == 0) {
@@ -171,7 +301,7 @@ void GroupedOptimizer::step(double lr) {
   if (division_.shares_parameters) dist::barrier(division_.group);
   for (const Group& group : groups_) {
     const double own = group.optimizer->lr();
-    group.optimizer->step(group.given.optimizer ? own * (lr / this->lr()) : lr * group.given.lr_scale);
+    group.optimizer->step((group.given.optimizer ? own * (lr / this->lr()) : lr) * group.lr_scale);
   }
   for (auto& [name, one] : divided_) one.share.mutable_grad().reset();  // it would keep a bucket that is replaced
   if (division_.shares_parameters) {
@@ -271,16 +401,16 @@ std::string GroupedOptimizer::division_obstacle(const config::Experiment& e, int
 
 std::vector<config::GroupDescription> GroupedOptimizer::description() const {
   std::vector<config::GroupDescription> list;
-  if (groups_.size() == 1) return list;
+  if (groups_.back().entry == 0) return list;
   for (const Group& group : groups_) {
+    if (group.entry == list.size()) {
+      config::Value options = group.given.options;
+      if (group.given.optimizer) options["optimizer"] = *group.given.optimizer;
+      list.push_back({.match = group.given.patterns(), .options = options, .lr_scale = group.given.lr_scale});
+    }
     const NamedTensors trained = trained_of(group.parameters);
-    config::Value options = group.given.options;
-    if (group.given.optimizer) options["optimizer"] = *group.given.optimizer;
-    list.push_back({.match = group.patterns,
-                    .options = options,
-                    .lr_scale = group.given.lr_scale,
-                    .parameters = model::count_of(trained),
-                    .tensors = static_cast<std::int64_t>(trained.size())});
+    list.back().parameters += model::count_of(trained);
+    list.back().tensors += static_cast<std::int64_t>(trained.size());
   }
   return list;
 }

@@ -22,11 +22,13 @@ struct Division {
 
 // The optimizer of an experiment: one Optimizer for each group of parameters, like torch.optim's param_groups. A group
 // has the options of [optimizer], except for the options that it sets itself. The last group holds the parameters that
-// no other group matches.
+// no other group matches. With [optimizer] layer_decay a group is divided by its parameters' layers: that of layer i of
+// n has lr * layer_decay^(n - 1 - i).
 class GroupedOptimizer {
  public:
   // `all_names`: the model's parameters, a tied one under each of its names; a pattern may match any of these names.
-  // Throws ddp::Error (usage) if a pattern matches no parameter, or only parameters of earlier groups.
+  // Throws ddp::Error (usage) if a pattern of groups or layers matches no parameter, or only parameters of earlier
+  // ones.
   GroupedOptimizer(const config::Experiment& experiment, const NamedTensors& all_names, Division division = {});
 
   // Updates every parameter that has a gradient. `lr`: the learning rate of the schedule. A group with an optimizer of
@@ -50,14 +52,20 @@ class GroupedOptimizer {
   // memory that all ranks share. Throws ddp::Error (usage) if distributed.shard asks for what the optimizer cannot do.
   std::string division_obstacle(const config::Experiment& experiment, int ranks, bool share_memory) const;
 
-  // Describes the groups for `plan --json`, the rest last; empty if the experiment has no groups.
+  // Describes the [[groups]] for `plan --json`, the rest last; empty if the experiment has no groups.
   std::vector<config::GroupDescription> description() const;
+  // Describes the layers in the same way, the first one first; empty without layer_decay.
+  const std::vector<config::GroupDescription>& layers() const { return layers_; }
+  // The names of trained parameters that `layers` does not match; they belong to the first layer.
+  const std::vector<std::string>& without_layer() const { return without_layer_; }
 
  private:
+  // The parameters of a [[groups]] entry whose layers have the same factor of lr.
   struct Group {
+    std::size_t entry = 0;  // the number of entries: the rest
     config::ParameterGroup given;
-    std::vector<std::string> patterns;  // empty: the rest
-    NamedTensors parameters;            // tied ones once
+    double lr_scale = 1;      // of the group and its layer
+    NamedTensors parameters;  // tied ones once
     std::unique_ptr<Optimizer> optimizer;
   };
 
@@ -78,6 +86,8 @@ class GroupedOptimizer {
   const Division division_;
   std::map<std::string, Divided> divided_;  // by the first name of a parameter
   std::vector<Group> groups_;
+  std::vector<config::GroupDescription> layers_;
+  std::vector<std::string> without_layer_;
   std::map<std::string, std::size_t> group_of_;  // by the first name of a parameter
   NamedTensors collected_;                       // the state, while it is gathered
 };

@@ -9,6 +9,7 @@
 #include <c10/util/accumulate.h>
 
 #include "base/error.h"
+#include "config/experiment.h"
 
 namespace ddp::train {
 
@@ -25,7 +26,7 @@ std::vector<at::Tensor> of_each(const std::vector<Optimizer::Slot*>& slots, cons
 }  // namespace
 
 OptimizerRegistry& optimizers() {
-  static OptimizerRegistry instance("optimizer");
+  static OptimizerRegistry instance("optimizer", config::describe<config::LayerDecay>());
   return instance;
 }
 
