@@ -112,6 +112,7 @@ TEST_CASE("a model of two inputs trains on arrays of two files to the bits of a 
                    .device = c10::kCPU,
                    .group = nullptr,
                    .control = nullptr,
+                   .bytes_to_record = 1 << 28,
                    .model = *model,
                    .optimizer = optimizer,
                    .loss = losses().build("mse", config::Value::object()),
