@@ -17,6 +17,13 @@ default. Its inputs and targets have names; the first input is the model's main 
     export_model.py transformers:BertForSequenceClassification bert.pt2 --config bert.json --loss-from-model \\
         --input 128:int64:30522 --input attention_mask=128:int64:2 --target scalar:int64:2
 
+A folder that save_pretrained has written gives a model of transformers its configuration and its weights. timm:NAME is a
+model of timm; --pretrained gives it the weights of a file. Without --input and --target, the inputs and the labels of a
+model of either library follow from its configuration.
+
+    export_model.py transformers:AutoModelForSequenceClassification my_bert/ bert.pt2 --args '{"num_labels": 3}'
+    export_model.py timm:vit_tiny_patch16_224 vit.pt2 --pretrained vit.safetensors --args '{"num_classes": 10}'
+
 A model that computes its loss takes its targets after its inputs. --loss-from-model says so; --target describes each
 target as --input describes an input. forward returns the loss, or a dict with "loss"; its other scalars are recorded,
 and its "logits" are the answers. --predict names a method of the model, or a class with its weights, that takes the
@@ -27,8 +34,8 @@ A loss of its own is a class or a function too: --loss net.py:Loss. It takes the
     export_model.py vae.py:Vae vae.pt2 --input 784 --loss-from-model
     export_model.py towers.py:Towers towers.pt2 --input 32 --input 64 --loss towers.py:InfoNce
 
-The script needs torch 2.11, the packages that the model imports, and export_checks.py, export_init.py, operators.txt
-and switches.txt beside it. Then write in the experiment file:
+The script needs torch 2.11, the packages that the model imports, and export_checks.py, export_init.py, export_public.py,
+operators.txt and switches.txt beside it. Then write in the experiment file:
 
     model = { name = "exported", path = "net.pt2" }
 
@@ -64,6 +71,7 @@ sys.path.append(os.path.dirname(os.path.abspath(__file__)))  # missing under run
 from export_checks import (Refused, copy_of, evaluated, explained, first_difference, line_beside_torch, line_of, loss_in, outputs_by_name,
                            require_same_step, try_twice)  # fmt: skip
 from export_init import initialisation
+from export_public import from_folder, inputs_of, of_timm, prepare, rates_of_layer_drop, targets_of
 
 TORCH = "2.11"  # its archives have the format that ddp-exp reads
 for module in ("torch.utils.flop_counter", "torch.fx.experimental.symbolic_shapes"):
@@ -242,6 +250,15 @@ def batch_is_dynamic(program):
     return all(not isinstance(tensor.shape[0], int) for tensor in inputs if tensor.dim() > 0)
 
 
+def without_idle_draws(program):
+    """Removes the draws that nobody reads: in evaluation some models of transformers compare a number only in training."""
+    for module in graph_modules(program):
+        for node in reversed(module.graph.nodes):
+            if operation(node) in DRAWS and not node.users and not node.target._schema.is_mutable:
+                module.graph.erase_node(node)
+        module.recompile()
+
+
 def require_no_draws(program):
     """Raises Refused if evaluation would draw random numbers."""
     for module in graph_modules(program):
@@ -280,10 +297,11 @@ def shapes_of_loss(samples, options):
     """Returns the dimensions of each argument of a loss that vary: the batch; with ranges of --input, any other one."""
     batch = torch.export.Dim("batch", min=options.min_batch, max=options.max_batch)
     has_ranges = any(least < most for one in options.input for least, most in one.sizes)
-    further = {place: torch.export.Dim.AUTO for place in range(1, 9)} if has_ranges else {}
     shapes = []
     for one in samples:
-        shape = {place: dim for place, dim in further.items() if place < one.dim()}
+        # An output may compare each sample with each other one: it has the batch twice.
+        varies = [place for place in range(1, one.dim()) if has_ranges or one.shape[place] == options.batch]
+        shape = dict.fromkeys(varies, torch.export.Dim.AUTO)
         if one.dim() > 0 and one.shape[0] == options.batch:
             shape[0] = batch
         shapes.append(shape)
@@ -362,6 +380,12 @@ EXPLANATIONS = {
 }  # fmt: skip
 
 
+def shortened(error):
+    """Returns the text of an error of torch.export; of one with advice for its own developers, the first line."""
+    text = str(error).strip()
+    return text if "Constraints violated" in text else text.partition("\n")[0]
+
+
 def export(model, samples, shapes):
     lines, attributes = [], [(one, set(vars(one))) for one in model.modules()]
     try:
@@ -369,8 +393,10 @@ def export(model, samples, shapes):
             program = torch.export.export(model, samples, dynamic_shapes=shapes)
     except Exception as error:  # torch.export raises many types, each with a long text
         where = line_of(traceback.extract_tb(error.__traceback__)) or "".join(dict.fromkeys(lines))
-        text = f"torch.export cannot save the model:\n  {type(error).__name__}: {error}"
+        text = f"torch.export cannot save the model: {type(error).__name__}: {shortened(error)}"
         text += "".join(f"\n  {advice}" for part, advice in EXPLANATIONS.items() if part in f"{error}{where}")
+        if rates := rates_of_layer_drop(model):
+            text += f"\n  training skips layers at random, which no graph does: set {', '.join(rates)} to 0 in --config"
         raise Refused(text + where) from error
     finally:
         for module, names in attributes:  # torch.export restores those that were there
@@ -431,8 +457,17 @@ def find(name):
 
 
 def build(name, options):
-    """Returns the module that "module:name" or "file.py:name" makes from --args or --config."""
-    maker, arguments = find(name), json_object("--args", options.args)
+    """Returns the module that "module:name" or "file.py:name" makes from --args, --config, --pretrained or a folder."""
+    arguments = json_object("--args", options.args)
+    if name.startswith("timm:") and not options.config and not options.folder:
+        return of_timm(name.removeprefix("timm:"), options.pretrained, arguments)
+    if options.pretrained:
+        raise Refused(f"--pretrained is for models of timm, such as timm:resnet18, and {name} is none")
+    maker = find(name)
+    if options.folder:
+        model = from_folder(maker, options.folder, arguments)
+        prepare(model)
+        return model
     if options.config:
         if not hasattr(maker, "config_class"):
             raise Refused(f"--config is for models of transformers, and {name} is none; --args gives a class its arguments")
@@ -442,6 +477,7 @@ def build(name, options):
         model = maker(**arguments) if callable(maker) and not isinstance(maker, torch.nn.Module) else maker
     if not isinstance(model, torch.nn.Module):
         raise Refused(f"{name} gives a {type(model).__name__}, not a torch.nn.Module")
+    prepare(model)
     return model
 
 
@@ -492,7 +528,8 @@ class Argument:
         """Returns a random batch of the largest size."""
         sizes = [batch] + [most for _, most in self.sizes]
         if self.values:
-            return torch.randint(0, self.values, sizes, dtype=self.dtype)
+            values = torch.randint(0, self.values, sizes, dtype=self.dtype)
+            return values.sort(-1).values if self.name == "bbox" else values  # left, top, right, bottom
         return torch.ones(sizes, dtype=self.dtype) if self.dtype == torch.bool else torch.randn(sizes, dtype=self.dtype)
 
 
@@ -640,6 +677,7 @@ def export_prediction(name, model, samples, options):
 def export_evaluation(model, expected, samples, shapes):
     """Returns the graph of model.eval(), which gives the expected results."""
     program = export(model, samples, shapes)
+    without_idle_draws(program)
     require_no_draws(program)
     with explained("the exported graph fails in evaluation"):
         name = first_difference(expected, evaluated(program.module(), samples))
@@ -662,20 +700,32 @@ def json_object(option, text):
     return value
 
 
+def paths_of(paths):
+    """Returns the file to write, and the folder of a model or None."""
+    folder = pathlib.Path(paths[0]) if len(paths) > 1 or pathlib.Path(paths[0]).is_dir() else None
+    if len(paths) > 2 or folder and not folder.is_dir():
+        raise Refused(f"{paths[0]} is no folder" if len(paths) == 2 else f"give a folder and a file, not {len(paths)} paths")
+    out = pathlib.Path(paths[-1])
+    return (pathlib.Path(f"{folder.resolve().name}.pt2") if folder == out else out), folder
+
+
 def run(options):
     if not torch.__version__.startswith(TORCH + "."):
         raise Refused(f"this is torch {torch.__version__}, and ddp-exp reads files of torch {TORCH}: "
                       f"pip install torch=={TORCH}.0")  # fmt: skip
     torch.manual_seed(options.seed)
-    out = pathlib.Path(options.out)
+    out, options.folder = paths_of(options.paths)
     if out.suffix != ".pt2":
         raise Refused(f"{out} must end in .pt2")
     if not out.parent.is_dir():
         raise Refused(f"the folder {out.parent} does not exist; make it first")
     settle_batch_sizes(options)
-    options.input = [Argument("--input", text) for text in options.input]
-    options.target = [Argument("--target", text) for text in options.target]
     model = build(options.model, options)
+    has_targets = options.loss_from_model or bool(options.loss)
+    options.input = [Argument("--input", text) for text in options.input or inputs_of(model, has_targets)]
+    if options.loss_from_model and not options.target and getattr(model, "main_input_name", ""):
+        options.target = targets_of(model, [f"{one.name}={one.text.partition('=')[2]}" for one in options.input])
+    options.target = [Argument("--target", text) for text in options.target]
     require_trained_parameters(model)
     require_plain_batch_norms(model)
     if options.loss and options.loss_from_model:
@@ -731,11 +781,13 @@ def run(options):
         print(f'loss = {{ name = "exported", path = "{files["loss"]}" }}')
 
 
-def main():
+def parsed():
+    """Returns the options of the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", help="module:Class or file.py:Class; a function may replace the class")
-    parser.add_argument("out", help="file to write, .pt2")
-    parser.add_argument("--input", action="append", required=True, help="[NAME=]SHAPE[:TYPE[:VALUES]] of one sample")
+    parser.add_argument("paths", nargs="+", metavar="[FOLDER] [OUT]",
+                        help="folder of a model of transformers (save_pretrained); file to write, .pt2 (FOLDER.pt2)")  # fmt: skip
+    parser.add_argument("--input", action="append", default=[], help="[NAME=]SHAPE[:TYPE[:VALUES]] of one sample")
     parser.add_argument("--target", action="append", default=[], help="[NAME=]SHAPE[:TYPE[:VALUES]] of a target")
     parser.add_argument("--loss-from-model", action="store_true", help="forward takes the targets and returns the loss")
     parser.add_argument("--loss", help="module:Class or file.py:Class of a loss; a function may replace the class")
@@ -743,12 +795,17 @@ def main():
                         help="method of the model, or a class with its weights, that predicts from the inputs alone")  # fmt: skip
     parser.add_argument("--args", default="{}", help="arguments of the class, as a JSON object")
     parser.add_argument("--config", help="configuration of a model of transformers: a JSON object, or a .json file")
+    parser.add_argument("--pretrained", metavar="FILE", help="weights of a model of timm")
     parser.add_argument("--seed", type=int, default=0, help="seed of the weights (0)")
     parser.add_argument("--batch", type=int, help="samples of the batch that tests the model (4, if allowed)")
     parser.add_argument("--min-batch", type=int, default=1, help="smallest batch (1)")
     parser.add_argument("--max-batch", type=int, default=65536, help="largest batch (65536)")
+    return parser.parse_args()
+
+
+def main():
     try:
-        run(parser.parse_args())
+        run(parsed())
     except Refused as error:
         sys.exit(f"error: {error}")
     except BrokenPipeError:  # of `| head`: all files are written

@@ -107,11 +107,11 @@ fetch_trackers() {
   export DDP_PYTHON="$python" DDP_TRACKERS="$packages_layer:$python_layer"
 }
 
-# Fetches pandas, scikit-learn, torchvision, transformers and the whole pyarrow, with which tests compare tables and
+# Fetches pandas, scikit-learn, torchvision, timm, transformers and the whole pyarrow, with which tests compare tables and
 # models. Adds them to DDP_PYTHONPATH.
 fetch_data() {
   fetch_pytorch
-  fetch_packages data 1100 "pandas, scikit-learn, torchvision and transformers, for the tests: 155 MB"
+  fetch_packages data 1100 "pandas, scikit-learn, torchvision, timm and transformers, for the tests: 158 MB"
   export DDP_PYTHONPATH="$packages_layer:$DDP_PYTHONPATH"
 }
 

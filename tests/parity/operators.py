@@ -479,8 +479,8 @@ class Soak:
         MODEL = case
         path, evaluation = os.path.join(folder, "net.pt2"), os.path.join(folder, "net.eval.pt2")
         options = argparse.Namespace(
-            model=f"{__name__}:MODEL", out=path, args="{}", config=None, seed=0, input=[str(FEATURES)], target=[],
-            loss=None, loss_from_model=False, predict=None, batch=BATCH, min_batch=1, max_batch=65536)  # fmt: skip
+            model=f"{__name__}:MODEL", paths=[path], args="{}", config=None, pretrained=None, seed=0,
+            input=[str(FEATURES)], target=[], loss=None, loss_from_model=False, predict=None, batch=BATCH, min_batch=1, max_batch=65536)  # fmt: skip
         try:
             with contextlib.redirect_stdout(io.StringIO()):
                 export_model.run(options)

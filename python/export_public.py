@@ -1,0 +1,180 @@
+"""For export_model.py: how models of transformers and timm are built, what they take, and what torch.export needs of them."""
+
+import difflib
+import importlib
+import inspect
+import pathlib
+import re
+
+import torch
+
+from export_checks import Refused, explained
+
+TEXT = 128  # tokens of a text, if nobody says otherwise
+LABELS = 8  # of a sequence whose length no input gives
+# Attributes for the rate at which transformers skips whole layers in training.
+LAYER_DROP = ("layerdrop", "layer_dropout", "layerdrop_prob", "encoder_layerdrop", "decoder_layerdrop")
+
+
+# Of the models of texts and images those that need both: they embed each by itself. Others put images between words.
+OF_BOTH = r".*CLIP\w*Model|Vilt.*|Siglip2?Model|AlignModel|FlavaModel|BlipModel|Owlv?\w*|GroupViTModel|BridgeTower\w*"
+
+
+class Never(float):
+    """A rate of 0. In training transformers draws a number in each layer, and compares it with the rate, also if that is 0.
+
+    The comparison is False without a look at the number, which torch.export could not follow. The draw stays in the graph.
+    """
+
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        if function in (torch.Tensor.__lt__, torch.Tensor.lt, torch.lt, torch.Tensor.__le__, torch.Tensor.le, torch.le):
+            return False
+        return function(*[float(one) if isinstance(one, cls) else one for one in args], **(kwargs or {}))
+
+    def __gt__(self, other):  # `rate > torch.rand([])`
+        return False
+
+
+def is_of_transformers(model):
+    return any(one.__module__.startswith("transformers.") for one in type(model).__mro__)
+
+
+def configurations(model):
+    """Returns the configurations of a model of transformers and of its parts, each once."""
+    found = {}
+    todo = [one.config for one in model.modules() if hasattr(one, "config")]
+    while todo:
+        one = todo.pop()
+        if hasattr(one, "to_diff_dict") and id(one) not in found:
+            found[id(one)] = one
+            todo += vars(one).values()
+    return list(found.values())
+
+
+def prepare(model):
+    """Sets what changes no number of training, but would keep torch.export from following a model of transformers."""
+    if not is_of_transformers(model):
+        return
+    holders = [*model.modules(), *configurations(model)]
+    for one in holders:
+        for name in LAYER_DROP:
+            if isinstance(vars(one).get(name), (int, float)) and vars(one)[name] == 0:
+                setattr(one, name, Never(0.0))
+        if vars(one).get("use_cache"):  # of generation
+            one.use_cache = False
+
+
+def rates_of_layer_drop(model):
+    """Returns NAME = RATE of each layer drop that skips layers."""
+    found = {name: vars(one)[name] for one in configurations(model) for name in LAYER_DROP if vars(one).get(name)}
+    return [f"{name} = {rate}" for name, rate in found.items()]
+
+
+def from_folder(maker, folder, arguments):
+    """Returns a model of transformers with the weights of a folder that save_pretrained has written."""
+    if not hasattr(maker, "from_pretrained"):
+        raise Refused(f"{folder} is a folder, and only a class of transformers reads one (from_pretrained)")
+    if not (folder / "config.json").is_file():
+        raise Refused(f"{folder} has no config.json, so save_pretrained has not written it")
+    with explained(f"{folder} cannot be read"):
+        return maker.from_pretrained(folder, local_files_only=True, use_safetensors=True, **arguments)
+
+
+def of_timm(name, pretrained, arguments):
+    """Returns a model of timm; with the weights of a file, but for a head of another number of classes."""
+    with explained("timm cannot be imported"):
+        timm = importlib.import_module("timm")
+    if not timm.is_model(name):
+        near = difflib.get_close_matches(name, timm.list_models(), 1)
+        raise Refused(f'timm has no model "{name}"' + (f"; did you mean {near[0]}?" if near else ""))
+    weights = {}
+    if pretrained:
+        if not pathlib.Path(pretrained).is_file():
+            raise Refused(f"--pretrained {pretrained} does not exist")
+        weights = {"pretrained": True, "pretrained_cfg_overlay": {"file": pretrained}}
+    with explained(f"timm cannot make {name}"):
+        return timm.create_model(name, **weights, **arguments)
+
+
+def sizes(value):
+    return [value, value] if isinstance(value, int) else list(value)[-2:]
+
+
+def first_of(config, *names, otherwise=None):
+    """Returns the first of these attributes that a configuration, or a part of it, has."""
+    parts = [config] + [one for one in vars(config).values() if hasattr(one, "to_diff_dict")]
+    return next((getattr(one, name) for one in parts for name in names if getattr(one, name, None)), otherwise)
+
+
+def length_of(config):
+    positions = first_of(config, "max_position_embeddings", "n_positions", "max_seq_len", "max_target_positions")
+    return min(TEXT, positions // 2) if isinstance(positions, int) else TEXT  # some models count positions from pad_token_id
+
+
+def shape_of(name, config):
+    """Returns SHAPE[:TYPE[:VALUES]] of an argument of forward; "": unknown."""
+    words, text = first_of(config, "vocab_size"), length_of(config)
+    channels = first_of(config, "num_channels", "in_channels", "in_chans", otherwise=3)
+    bins = first_of(config, "num_mel_bins", "input_feat_per_channel")
+    if name in ("input_ids", "decoder_input_ids") and words:
+        return f"{text}:int64:{words}"
+    if name == "attention_mask":
+        return f"{text}:int64:2"
+    if name == "token_type_ids":
+        return f"{text}:int64:{first_of(config, 'type_vocab_size', otherwise=2)}"
+    if name == "bbox":
+        return f"{text}x4:int64:{min(1000, first_of(config, 'max_2d_position_embeddings', otherwise=1000))}"
+    if name == "pixel_values":
+        side = first_of(config, "image_size", "img_size", "input_size", otherwise=224)
+        frames = first_of(config, "num_frames")
+        return "x".join(map(str, [*([frames] if frames else []), channels, *sizes(side)]))
+    if name == "input_features" and bins:  # of sound: for Whisper two times for each position
+        return f"{bins}x{2 * config.max_source_positions}" if config.model_type == "whisper" else f"{TEXT}x{bins}"
+    if name == "input_values":  # one second of sound, or its spectrogram
+        return f"{config.max_length}x{bins}" if config.model_type == "audio-spectrogram-transformer" else "16000"
+    return ""
+
+
+def inputs_of(model, has_targets):
+    """Returns the descriptions of a public model's inputs, as --input gives them. Raises Refused if they are not known."""
+    if hasattr(model, "default_cfg") and not is_of_transformers(model):
+        shape = model.default_cfg["input_size"]
+        side = getattr(getattr(model, "patch_embed", None), "img_size", None)
+        return ["x".join(map(str, [shape[0], *(sizes(side) if side else shape[1:])]))]
+    if not is_of_transformers(model):
+        raise Refused("--input is missing: it gives the shape of a sample, such as 3x224x224")
+    config, parameters = model.config, inspect.signature(model.forward).parameters
+    names = [model.main_input_name]
+    generates = re.search("ForCausalLM|LMHeadModel|ForConditionalGeneration", type(model).__name__)
+    further = [name for name in ("bbox", "input_ids", "pixel_values") if name in parameters and name not in names]
+    names += [name for name in further if name == "bbox" or re.fullmatch(OF_BOTH, type(model).__name__)]
+    if "input_ids" in names and "attention_mask" in parameters and not generates:
+        names.append("attention_mask")
+    if "decoder_input_ids" in parameters and not has_targets:
+        names.append("decoder_input_ids")
+    found = {name: shape_of(name, config) for name in names}
+    unknown = [name for name, shape in found.items() if not shape]
+    if unknown:
+        raise Refused(f"--input is missing: the shape of {unknown[0]} does not follow from the configuration of "
+                      f"{type(model).__name__}")  # fmt: skip
+    return [f"{name}={shape}" for name, shape in found.items()]
+
+
+def targets_of(model, inputs):
+    """Returns the description of the labels of a model of transformers, as --target gives them."""
+    if not is_of_transformers(model) or "labels" not in inspect.signature(model.forward).parameters:
+        raise Refused("--target is missing: it gives the shape of a target, such as scalar:int64:10")
+    name, config = type(model).__name__, model.config
+    classes = config.num_labels
+    if re.search("ForSequenceClassification|ForImageClassification|ForAudioClassification|ForVideoClassification", name):
+        return [f"scalar:int64:{classes}" if classes > 1 else "scalar:float32"]
+    if "ForTokenClassification" in name:
+        return [f"{length_of(config)}:int64:{classes}"]
+    words = first_of(config, "vocab_size")
+    if words and re.search("ForCTC", name):
+        return [f"{LABELS}:int64:{words}"]
+    if words and re.search("ForCausalLM|LMHeadModel|ForMaskedLM|ForConditionalGeneration|MTModel|WithLM", name):
+        ids = next((one for one in inputs if one.startswith("input_ids=")), "")
+        return [ids.removeprefix("input_ids=") or f"{length_of(config)}:int64:{words}"]
+    raise Refused(f"--target is missing: the shape of the labels does not follow from the configuration of {name}")
