@@ -16,6 +16,7 @@ import images
 import listing
 import loader
 import machines
+import models
 import recipe
 import save
 import scale
@@ -46,12 +47,12 @@ DATA = {
     "data-predict": data_predict.tables,
     "data-gpt": data_gpt.tables,
 }
-SMALL = DATA | {"exported": exported.tables, "images": images.tables, "recipe": recipe.tables}
+SMALL = DATA | {"exported": exported.tables, "models": models.tables, "images": images.tables, "recipe": recipe.tables}
 
 
 def names_of(words):
     """The benches that these words name; "data" names all benches in DATA."""
-    return [name for word in words or [*BENCHES, "exported", "images", "recipe", "data"] for name in (DATA if word == "data" else [word])]
+    return [name for word in words or [*BENCHES, "exported", "models", "images", "recipe", "data"] for name in (DATA if word == "data" else [word])]
 
 
 def main():
@@ -59,7 +60,7 @@ def main():
     words = f"what to measure (all): {', '.join([*BENCHES, 'data', *SMALL])}"
     parser.add_argument("names", nargs="*", metavar="NAME", help=words)
     parser.add_argument("--repeat", type=int, default=5, help="rounds; the result is their median (5)")
-    parser.add_argument("--small", action="store_true", help="tiny versions of data, exported, images and recipe, to check that they run")
+    parser.add_argument("--small", action="store_true", help="tiny versions of data, exported, models, images and recipe, to check that they run")
     parser.add_argument("--output", default=os.path.join(ROOT, "build", "bench"), help="folder of the results (build/bench)")
     arguments = parser.parse_args()
     names = names_of(arguments.names)
@@ -67,7 +68,7 @@ def main():
     if unknown or arguments.repeat < 1:
         parser.error(f"unknown: {', '.join(unknown)}" if unknown else "--repeat needs at least one round")
     if arguments.small and not set(names) <= set(SMALL):
-        parser.error("--small works only with data, exported, images and recipe")
+        parser.error("--small works only with data, exported, models, images and recipe")
 
     print(f"{RANKS} CPU ranks with one thread each, the same LibTorch, the peer over Gloo; medians of", end=" ")
     print(f"{arguments.repeat} rounds in turn on {len(os.sched_getaffinity(0))} cores", flush=True)

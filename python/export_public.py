@@ -16,10 +16,6 @@ LABELS = 8  # of a sequence whose length no input gives
 LAYER_DROP = ("layerdrop", "layer_dropout", "layerdrop_prob", "encoder_layerdrop", "decoder_layerdrop")
 
 
-# Of the models of texts and images those that need both: they embed each by itself. Others put images between words.
-OF_BOTH = r".*CLIP\w*Model|Vilt.*|Siglip2?Model|AlignModel|FlavaModel|BlipModel|Owlv?\w*|GroupViTModel|BridgeTower\w*"
-
-
 class Never(float):
     """A rate of 0. In training transformers draws a number in each layer, and compares it with the rate, also if that is 0.
 
@@ -147,8 +143,10 @@ def inputs_of(model, has_targets):
     config, parameters = model.config, inspect.signature(model.forward).parameters
     names = [model.main_input_name]
     generates = re.search("ForCausalLM|LMHeadModel|ForConditionalGeneration", type(model).__name__)
+    # Models that embed texts and images each by itself need both; others may have images between the words of a text.
+    of_both = model.config.model_type == "vilt" or not generates and hasattr(config, "text_config") and hasattr(config, "vision_config")
     further = [name for name in ("bbox", "input_ids", "pixel_values") if name in parameters and name not in names]
-    names += [name for name in further if name == "bbox" or re.fullmatch(OF_BOTH, type(model).__name__)]
+    names += [name for name in further if name == "bbox" or of_both]
     if "input_ids" in names and "attention_mask" in parameters and not generates:
         names.append("attention_mask")
     if "decoder_input_ids" in parameters and not has_targets:
@@ -174,7 +172,7 @@ def targets_of(model, inputs):
     words = first_of(config, "vocab_size")
     if words and re.search("ForCTC", name):
         return [f"{LABELS}:int64:{words}"]
-    if words and re.search("ForCausalLM|LMHeadModel|ForMaskedLM|ForConditionalGeneration|MTModel|WithLM", name):
-        ids = next((one for one in inputs if one.startswith("input_ids=")), "")
+    ids = next((one for one in inputs if one.startswith("input_ids=")), "")
+    if words and (ids or "ForConditionalGeneration" in name) and not re.search("For(?!CausalLM|MaskedLM|ConditionalGeneration)", name):
         return [ids.removeprefix("input_ids=") or f"{length_of(config)}:int64:{words}"]
     raise Refused(f"--target is missing: the shape of the labels does not follow from the configuration of {name}")

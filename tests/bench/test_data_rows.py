@@ -16,6 +16,7 @@ TABLES = {
     "data-predict": {"data-predict-csv": 3, "data-predict-parquet": 3},
     "data-gpt": {"data-gpt": 4},
     "exported": {"exported-calls": 2, "exported-resnet18": 3, "exported-gpt": 3},
+    "models": {"models-resnet18-2": 2, "models-resnet18-2-memory": 2},
     "images": {"images-photos": 4, "images-icons": 2, "images-cifar": 2},
     "recipe": {"recipe-clip": 2, "recipe-ema": 2, "recipe-metrics": 2},
 }
