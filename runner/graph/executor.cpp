@@ -49,16 +49,19 @@ at::Tensor wrapped_number(const c10::IValue& number) {
   return tensor;
 }
 
-Executor::Executor(CallList list) : list_(std::move(list)), values_(list_.values) {}
+Executor::Executor(CallList list) : Executor(std::make_shared<const CallList>(std::move(list))) {}
+
+Executor::Executor(std::shared_ptr<const CallList> list) : list_(std::move(list)), values_(list_->values) {}
 
 NamedTensors Executor::run(const std::vector<at::Tensor>& inputs) {
+  if (inputs_ != nullptr) return Executor(list_).run(inputs);
   inputs_ = &inputs;
-  for (std::size_t i = 0; i < list_.inputs.size(); ++i) {
-    if (list_.inputs[i] != CallList::kNone) values_[static_cast<std::size_t>(list_.inputs[i])] = inputs.at(i);
+  for (std::size_t i = 0; i < list_->inputs.size(); ++i) {
+    if (list_->inputs[i] != CallList::kNone) values_[static_cast<std::size_t>(list_->inputs[i])] = inputs.at(i);
   }
   const CallList::Call* now = nullptr;
   try {
-    for (const CallList::Call& call : list_.calls) {
+    for (const CallList::Call& call : list_->calls) {
       now = &call;
       run_call(call);
     }
@@ -73,15 +76,15 @@ NamedTensors Executor::run(const std::vector<at::Tensor>& inputs) {
     throw;
   } catch (const BadArgument& error) {
     clear();
-    throw usage_error(std::string(error.what()) + (now->source.empty() ? "" : "\n  in " + now->source), list_.file,
+    throw usage_error(std::string(error.what()) + (now->source.empty() ? "" : "\n  in " + now->source), list_->file,
                       "correct the model, and export it again");
   } catch (...) {
     clear();
     throw;
   }
   NamedTensors outputs;
-  outputs.reserve(list_.outputs.size());
-  for (const auto& [name, slot] : list_.outputs) {
+  outputs.reserve(list_->outputs.size());
+  for (const auto& [name, slot] : list_->outputs) {
     outputs.emplace_back(name, values_[static_cast<std::size_t>(slot)].toTensor());
   }
   clear();
@@ -93,8 +96,9 @@ void Executor::clear() {
   if (!outer_.empty()) set_modes(outer_.front());
   outer_.clear();
   stack_.clear();
+  inputs_ = nullptr;
   for (std::size_t i = 0; i < values_.size(); ++i) {
-    if (list_.values[i].isNone() && !values_[i].isNone()) values_[i] = {};
+    if (list_->values[i].isNone() && !values_[i].isNone()) values_[i] = {};
   }
 }
 
@@ -157,7 +161,7 @@ void Executor::push_arguments(const CallList::Call& call) {
 void Executor::require_own() const {
   const at::Tensor& tensor = stack_.front().toTensor();
   bool is_own = true;
-  for (const c10::IValue& value : list_.values)
+  for (const c10::IValue& value : list_->values)
     is_own = is_own && !(value.isTensor() && value.toTensor().is_same(tensor));
   for (const at::Tensor& input : *inputs_) is_own = is_own && !input.is_same(tensor);
   if (!is_own) throw BadArgument("changes the shape of a weight, a buffer or an input in place");

@@ -91,13 +91,15 @@ class Executor {
   explicit Executor(CallList list);
 
   // Returns the outputs for inputs in the list's order, in the caller's autograd mode. Throws an operator's error
-  // (c10::Error) with the Python line of the call, and ddp::Error (usage) if the arguments would crash an operator. Not
-  // reentrant.
+  // (c10::Error) with the Python line of the call, and ddp::Error (usage) if the arguments would crash an operator.
+  // Another run may begin while an operator waits (dist/turns.h), but only one thread may compute at a time.
   NamedTensors run(const std::vector<at::Tensor>& inputs);
 
-  const CallList& list() const { return list_; }
+  const CallList& list() const { return *list_; }
 
  private:
+  explicit Executor(std::shared_ptr<const CallList> list);
+
   void run_call(const CallList::Call& call);
   void compute(const CallList::Call& call);
   std::string beyond_table(const CallList::Call& call);
@@ -108,10 +110,10 @@ class Executor {
   c10::IValue late_argument(const CallList::Late& late) const;
   void clear();
 
-  CallList list_;
+  std::shared_ptr<const CallList> list_;
   std::vector<c10::IValue> values_;
   std::vector<c10::IValue> stack_;
-  const std::vector<at::Tensor>* inputs_ = nullptr;  // of the current run
+  const std::vector<at::Tensor>* inputs_ = nullptr;  // of the current run; null: there is none
   std::vector<CallList::Modes> outer_;               // the modes around the parts that are running
 };
 
