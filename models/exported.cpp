@@ -134,7 +134,9 @@ struct Exported : ExportedPart, model::TakesInputs, model::GivesOutputs, model::
       return {file_ + ": was exported from model.eval(): its batch norms and dropouts stay in evaluation mode"};
     }
     if (has_synchronised_norms_ && ranks > 1) {
-      return {file_ + ": SyncBatchNorm is not synchronised among ranks: it normalises with the rank's own samples"};
+      return {file_ +
+              ": SyncBatchNorm is not synchronised among ranks without sync_batch_norm = true in [model]: it "
+              "normalises with the rank's own samples"};
     }
     return {};
   }

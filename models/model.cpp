@@ -12,7 +12,7 @@
 namespace ddp::models {
 
 Registry& registry() {
-  static Registry instance("model");
+  static Registry instance("model", config::describe<config::SyncBatchNorm>());
   return instance;
 }
 

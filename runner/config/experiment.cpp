@@ -439,6 +439,8 @@ bool Experiment::weighs_samples() const {
   return given != dataset.options.end() && *given != "";
 }
 
+bool Experiment::syncs_batch_norm() const { return read<SyncBatchNorm>(model.options).sync_batch_norm.value_or(false); }
+
 std::int64_t Experiment::ignored_target() const {
   const auto given = loss.options.find("ignore_index");
   return given != loss.options.end() && given->is_number_integer() ? given->get<std::int64_t>() : kIgnoredByDefault;
@@ -517,6 +519,12 @@ void LayerDecay::fields(Fields& f) {
      .doc = "beginnings of the parameters' names, the first layer first; blocks.* is a layer for each number, a|b is "
             "one layer"},
     layers);
+}
+
+void SyncBatchNorm::fields(Fields& f) {
+  f({.name = "sync_batch_norm",
+     .doc = "training: batch norms take their statistics from the batches of all ranks, as torch.nn.SyncBatchNorm"},
+    sync_batch_norm);
 }
 
 std::vector<Option> options_of_group(const Spec& optimizer) {

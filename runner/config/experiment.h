@@ -181,6 +181,13 @@ struct LayerDecay {
   void fields(Fields& f);
 };
 
+// The option that every model has beside its own.
+struct SyncBatchNorm {
+  std::optional<bool> sync_batch_norm;
+
+  void fields(Fields& f);
+};
+
 // An experiment file as plain structs; its fields' defaults are the file's defaults.
 struct Experiment {
   std::string name;
@@ -240,6 +247,8 @@ struct Experiment {
   bool draws_sets() const { return validation.split > 0 || test.split > 0; }
   // Tells whether the samples of the dataset have weights.
   bool weighs_samples() const;
+  // Tells whether batch norms of the model take their statistics from the batches of all ranks.
+  bool syncs_batch_norm() const;
   // The components that the experiment can name: the ones load() used, including `sources`; otherwise the installed
   // ones.
   Components components() const;

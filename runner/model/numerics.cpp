@@ -70,13 +70,15 @@ void to_channels_last(torch::nn::Module& module) {
   for (auto& item : module.named_buffers()) item.value().set_data(in_channels_last(item.value()));
 }
 
-Autocast::Autocast(const std::string& precision, c10::Device device)
+Autocast::Autocast(const std::string& precision, c10::Device device, bool caches)
     : on_(precision != "fp32"), device_(device.type()) {
   if (!on_) return;
   outer_ = at::autocast::is_autocast_enabled(device_);
+  outer_caches_ = at::autocast::is_autocast_cache_enabled();
   outer_type_ = at::autocast::get_autocast_dtype(device_);
   at::autocast::set_autocast_enabled(device_, true);
   at::autocast::set_autocast_dtype(device_, precision == "fp16" ? at::kHalf : at::kBFloat16);
+  at::autocast::set_autocast_cache_enabled(caches);
   at::autocast::increment_nesting();
 }
 
@@ -85,6 +87,7 @@ Autocast::~Autocast() {
   if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
   at::autocast::set_autocast_enabled(device_, outer_);
   at::autocast::set_autocast_dtype(device_, outer_type_);
+  at::autocast::set_autocast_cache_enabled(outer_caches_);
 }
 
 CastsOfThread::CastsOfThread(c10::DeviceType device)

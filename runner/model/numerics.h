@@ -30,10 +30,11 @@ struct Numerics {
 void to_channels_last(torch::nn::Module& module);
 
 // Enables torch.autocast for this thread and the type of `device` during its lifetime; does nothing for "fp32". The end
-// of its lifetime drops the cached casts of weights (torch/amp/autocast_mode.py).
+// of its lifetime drops the cached casts of weights (torch/amp/autocast_mode.py). `caches`: a weight that is used again
+// is not cast again. All threads share the cache, which threads that take turns must not.
 class Autocast {
  public:
-  Autocast(const std::string& precision, c10::Device device);
+  Autocast(const std::string& precision, c10::Device device, bool caches = true);
   ~Autocast();
   Autocast(const Autocast&) = delete;
   Autocast& operator=(const Autocast&) = delete;
@@ -42,6 +43,7 @@ class Autocast {
   const bool on_;
   const c10::DeviceType device_;
   bool outer_ = false;
+  bool outer_caches_ = true;
   at::ScalarType outer_type_ = at::kFloat;
 };
 

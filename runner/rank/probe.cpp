@@ -20,6 +20,7 @@
 #include "config/length.h"
 #include "config/text/source.h"
 #include "data/sets.h"
+#include "dist/batch_norm.h"
 #include "dist/parallel/data_parallel.h"
 #include "dist/parallel/parallel.h"
 #include "format/safetensors.h"
@@ -140,6 +141,18 @@ class TriedModel {
                             error.what_without_backtrace(),
                         "model");
     }
+  }
+
+  // Throws if the model has no batch norm whose statistics the ranks could share.
+  void require_batch_norm(const datasets::Batch& batch) const {
+    dist::SyncedNorms norms(/*group=*/nullptr);
+    {
+      const dist::SyncedNorms::Use synced(&norms);
+      outputs_of(batch);
+    }
+    if (norms.calls() > 0) return;
+    throw usage_error("the model \"" + e_.model.name + "\" has no batch norm that takes its statistics from a batch",
+                      "model.sync_batch_norm", "leave it out");
   }
 
   // Throws if the model has batch norms, and the last batch of a rank in an epoch would give them one value per
@@ -493,7 +506,8 @@ void measure_model(const Task& t, bool timed, Probe& probe) {
   measure_weights(*model.ptr(), each_once(all_names), optimizer, probe);
   probe.not_divided = optimizer.division_obstacle(e, t.world_size, shares_memory(t));
   if (const auto* const warning = dynamic_cast<const model::HasWarnings*>(model.ptr().get())) {
-    probe.warnings = warning->warnings(t.world_size);
+    // Ranks with one set of statistics train as one.
+    probe.warnings = warning->warnings(e.syncs_batch_norm() ? 1 : t.world_size);
   }
   if (const auto& names = optimizer.without_layer(); !names.empty()) {
     probe.warnings.push_back("\"optimizer.layers\" does not match these parameters, which belong to the first layer: " +
@@ -518,6 +532,7 @@ void measure_model(const Task& t, bool timed, Probe& probe) {
   tried.require_values(sets);
   tried.require_tokens(sets.train, batch);
   NamedTensors outputs = tried.outputs_of(batch);
+  if (e.syncs_batch_norm()) tried.require_batch_norm(batch);
   if (probe.least_batch <= 1) tried.require_last_batch(batch, probe.train_samples);
   tried.require_gradients(tried.loss_of(outputs, batch).value, [&] { return batch_of(/*whole=*/true); });
   for (auto& [name, output] : outputs) output = output.detach();

@@ -240,7 +240,8 @@ std::unique_ptr<dist::Parallel> build_parallel(const Task& t, const dist::Group&
                                            .group = group,
                                            .devices = devices_of(t),
                                            .options = ddp_options(t),
-                                           .logical_ranks = e.logical_ranks ? e.logical(t.world_size) : 0});
+                                           .logical_ranks = e.logical_ranks ? e.logical(t.world_size) : 0,
+                                           .syncs_norms = e.syncs_batch_norm()});
   if (saved != nullptr) {
     parallel->load(saved->weights(raw), t.resume_from.string());
   } else if (!t.init_from.empty() && (t.together || t.rank == 0)) {

@@ -34,6 +34,7 @@ std::string replay_obstacle(const config::Experiment& e, const Loss& loss, c10::
   if (e.precision == "fp16") return "precision = \"fp16\" changes the scale of the loss";
   if (const std::string own = may_count_steps(e); !own.empty() && e.replay != "require") return own;
   if (loss.graph() != nullptr && loss.graph()->gathers) return "loss.gather waits for other ranks";
+  if (e.syncs_batch_norm()) return "model.sync_batch_norm waits for other ranks";
   if (loss.divides_by_count() || e.weighs_samples()) return "the loss divides by the targets of the whole step";
   if (e.parallel != "ddp") return "";
   if (!e.distributed.gradients_are_views()) return "distributed.gradient_as_bucket_view = false";

@@ -3,12 +3,14 @@
 #include <cmath>
 #include <utility>
 
+#include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/isfinite.h>
 #include <ATen/ops/logical_not.h>
 #include <ATen/ops/nonzero.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <c10/util/StringUtil.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include "model/call.h"
 
@@ -65,8 +67,9 @@ void copy_buffers(const NamedTensors& from, std::vector<at::Tensor>& to) {
   }
 }
 
+// Autograd, which may have saved a buffer, does not see the change.
 void copy_buffers(const std::vector<at::Tensor>& from, const NamedTensors& to) {
-  const at::NoGradGuard no_grad;
+  const at::AutoDispatchBelowADInplaceOrView unversioned;
   for (std::size_t i = 0; i < from.size(); ++i) to[i].second.copy_(from[i]);
 }
 
@@ -86,6 +89,10 @@ Stepper::Stepper(const TrainerParts& parts, StepExchange& exchange, Scaler* scal
     watch_.emplace(p_.model.parameters(), [this](std::size_t bad) { exchange_.gradient_not_finite(bad); });
   }
   replay_.emplace(p_, watch_ ? &*watch_ : nullptr);
+  if (p_.experiment.syncs_batch_norm() && p_.logical_ranks > 1) {
+    own_buffers_.resize(static_cast<std::size_t>(p_.logical_ranks));
+    turns_.emplace(p_.logical_ranks, [this](int logical) { take_turn(logical); });
+  }
 }
 
 StepOutcome Stepper::take(std::int64_t step, double lr, std::int64_t micro_batches) {
@@ -93,8 +100,12 @@ StepOutcome Stepper::take(std::int64_t step, double lr, std::int64_t micro_batch
   if (watch_) watch_->take_first();  // of a step before
   p_.enter(Phase::loading);
   batches_.start(step, micro_batches);
-  for (int logical = 0; logical < p_.logical_ranks; ++logical) run_logical_rank(logical, micro_batches);
-  if (p_.logical_ranks > 1) copy_buffers(first_buffers_, p_.model.buffers());
+  if (turns_) {
+    run_in_turns(micro_batches);
+  } else {
+    for (int logical = 0; logical < p_.logical_ranks; ++logical) run_logical_rank(logical, micro_batches);
+    if (p_.logical_ranks > 1) copy_buffers(first_buffers_, p_.model.buffers());
+  }
   p_.enter(Phase::optimizer);
   StepOutcome outcome{.not_finite = exchange_.not_finite(), .grad_norm = {}};
   update(lr, outcome);
@@ -120,6 +131,59 @@ void Stepper::run_logical_rank(int logical, std::int64_t micro_batches) {
   if (!last) p_.model.keep_gradients();
 }
 
+// Each logical rank gets its own gradients, apart from those of the parameters, which all share. Then they are added up
+// as if the logical ranks had run one after another.
+void Stepper::run_in_turns(std::int64_t micro_batches) {
+  const std::vector<at::Tensor> parameters = tensors_of(trained_of(p_.model.parameters()));
+  std::vector<std::vector<at::Tensor>> gradients(own_buffers_.size());
+  p_.model.zero_grad();
+  p_.model.begin_forward();
+  copy_buffers(p_.model.buffers(), kept_buffers_);
+  for (std::vector<at::Tensor>& own : own_buffers_) copy_buffers(p_.model.buffers(), own);
+  {
+    const dist::Parallel::NoSync no_sync(p_.model);
+    turns_->run([&](int logical) {
+      std::vector<at::Tensor>& sums = gradients[static_cast<std::size_t>(logical)];
+      for (std::int64_t i = 0; i < micro_batches; ++i) add_gradients_of_next(parameters, sums);
+    });
+  }
+  take_turn(0);  // its buffers stay
+  exchange_.post(batches_.read_losses());
+  p_.enter(Phase::backward);
+  for (int logical = 0; logical < p_.logical_ranks; ++logical) {
+    const bool last = logical + 1 == p_.logical_ranks;
+    std::optional<dist::Parallel::NoSync> no_sync;
+    if (!last) no_sync.emplace(p_.model);
+    p_.model.zero_grad();
+    p_.model.add_gradients(std::exchange(gradients[static_cast<std::size_t>(logical)], {}));
+    if (!last) p_.model.keep_gradients();
+  }
+}
+
+void Stepper::take_turn(int logical) {
+  batches_.choose(logical);
+  if (logical == turn_) return;
+  copy_buffers(p_.model.buffers(), own_buffers_[static_cast<std::size_t>(turn_)]);
+  copy_buffers(own_buffers_[static_cast<std::size_t>(logical)], p_.model.buffers());
+  turn_ = logical;
+}
+
+void Stepper::add_gradients_of_next(const std::vector<at::Tensor>& parameters, std::vector<at::Tensor>& sums) {
+  p_.progress().enter(Phase::loading);
+  const auto [batch, inputs] = next_micro_batch();
+  p_.progress().enter(Phase::forward);
+  const at::Tensor loss = loss_of(inputs, batch);
+  p_.progress().enter(Phase::backward);
+  if (!std::isfinite(loss.item<double>())) bad_data_ = not_finite_in(inputs, batch, p_.experiment.ignored_target());
+  const std::vector<at::Tensor> gradients =
+      torch::autograd::grad({scaler_ != nullptr ? scaler_->scaled(loss) : loss}, parameters, /*grad_outputs=*/{},
+                            /*retain_graph=*/std::nullopt, /*create_graph=*/false, /*allow_unused=*/true);
+  sums.resize(gradients.size());
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    if (gradients[i].defined()) sums[i] = sums[i].defined() ? sums[i] + gradients[i] : gradients[i];
+  }
+}
+
 // The gradients are reduced over all ranks, so every rank makes the same decision.
 void Stepper::update(double lr, StepOutcome& outcome) {
   // Needed even if the step leaves the weights unchanged: their average is updated after every step.
@@ -135,15 +199,22 @@ void Stepper::update(double lr, StepOutcome& outcome) {
 }
 
 at::Tensor Stepper::loss_of(const std::vector<at::Tensor>& inputs, const datasets::Batch& batch) {
-  const model::Autocast casts(numerics_.precision, p_.device);
+  // The same casts for any number of ranks: the logical ranks that take turns cannot keep theirs.
+  const bool caches = !p_.experiment.syncs_batch_norm() || !p_.experiment.logical_ranks;
+  const model::Autocast casts(numerics_.precision, p_.device, caches);
   return batches_.loss(p_.model.forward(inputs), batch);
+}
+
+std::pair<datasets::Batch, std::vector<at::Tensor>> Stepper::next_micro_batch() {
+  datasets::Batch batch = batches_.next();
+  std::vector<at::Tensor> inputs = p_.loss.model_inputs(batch, numerics_, p_.device);
+  batch_loaded_(batch.samples());
+  return {std::move(batch), std::move(inputs)};
 }
 
 void Stepper::run_micro_batch(const Replay::Place& place) {
   p_.enter(Phase::loading);
-  const datasets::Batch batch = batches_.next();
-  const std::vector<at::Tensor> inputs = p_.loss.model_inputs(batch, numerics_, p_.device);
-  batch_loaded_(batch.samples());
+  const auto [batch, inputs] = next_micro_batch();
   p_.enter(Phase::forward);
   p_.model.begin_forward();
   if (place.begins_step && keeps_buffers()) copy_buffers(p_.model.buffers(), kept_buffers_);
@@ -199,7 +270,15 @@ void Stepper::post_losses(const at::Tensor& loss, const std::vector<at::Tensor>&
 }
 
 StepBatches::StepBatches(const TrainerParts& parts)
-    : p_(parts), divides_(parts.experiment.weighs_samples() || parts.loss.divides_by_count()) {}
+    : p_(parts),
+      divides_(parts.experiment.weighs_samples() || parts.loss.divides_by_count()),
+      loaded_(static_cast<std::size_t>(parts.logical_ranks)),
+      losses_(loaded_.size()) {}
+
+void StepBatches::choose(int logical) {
+  p_.batches.choose(logical);
+  chosen_ = static_cast<std::size_t>(logical);
+}
 
 void StepBatches::start(std::int64_t step, std::int64_t micro_batches) {
   p_.batches.start_step(step);
@@ -215,13 +294,13 @@ double StepBatches::total(const std::vector<double>& numbers) const {
 
 void StepBatches::count_targets() {
   own_counts_.clear();
-  loaded_.clear();
   for (int logical = 0; logical < p_.logical_ranks; ++logical) {
     choose(logical);
+    loaded_[chosen_].clear();
     own_counts_.push_back(0);
     for (std::int64_t i = 0; i < micro_batches_; ++i) {
-      loaded_.push_back(p_.batches.next());
-      own_counts_.back() += p_.loss.count(loaded_.back());
+      loaded_[chosen_].push_back(p_.batches.next());
+      own_counts_.back() += p_.loss.count(loaded_[chosen_].back());
     }
   }
   std::vector<double> of_ranks;
@@ -233,9 +312,10 @@ void StepBatches::count_targets() {
 }
 
 datasets::Batch StepBatches::next() {
-  if (loaded_.empty()) return p_.batches.next();
-  datasets::Batch batch = std::move(loaded_.front());
-  loaded_.pop_front();
+  std::deque<datasets::Batch>& loaded = loaded_[chosen_];
+  if (loaded.empty()) return p_.batches.next();
+  datasets::Batch batch = std::move(loaded.front());
+  loaded.pop_front();
   return batch;
 }
 
@@ -253,9 +333,9 @@ at::Tensor StepBatches::loss(NamedTensors outputs, const datasets::Batch& batch)
     loss = p_.loss(outputs, batch.targets);
   }
   const at::Tensor value = loss.value;
-  losses_.push_back({.loss = {.value = value.detach(), .scalars = std::move(loss.scalars)},
-                     .samples = batch.samples(),
-                     .weight = divides_ && !loss.scalars.empty() ? p_.loss.count(batch) : 0});
+  losses_[chosen_].push_back({.loss = {.value = value.detach(), .scalars = std::move(loss.scalars)},
+                              .samples = batch.samples(),
+                              .weight = divides_ && !loss.scalars.empty() ? p_.loss.count(batch) : 0});
   if (divides_) return all_count_ == 0 ? value * 0 : value * ranks_ / all_count_;
   // Multiplication by 1/k would give other bits.
   return micro_batches_ > 1 ? value / micro_batches_ : value;
@@ -267,26 +347,26 @@ void StepBatches::add(at::TensorList losses, std::int64_t samples) {
   const auto kept = [more](const at::Tensor& value) { return more ? value.clone() : value; };
   BatchLoss loss{.value = kept(losses.front())};
   for (std::size_t i = 1; i < losses.size(); ++i) loss.scalars.emplace_back("", kept(losses[i]));
-  losses_.push_back({.loss = std::move(loss), .samples = samples, .weight = 0});
+  losses_[chosen_].push_back({.loss = std::move(loss), .samples = samples, .weight = 0});
 }
 
 std::vector<at::Tensor> StepBatches::last_losses() const {
-  const BatchLoss& last = losses_.back().loss;
+  const BatchLoss& last = losses_[chosen_].back().loss;
   std::vector<at::Tensor> losses = {last.value};
   for (const auto& [name, scalar] : last.scalars) losses.push_back(scalar);
   return losses;
 }
 
 LossSum StepBatches::read_losses() {
-  std::vector<LossSum> of_logical_ranks(static_cast<std::size_t>(p_.logical_ranks));
-  const std::vector<OfMicroBatch> losses = std::exchange(losses_, {});
-  for (std::size_t i = 0; i < losses.size(); ++i) {
-    const auto& [loss, samples, weight] = losses[i];
-    LossSum& sum = of_logical_ranks[i / static_cast<std::size_t>(micro_batches_)];
-    if (divides_) {
-      sum.add(loss, weight, samples);
-    } else {
-      sum.add(loss, samples);
+  std::vector<LossSum> of_logical_ranks;
+  for (std::vector<OfMicroBatch>& losses : losses_) {
+    LossSum& sum = of_logical_ranks.emplace_back();
+    for (const auto& [loss, samples, weight] : std::exchange(losses, {})) {
+      if (divides_) {
+        sum.add(loss, weight, samples);
+      } else {
+        sum.add(loss, samples);
+      }
     }
   }
   LossSum all = total_of(std::move(of_logical_ranks), p_.experiment.logical_ranks.has_value());

@@ -5,8 +5,10 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "dist/turns.h"
 #include "model/numerics.h"
 #include "train/gradients.h"
 #include "train/parts.h"
@@ -27,8 +29,8 @@ class StepBatches {
   // Begins a step; `step`: number of steps done before it, `micro_batches`: of each logical rank. Collective if the
   // step divides by the weight of its targets.
   void start(std::int64_t step, std::int64_t micro_batches);
-  // Begins the micro-batches of a logical rank of this rank, counted from 0.
-  void choose(int logical) { p_.batches.choose(logical); }
+  // Goes on with the micro-batches of a logical rank of this rank, counted from 0.
+  void choose(int logical);
   // Returns the next micro-batch of the step.
   datasets::Batch next();
   // Returns the loss of a micro-batch, scaled so that the gradients of the step's micro-batches add up. The value is
@@ -53,8 +55,6 @@ class StepBatches {
   const TrainerParts& p_;
   const bool divides_;              // each step divides by the weight of all its targets
   std::int64_t micro_batches_ = 0;  // of the step on each logical rank
-  std::deque<datasets::Batch> loaded_;
-  std::vector<double> own_counts_;  // weight of the targets of each logical rank of this rank
   double all_count_ = 0;            // weight of all ranks' targets
   double ranks_ = 1;
   struct OfMicroBatch {
@@ -62,7 +62,11 @@ class StepBatches {
     std::int64_t samples;
     double weight;  // of the sum, if scalars come with it
   };
-  std::vector<OfMicroBatch> losses_;
+  // Of each logical rank of this rank.
+  std::vector<std::deque<datasets::Batch>> loaded_;
+  std::vector<double> own_counts_;  // weight of its targets
+  std::vector<std::vector<OfMicroBatch>> losses_;
+  std::size_t chosen_ = 0;  // logical rank
 };
 
 // The result of one optimizer step. It is the same on every rank.
@@ -87,12 +91,19 @@ class Stepper {
   const Replay& replay() const { return *replay_; }
 
  private:
+  // Loads the next micro-batch, and returns it with the inputs of the model.
+  std::pair<datasets::Batch, std::vector<at::Tensor>> next_micro_batch();
   // Runs forward and loss under autocast; backward runs outside it.
   at::Tensor loss_of(const std::vector<at::Tensor>& inputs, const datasets::Batch& batch);
   void run_micro_batch(const Replay::Place& place);
   // Gives the losses of the step to the exchange; `loss`, `inputs` and `batch`: of its last micro-batch.
   void post_losses(const at::Tensor& loss, const std::vector<at::Tensor>& inputs, const datasets::Batch& batch);
   void run_logical_rank(int logical, std::int64_t micro_batches);
+  // Runs the logical ranks of this rank in turns, because their batch norms wait for each other.
+  void run_in_turns(std::int64_t micro_batches);
+  // Runs the next micro-batch, and adds its gradients for these parameters to the sums; undefined: none.
+  void add_gradients_of_next(const std::vector<at::Tensor>& parameters, std::vector<at::Tensor>& sums);
+  void take_turn(int logical);
   // The buffers as the first forward of a step finds them. A step that is left out must leave them so: a loss that is
   // not finite may have entered the running statistics of a batch norm. Each logical rank begins with them too.
   bool keeps_buffers() const { return p_.experiment.on_nan == "skip" || p_.logical_ranks > 1; }
@@ -111,6 +122,9 @@ class Stepper {
   std::string bad_data_;
   std::optional<GradientWatch> watch_;
   std::optional<Replay> replay_;
+  std::vector<std::vector<at::Tensor>> own_buffers_;  // of each logical rank that does not have the turn
+  int turn_ = 0;
+  std::optional<dist::Turns> turns_;  // nothing: a logical rank runs as a whole
 };
 
 }  // namespace ddp::train

@@ -80,6 +80,14 @@ def logical_ranks(c):
     same(begun_run(c.hosts[0].folder), alone)
 
 
+def synced_batch_norms(c):
+    """batch norms that are synchronised over two nodes have the bits of one rank that computes the same logical ranks"""
+    words = sets(model=NORMED.replace("\n", ""), model__sync_batch_norm="true", logical_ranks=8, batch_size=5)
+    alone = on_one_machine(c.folder / "alone", *words, ranks=1)
+    finish(start_nodes(c, "run", *words))
+    same(begun_run(c.hosts[0].folder), alone)
+
+
 def model_parallel(c):
     """a model over the two devices of each rank trains on two nodes as on one machine"""
     words = sets(model="head_tail", dataset='{ name = "counting", size = 4096 }', loss="cross_entropy", batch_size=256)
@@ -145,6 +153,6 @@ def listeners(c):
     long_run.nodes[0].kill()
 
 
-PROMISES = [same_bits, results_are_node_0s, either_order, resume, state_of_each_rank, logical_ranks, model_parallel, init_from, run_id,
-            timed_saves, fork, listeners]  # fmt: skip
+PROMISES = [same_bits, results_are_node_0s, either_order, resume, state_of_each_rank, logical_ranks, synced_batch_norms, model_parallel, init_from,
+            run_id, timed_saves, fork, listeners]  # fmt: skip
 sys.exit(cluster.check(PROMISES))

@@ -73,6 +73,8 @@ class Drawn:
         self.settings = {}
         for part in draw.sample(PARTS, draw.randrange(4)):
             self.settings |= part
+        if self.model not in ("mlp", "gpt") and draw.random() < 0.5:
+            self.settings["model__sync_batch_norm"] = "true"
         if self.model == "exported ResNet-18" and self.settings.get("precision") == "fp16":
             self.settings["precision"] = "bf16"  # CPUs take minutes for its convolutions in fp16
 
@@ -94,8 +96,8 @@ class Drawn:
 
 
 def any_world(folder):
-    """trainings drawn at random (models, images with MixUp, precision, averages, clipping, accumulation, shards) have the
-    same bits on 1, 2, 4 and 8 ranks, over shared memory and Gloo"""
+    """trainings drawn at random (models, images with MixUp, precision, averages, clipping, accumulation, shards,
+    synchronised batch norms) have the same bits on 1, 2, 4 and 8 ranks, over shared memory and Gloo"""
     write_data(folder)
     draw = random.Random(asked.seed)
     drawn = [Drawn(folder, number, draw) for number in range(asked.draws)]

@@ -61,8 +61,9 @@ ALONE = {
     "expand": {"degrees": [45, 45]}, "dampening": {"momentum": 0.9}, "nesterov": {"momentum": 0.9},
     "fused": {"momentum": 0.9, "weight_decay": 0.1}, "decoupled_weight_decay": {"weight_decay": 0.1}}  # fmt: skip
 LAYERED = {"layers": ["0", "2"], "layer_decay": 0.5}  # of each optimizer; one needs the other
-# Options of which the data allow one value: another one is refused.
-FIXED = ("in_features", "in_channels", "num_features", "num_channels", "image_size")
+# Options of which the data, or models without batch norms, allow one value: another one is refused.
+FIXED = ("in_features", "in_channels", "num_features", "num_channels", "image_size", "sync_batch_norm")
+SYNCED = {"exits": {"sync_batch_norm": (0, 0)}, "alone": {"sync_batch_norm": {f"^{k}": v for k, v in RANKS.items()} | {"^batch_size": 3}}}
 
 
 def c(base=None, swap=None, others=None, alone=None, exits=None, after=(), **options):
@@ -90,7 +91,8 @@ def files(bad, others, **options):
     return c(PIXELS, None, others, {"on_bad": {"path": bad, "on_bad": "skip"}}, {"on_bad": {'"error"': 1}}, **options)
 
 
-RESNET = c(CIFAR | {"epochs": None, "steps": 1, "batch_size": 2}, net(10))
+RESNET = c(CIFAR | {"epochs": None, "steps": 1, "batch_size": 2}, net(10)) | SYNCED
+NORMED = net(3, {"type": "BatchNorm1d", "num_features": 4})["layers"]
 SOFTMAX = [{"type": "Softmax"}]
 CONV = c(in_channels=3, out_channels=3, kernel_size=3)
 COMPONENTS = {
@@ -102,7 +104,8 @@ COMPONENTS = {
         "head_tail": c(of("counting", {}, size=24, features=32), LINEAR | {"in_features": 32, "out_features": 10}),
         "linear": c(swap=MLP, in_features=4, out_features=3), "mlp": c(others={"hidden": [[5]]}, hidden=[4]),
         "resnet18": RESNET, "resnet34": RESNET, "resnet50": RESNET, "resnet101": RESNET, "resnet152": RESNET,
-        "sequential": c(others={"layers": [net(3)["layers"]]}, layers=net(3, {"type": "Tanh"})["layers"]),
+        "sequential": c(None, None, {"layers": [net(3)["layers"]]}, {"sync_batch_norm": SYNCED["alone"]["sync_batch_norm"] |
+                        {"layers": NORMED}}, SYNCED["exits"], layers=net(3, {"type": "Tanh"})["layers"]),
         "toy": c(BATCHES, MLP), "toy_mp": c(BATCHES, MLP),
         "vit": c(CIFAR, net(10), {"image_size": [16], "patch_size": [8], "num_heads": [2]}, patch_size=16, num_layers=1,
                  num_heads=1, hidden_dim=4, mlp_dim=4),

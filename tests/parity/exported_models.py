@@ -16,6 +16,7 @@ from architectures import ConvNextT, EfficientNetB0, MobileNetV3, ResNet18, Swin
 import hub_models
 from gpt import Gpt
 from loss_models import EXPORTS, LOSSES, Heads, Judge, Towers, Tuple, Vae  # noqa: F401
+from normed_models import mixed, mobile, residual, series, volume  # noqa: F401
 
 
 CAUSAL = {"GPT2LMHeadModel", "LlamaForCausalLM"}  # their own loss shifts the labels
@@ -131,7 +132,9 @@ INPUTS = {
     "Centered": ["20"],
     "Spare": ["20"],
     "gpt": ["16:int64:61"],
-} | dict.fromkeys(ARCHITECTURES, ["3x32x32"])
+    "series": ["6x10"],
+    "volume": ["2x4x4x4"],
+} | dict.fromkeys([*ARCHITECTURES, "residual", "mobile", "mixed"], ["3x32x32"])
 
 
 def name_of(path):

@@ -12,7 +12,7 @@ CASES = 3  # of each script, evenly spread over its list
 WHOLE = {"test_kept_values"}
 OTHERS = {"test_sample", "test_ddp_run", "test_decoding", "test_export", "test_export_archive", "test_export_onnx",
           "test_export_refusals", "test_from_pytorch", "test_generate", "test_hub", "test_license_gpt", "test_metrics",
-          "test_predict", "test_reference", "test_schedules", "test_scripts", "test_tokenizers",
+          "test_predict", "test_reference", "test_schedules", "test_scripts", "test_sync_batch_norm", "test_tokenizers",
           "test_transforms"}  # fmt: skip (these list no cases, or export for a minute)
 
 

@@ -100,6 +100,22 @@ inline std::vector<Edit> computing_loss(const std::string& output = "logits", co
           {R"(["x"])", R"(["x", "y"])"}};
 }
 
+// The edits that put a batch norm of nn.SyncBatchNorm in place of the dropout.
+inline std::vector<Edit> with_synced_norm() {
+  return {{"torch.ops.aten.dropout.default", "torch.ops.aten.batch_norm.default"},
+          {R"({"name": "p", "arg": {"as_float": 0.25}},
+                  {"name": "train", "arg": {"as_bool": true}}])",
+           R"({"name": "weight", "arg": {"as_none": true}}, {"name": "bias", "arg": {"as_none": true}},
+                  {"name": "running_mean", "arg": {"as_none": true}}, {"name": "running_var", "arg": {"as_none": true}},
+                  {"name": "training", "arg": {"as_bool": true}},
+                  {"name": "momentum", "arg": {"as_float": 0.1}}, {"name": "eps", "arg": {"as_float": 0.1}},
+                  {"name": "cudnn_enabled", "arg": {"as_bool": false}}])"},
+          {"\"metadata\": {",
+           "\"metadata\": {\"nn_module_stack\": "
+           "\"L__self__,,net.Net;L__self__norm,norm,"
+           "torch.nn.modules.batchnorm.SyncBatchNorm\", "}};
+}
+
 // The bytes of an exported loss of an output of 3 numbers and class indices: cross-entropy, or `target` in its place.
 inline std::string exported_loss(const std::string& target = "torch.ops.aten.cross_entropy_loss.default") {
   const std::string any = kAnyBatch;

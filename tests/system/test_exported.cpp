@@ -110,25 +110,15 @@ TEST_CASE("a model that was exported for evaluation trains with a warning that s
   }
 }
 
-TEST_CASE("a SyncBatchNorm that was exported is a warning on several ranks, because it becomes ordinary batch norm") {
+TEST_CASE("a SyncBatchNorm that was exported is a warning on several ranks, unless the experiment synchronises it") {
   const ExportedWorkspace w;
-  w.write("net.pt2",
-          exported_model({{"torch.ops.aten.dropout.default", "torch.ops.aten.batch_norm.default"},
-                          {R"({"name": "p", "arg": {"as_float": 0.25}},
-                  {"name": "train", "arg": {"as_bool": true}}])",
-                           R"({"name": "weight", "arg": {"as_none": true}}, {"name": "bias", "arg": {"as_none": true}},
-                  {"name": "running_mean", "arg": {"as_none": true}}, {"name": "running_var", "arg": {"as_none": true}},
-                  {"name": "training", "arg": {"as_bool": true}},
-                  {"name": "momentum", "arg": {"as_float": 0.1}}, {"name": "eps", "arg": {"as_float": 0.1}},
-                  {"name": "cudnn_enabled", "arg": {"as_bool": false}}])"},
-                          {"\"metadata\": {",
-                           "\"metadata\": {\"nn_module_stack\": "
-                           "\"L__self__,,net.Net;L__self__norm,norm,"
-                           "torch.nn.modules.batchnorm.SyncBatchNorm\", "}}));
-  const std::string warning = "net.pt2: SyncBatchNorm is not synchronised among ranks";
+  w.write("net.pt2", exported_model(with_synced_norm()));
+  const std::string warning = "net.pt2: SyncBatchNorm is not synchronised among ranks without sync_batch_norm = true";
   w.done({"plan", "arrays.toml", "--set", kExported}, {warning});
-  const Outcome one = w.done({"plan", "arrays.toml", "--set", kExported, "--set", "device_pool=[\"cpu\"]"});
-  CHECK_FALSE(contains(one.err, warning));
+  for (const char* set : {"device_pool=[\"cpu\"]", "model.sync_batch_norm=true"}) {
+    const Outcome without = w.done({"plan", "arrays.toml", "--set", kExported, "--set", set});
+    CHECK_FALSE(contains(without.err, warning));
+  }
 }
 
 TEST_CASE("a parameter that the loss does not depend on is named before anything starts, with the keys that allow it") {

@@ -1,4 +1,6 @@
 // The same bits on any number of ranks: logical_ranks.
+#include <utility>
+
 #include <nlohmann/json.hpp>
 
 #include "catch.h"
@@ -84,6 +86,44 @@ TEST_CASE("a parameter that is laid out by columns has the same bits on any numb
   w.write("net.pt2", exported_model({{R"("strides": [{"as_int": 4}, {"as_int": 1}])",
                                       R"("strides": [{"as_int": 1}, {"as_int": 3}])"}}));
   require_same(w, "arrays.toml", {kExported, "logical_ranks=4"});
+}
+
+TEST_CASE("a run with synchronised batch norms has the same bits on any number of ranks, and resumed on others") {
+  const Workspace w;
+  w.write("net.toml", kNet);
+  const std::string synced = "model.sync_batch_norm=true";
+  require_same(w, "net.toml", {synced});
+  require_same(w, "net.toml", {synced, "distributed.backend=gloo", "accumulate=2", "logical_ranks=8", "clip.norm=0.1"});
+  require_same(w, "net.toml", {synced, "precision=fp16", "ema.decay=0.9", "distributed.shard=optimizer"});
+  require_same(
+      w, "net.toml",
+      {synced, R"(loss={name="cross_entropy",ignore_index=3})", "on_nan=skip", "precision=bf16", "accumulate=2"});
+  const std::string whole = state_of(w.done(run_words("net.toml", 2, {synced})).run);
+  CHECK((state_of(w.done(run_words("net.toml", 2, {})).run) != whole));
+  const RunFolder run = w.done(run_words("net.toml", 4, {synced, "steps=3"})).run;
+  for (const auto& [ranks, steps] : {std::pair(1, "6"), std::pair(2, "10")}) {
+    w.done({"resume", run.path().string(), "--set", std::string("steps=") + steps, "--set", pool(ranks)});
+  }
+  CHECK((state_of(run) == whole));
+}
+
+TEST_CASE("the batch norms of an exported model are synchronised with the same bits on any number of ranks") {
+  const ExportedWorkspace w;
+  w.write("net.pt2", exported_model(with_synced_norm()));
+  require_same(w, "arrays.toml", {kExported, "logical_ranks=4", "model.sync_batch_norm=true"});
+}
+
+TEST_CASE("batch norms that cannot be synchronised are refused before training") {
+  const Workspace w;
+  w.write("net.toml", kNet);
+  const auto refused = [&](const Words& sets, const std::string& said) {
+    w.refused(with_sets({"run", "net.toml", "--set", "model.sync_batch_norm=true", "--unset", "logical_ranks"}, sets),
+              {said});
+  };
+  refused({R"(model={name="mlp",hidden=[8],sync_batch_norm=true})"},
+          "the model \"mlp\" has no batch norm that takes its statistics from a batch");
+  refused({"distributed.find_unused_parameters=true"}, "needs the default value with sync_batch_norm");
+  refused({"parallel=data_parallel", pool(2)}, "data_parallel has no ranks");
 }
 
 TEST_CASE("two logical ranks are the ranks of DDP") {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -8,6 +9,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/scalar_tensor.h>
+#include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/autograd/variable.h>
 #include <torch/nn/module.h>
@@ -17,6 +19,7 @@
 
 #include "base/error.h"
 #include "base/shared_memory.h"
+#include "dist/batch_norm.h"
 #include "dist/parallel/bucket_sums.h"
 #include "dist/parallel/parallel.h"
 #include "dist/shm/arena.h"
@@ -147,10 +150,14 @@ class Ddp : public Parallel {
         group_(parts.group),
         options_(parts.options),
         logical_here_(std::max(1, parts.logical_ranks / size_of(parts.group))),
-        sums_as_tree_(parts.logical_ranks > 0) {}
+        sums_as_tree_(parts.logical_ranks > 0) {
+    // One rank with the whole batch has the usual batch norms.
+    if (parts.syncs_norms && size_of(group_) * logical_here_ > 1) norms_.emplace(group_);
+  }
 
   void start(const Buckets& buckets) override;
   bool share_parameters(bool whole_gradients) override;
+  void add_gradients(const std::vector<at::Tensor>& gradients) override;
   void keep_gradients() override { logical_sums_->keep(reduced_); }
   void begin_forward() override;
   NamedTensors forward(const std::vector<at::Tensor>& inputs) override;
@@ -172,6 +179,7 @@ class Ddp : public Parallel {
   const config::Distributed options_;
   const int logical_here_;  // logical ranks that this rank computes
   const bool sums_as_tree_;
+  std::optional<SyncedNorms> norms_;
   Engine engine_;
   SumsOfLogicalRanks* logical_sums_ = nullptr;  // of the reducer; null: each rank is one logical rank
   AveragesOfShares* averages_ = nullptr;        // of the reducer; null: each rank gets the averages of all gradients
@@ -257,9 +265,21 @@ void Ddp::begin_forward() {
 }
 
 NamedTensors Ddp::forward(const std::vector<at::Tensor>& inputs) {
+  const SyncedNorms::Use synced(norms_ ? &*norms_ : nullptr);
   NamedTensors outputs = model::call(module(), inputs);
   if (synchronises()) prepare(outputs);
   return outputs;
+}
+
+void Ddp::add_gradients(const std::vector<at::Tensor>& gradients) {
+  std::vector<at::Tensor> with_gradient, defined;
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    if (!gradients[i].defined()) continue;
+    with_gradient.push_back(reduced_[i]);
+    defined.push_back(gradients[i]);
+  }
+  if (synchronises()) prepare({});
+  torch::autograd::backward(with_gradient, defined);
 }
 
 void Ddp::prepare(const NamedTensors& outputs) {

@@ -35,6 +35,10 @@ void Parallel::load(const NamedTensors& weights, const std::string& where) {
   model::load_weights(weights, *module_.ptr(), where);
 }
 
+void Parallel::add_gradients(const std::vector<at::Tensor>&) {
+  throw std::logic_error("this strategy has no logical ranks");
+}
+
 void Parallel::keep_gradients() { throw std::logic_error("this strategy has no logical ranks"); }
 
 bool Parallel::share_parameters(bool) { return false; }

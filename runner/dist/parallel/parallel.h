@@ -22,7 +22,8 @@ struct ParallelParts {
   Group group;                  // null: the strategy trains in one process
   std::vector<c10::Device> devices;
   config::Distributed options;
-  int logical_ranks = 0;  // of all ranks; 0: the experiment has none
+  int logical_ranks = 0;     // of all ranks; 0: the experiment has none
+  bool syncs_norms = false;  // batch norms take their statistics from the batches of all ranks
 };
 
 // A strategy that divides the work of training among ranks and devices. It owns the model: forward, the synchronisation
@@ -68,6 +69,10 @@ class Parallel {
    private:
     Parallel& parallel_;
   };
+
+  // Adds gradients that were computed apart from those of the parameters, as backward adds its own. `gradients`: of
+  // each parameter that needs one, in their order; undefined: it has none.
+  virtual void add_gradients(const std::vector<at::Tensor>& gradients);
 
   // Keeps the gradients of a logical rank of this rank, which is not its last one, for the sum over all.
   virtual void keep_gradients();

@@ -129,6 +129,26 @@ void refuse_logical_ranks(const config::Loaded& loaded, const Plan& plan) {
   if (key != nullptr) throw loaded.error(key, "needs the default value with logical_ranks");
 }
 
+// Throws if batch norms cannot take their statistics from all ranks.
+void refuse_synced_norms(const config::Loaded& loaded, const Plan& plan) {
+  const auto& e = loaded.experiment;
+  if (!e.syncs_batch_norm()) return;
+  constexpr const char* kKey = "model.sync_batch_norm";
+  if (loaded.strategy.all_devices) {
+    throw loaded.error(kKey, e.parallel + " has no ranks: each device takes the statistics of its own part of a batch",
+                       "use parallel = \"ddp\"");
+  }
+  // Ranks that use other parameters add up their gradients at other moments of backward.
+  if (e.distributed.find_unused_parameters) {
+    throw loaded.error("distributed.find_unused_parameters", "needs the default value with sync_batch_norm");
+  }
+  const bool has_turns = plan.launch.elastic || plan.logical_ranks() > plan.world_size();
+  if (plan.uses_gpus() && has_turns) {
+    throw loaded.error(kKey, "on GPUs each logical rank needs a rank of its own",
+                       "leave logical_ranks out, or use CPU ranks");
+  }
+}
+
 void refuse_what_cannot_be(const config::Loaded& loaded, const Plan& plan) {
   const auto& d = loaded.experiment.distributed;
   if (loaded.strategy.one_process && plan.world_size() > 1) {
@@ -138,6 +158,7 @@ void refuse_what_cannot_be(const config::Loaded& loaded, const Plan& plan) {
                        "use parallel = \"ddp\"");
   }
   refuse_logical_ranks(loaded, plan);
+  refuse_synced_norms(loaded, plan);
   if (d.static_graph && loaded.experiment.accumulate > 1) {
     // The first backward would skip the sync, which the reducer's static graph does not support.
     throw loaded.error("distributed.static_graph", "DDP's static graph cannot accumulate",
