@@ -213,9 +213,8 @@ def require_plain_batch_norms(model):
     synchronised = names_of(torch.nn.SyncBatchNorm, lambda one: True)
     if synchronised:
         raise Refused(
-            f"ddp-exp does not synchronise batch norm among ranks, and the model has SyncBatchNorm: {synchronised}\n"
-            "  leave out convert_sync_batchnorm, or use BatchNorm1d, BatchNorm2d or BatchNorm3d, which have the same "
-            "weights: each rank then normalises with the samples of its own batch"
+            f"the model has SyncBatchNorm, which an experiment chooses with sync_batch_norm = true in [model]: {synchronised}\n"
+            "  leave out convert_sync_batchnorm, or use BatchNorm1d, BatchNorm2d or BatchNorm3d, which have the same weights"
         )
 
 
