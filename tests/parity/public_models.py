@@ -27,7 +27,7 @@ REDUCED = [
 # What the rules above do not find.
 FURTHER = {
     "autoformer": {"prediction_length": 8}, "informer": {"prediction_length": 8}, "time_series_transformer": {"prediction_length": 8},
-    "bit": {"num_groups": 8}, "hunyuan_v1_dense": {"head_dim": 16}, "hunyuan_v1_moe": {"head_dim": 16}, "esm": {"vocab_size": 33},
+    "bit": {"num_groups": 8}, "codegen": {"n_head": 4, "n_embd": 64, "rotary_dim": 8}, "big_bird": {"attention_type": "original_full"}, "hunyuan_v1_dense": {"head_dim": 16}, "hunyuan_v1_moe": {"head_dim": 16}, "esm": {"vocab_size": 33},
 }  # fmt: skip
 SMALL = ["test_", "atto", "femto", "pico", "nano", "xxs", "xxtiny", "_xs", "xtiny", "tiny", "_ti", "mini", "_s0", "b0", "_t0", "_m0",
          "0_", "_t_", "_t", "small", "_s", "_050", "_035", "_13", "16", "18", "26", "_b", "121", "41", "50"]  # fmt: skip
@@ -109,11 +109,11 @@ def reduced(config, drops):
 
 
 def arguments_of_transformers(name, drops):
-    """Returns the arguments of export_model.py for a class, at a reduced size."""
+    """Returns the arguments of export_model.py for a class, at a reduced size: with its own loss, if it has one, or without."""
     cls = getattr(importlib.import_module("transformers"), name)
-    config = reduced(cls.config_class(), drops)
-    labels = "labels" in inspect.signature(cls.forward).parameters
-    return [f"transformers:{name}", "--config", json.dumps(config), *(["--loss-from-model"] if labels else [])]
+    command = [f"transformers:{name}", "--config", json.dumps(reduced(cls.config_class(), drops))]
+    has_loss = "labels" in inspect.signature(cls.forward).parameters
+    return [[*command, "--loss-from-model"], command] if has_loss else [command]
 
 
 def of_transformers():
