@@ -27,7 +27,8 @@ REDUCED = [
 # What the rules above do not find.
 FURTHER = {
     "autoformer": {"prediction_length": 8}, "informer": {"prediction_length": 8}, "time_series_transformer": {"prediction_length": 8},
-    "bit": {"num_groups": 8}, "codegen": {"n_head": 4, "n_embd": 64, "rotary_dim": 8}, "big_bird": {"attention_type": "original_full"}, "hunyuan_v1_dense": {"head_dim": 16}, "hunyuan_v1_moe": {"head_dim": 16}, "esm": {"vocab_size": 33},
+    "bit": {"num_groups": 8}, "big_bird": {"attention_type": "original_full"},
+    "codegen": {"n_head": 4, "n_embd": 64, "rotary_dim": 8}, "hunyuan_v1_dense": {"head_dim": 16}, "hunyuan_v1_moe": {"head_dim": 16}, "esm": {"vocab_size": 33},
 }  # fmt: skip
 SMALL = ["test_", "atto", "femto", "pico", "nano", "xxs", "xxtiny", "_xs", "xtiny", "tiny", "_ti", "mini", "_s0", "b0", "_t0", "_m0",
          "0_", "_t_", "_t", "small", "_s", "_050", "_035", "_13", "16", "18", "26", "_b", "121", "41", "50"]  # fmt: skip
