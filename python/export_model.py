@@ -417,6 +417,7 @@ def switched(program):
             if name in DRAWS:
                 return None
             if name == "add" and node.args[0].op == "get_attr" and node.args[0].target in counters:
+                node.replace_all_uses_with(node.args[0])  # of the same batch norm, if forward calls it twice
                 part.graph.erase_node(node)
             elif name in SWITCHES:
                 switch(node, *SWITCHES[name])

@@ -120,7 +120,7 @@ std::string_view aten_operator(std::string_view target) {
 // mode, of dropout, batch_norm, instance_norm, the recurrent layers and attention's dropout; removes the nodes that
 // count batches. `counters` are the graph's names of batch norm's counters. Throws std::runtime_error if the graph is
 // damaged.
-void switch_to_evaluation(json& graph, const std::set<std::string>& counters) {
+void switch_to_evaluation(json& graph, std::set<std::string> counters) {
   const auto nodes = graph.find("nodes");
   if (nodes == graph.end() || !nodes->is_array()) throw std::runtime_error("its graph has no list of nodes");
   json kept = json::array();
@@ -130,7 +130,13 @@ void switch_to_evaluation(json& graph, const std::set<std::string>& counters) {
     json& inputs = node["inputs"];
     if (!inputs.is_array()) throw std::runtime_error("a node has no list of inputs");
     const std::string_view operation = aten_operator(target);
-    if (counts_batches(operation, inputs, counters)) continue;
+    if (counts_batches(operation, inputs, counters)) {
+      // A batch norm that forward calls twice counts on from the result.
+      for (const json& output : member(node, "outputs")) {
+        if (output.contains("as_tensor")) counters.insert(text_member(output.at("as_tensor"), "name"));
+      }
+      continue;
+    }
     switch_arguments(operation, inputs);
     for (json& input : inputs) {
       if (has_graph(input)) switch_to_evaluation(input["arg"]["as_graph"]["graph"], counters);

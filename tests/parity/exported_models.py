@@ -73,6 +73,17 @@ class Dictionary(nn.Module):
         return {"hidden": hidden, "logits": self.head(hidden)}
 
 
+class Twice(nn.Module):
+    """One batch norm that forward calls twice."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner, self.norm = nn.Linear(20, 4), nn.BatchNorm1d(4)
+
+    def forward(self, x):
+        return self.norm(torch.relu(self.norm(self.inner(x))))
+
+
 class Encoder(nn.Module):
     def __init__(self):
         super().__init__()
@@ -127,6 +138,7 @@ INPUTS = {
     "Cnn": ["3x8x8"],
     "Lstm": ["5x6"],
     "Branching": ["20"],
+    "Twice": ["20"],
     "Dictionary": ["20"],
     "Encoder": ["5x8", "5:int64:2"],
     "Centered": ["20"],

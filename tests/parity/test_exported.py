@@ -69,6 +69,7 @@ def cases(folder):
         exported("LSTM, one rank", "Lstm", "series", world=1, optimizer=adam),
         exported("LSTM, two ranks", "Lstm", "series", optimizer=adam),
         exported("if self.training", "Branching"),
+        exported("a batch norm that forward calls twice", "Twice"),
         exported("a dict with logits", "Dictionary"),
         exported("a layer of a Transformer, a mask as second input, one rank", "Encoder", world=1, dataset=words),
         exported("a layer of a Transformer, a mask as second input, two ranks", "Encoder", dataset=words),
