@@ -589,6 +589,7 @@ TRANSFORMS = {"Resize": resize, "CenterCrop": center_crop, "Pad": pad, "Grayscal
 def build_model(run):
     name, options = run.config["model"]["name"], dict(run.config["model"])
     del options["name"]
+    options.pop("sync_batch_norm", None)  # of training
     averages = run.checkpoint / "ema.safetensors"
     weights = safetensors.torch.load_file(averages if averages.exists() else run.checkpoint / "model.safetensors")
     if name == "exported":

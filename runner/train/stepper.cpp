@@ -333,9 +333,10 @@ at::Tensor StepBatches::loss(NamedTensors outputs, const datasets::Batch& batch)
     loss = p_.loss(outputs, batch.targets);
   }
   const at::Tensor value = loss.value;
+  const double weight = divides_ && !loss.scalars.empty() ? p_.loss.count(batch) : 0;
   losses_[chosen_].push_back({.loss = {.value = value.detach(), .scalars = std::move(loss.scalars)},
                               .samples = batch.samples(),
-                              .weight = divides_ && !loss.scalars.empty() ? p_.loss.count(batch) : 0});
+                              .weight = weight});
   if (divides_) return all_count_ == 0 ? value * 0 : value * ranks_ / all_count_;
   // Multiplication by 1/k would give other bits.
   return micro_batches_ > 1 ? value / micro_batches_ : value;
