@@ -127,6 +127,11 @@ struct Exported : ExportedPart, model::TakesInputs, model::GivesOutputs, model::
 
   std::optional<c10::ScalarType> target_type(std::size_t inputs) const override { return shapes_.type_at(inputs); }
 
+  std::int64_t operators() const override {
+    const auto& calls = trains_.list().calls;
+    return std::count_if(calls.begin(), calls.end(), [](const auto& call) { return call.operation != nullptr; });
+  }
+
   model::BatchSizes batch_sizes() const override { return shapes_.batch_sizes(); }
 
   std::vector<std::string> warnings(int ranks) const override {

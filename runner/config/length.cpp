@@ -143,4 +143,11 @@ Length length_of(const Experiment& e, std::int64_t per_epoch, const Done& done) 
   return length;
 }
 
+bool saves_on_the_way(const Experiment& e, const Length& length) {
+  const Period every = e.validation.period();
+  const bool validates = every.steps > 0 ? length.steps > every.steps : length.epochs > every.epochs;
+  const bool best = e.validation.exists() && e.checkpoint.keep_best > 0 && validates;
+  return best || e.checkpoint.save_every > 0 || e.checkpoint.save_every_steps;
+}
+
 }  // namespace ddp::config

@@ -98,4 +98,7 @@ struct Done {
 // the completed ones took.
 Length length_of(const Experiment& experiment, std::int64_t per_epoch, const Done& done = {});
 
+// Returns whether such a run saves before its end, or may do so. Saves by the time do not count.
+bool saves_on_the_way(const Experiment& experiment, const Length& length);
+
 }  // namespace ddp::config

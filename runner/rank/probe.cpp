@@ -483,6 +483,9 @@ void measure_weights(const torch::nn::Module& model, const NamedTensors& paramet
       std::any_of(parameters.begin(), parameters.end(), [](const auto& one) { return one.second.dim() == 4; });
   probe.optimizer_bytes = optimizer.bytes();
   probe.buffer_bytes = model::bytes_of(named(model.named_buffers()));
+  if (const auto* const exported = dynamic_cast<const model::GivesOutputs*>(&model)) {
+    probe.operators = exported->operators();
+  }
   if (const auto* const limited = dynamic_cast<const model::LimitsBatches*>(&model)) {
     probe.least_batch = limited->batch_sizes().least;
     probe.most_batch = limited->batch_sizes().most;

@@ -18,6 +18,7 @@ struct Probe {
   std::int64_t parameter_bytes = 0;
   std::int64_t gradient_bytes = 0;  // without frozen parameters
   std::int64_t buffer_bytes = 0;
+  std::int64_t operators = 0;  // model::GivesOutputs::operators()
   std::int64_t optimizer_bytes = 0;
   bool has_convolutions = false;   // has weights of 4 dimensions; channels_last changes these only
   std::int64_t train_samples = 0;  // 0: endless
@@ -45,6 +46,7 @@ struct Probe {
     f({.name = "parameter_bytes"}, parameter_bytes);
     f({.name = "gradient_bytes"}, gradient_bytes);
     f({.name = "buffer_bytes"}, buffer_bytes);
+    f({.name = "operators"}, operators);
     f({.name = "optimizer_bytes"}, optimizer_bytes);
     f({.name = "has_convolutions"}, has_convolutions);
     f({.name = "train_samples"}, train_samples);

@@ -1,6 +1,5 @@
 #include "rank/process.h"
 
-#include <malloc.h>
 #include <algorithm>
 #include <future>
 #include <set>
@@ -99,11 +98,6 @@ bool shares_memory(const Task& t) {
   const std::string& backend = t.experiment->distributed.backend;
   return dist::backends().contains(backend) && config::transport_of(dist::backends().traits(backend)).shares_memory &&
          t.ranks_here == t.world_size;
-}
-
-void keep_freed_memory() {
-  mallopt(M_MMAP_MAX, 0);
-  mallopt(M_TRIM_THRESHOLD, -1);
 }
 
 dist::Groups join_groups(const Task& t) {

@@ -26,10 +26,6 @@ bool shares_memory(const Task& task);
 // Sets the threads, device and random generator of this process. Call before any random draw.
 void prepare_process(const Task& task);
 
-// Makes the process keep freed memory for reuse in the next step. Otherwise the kernel would clear all memory pages of
-// large tensors in each step.
-void keep_freed_memory();
-
 // Joins this rank's groups; returns none if the experiment trains in one process. Throws ddp::Error (training).
 dist::Groups join_groups(const Task& task);
 

@@ -1,6 +1,10 @@
+#include <sys/stat.h>
 #include <algorithm>
+#include <fstream>
 #include <map>
 #include <optional>
+#include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -8,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/heap.h"
 #include "base/log.h"
 #include "checkpoint/everywhere.h"
 #include "config/difference.h"
@@ -168,8 +173,9 @@ struct Parts {
   std::optional<record::RunRecorder> recorder;  // on rank 0
   std::optional<train::Ema> ema;
   std::optional<train::Checkpointer> checkpointer;
-  checkpoint::State state;  // starting point
-  int ranks_before = 0;     // that computed it; 0: a new run
+  checkpoint::State state;         // starting point
+  int ranks_before = 0;            // that computed it; 0: a new run
+  std::size_t recorded_bytes = 0;  // Replay::recorded_bytes()
 };
 
 // Starts the event records of the run, on rank 0.
@@ -221,7 +227,11 @@ std::unique_ptr<train::GroupedOptimizer> build_optimizer(const Parts& p) {
       e, names, train::Division{.group = p.groups.main, .shares_parameters = in_place});
 }
 
-// Builds model, optimizer and state, new or from a checkpoint. Frees the loaded checkpoint before it returns.
+// In place of rank 0, which saves.
+constexpr int kNobody = -1;
+
+// Builds model, optimizer and state, new or from a checkpoint. Frees the loaded checkpoint before it returns. Without a
+// run directory, rank 0 neither records nor saves.
 void start(Parts& p) {
   const Task& t = p.task;
   const auto& e = *t.experiment;
@@ -237,11 +247,12 @@ void start(Parts& p) {
   p.state.rows = p.data.sets.rows;
   p.directory = record::RunDirectory(t.run_directory);
   p.directory.keep_open();
-  if (t.rank == 0) start_records(p);
+  const bool writes = t.rank == 0 && !t.run_directory.empty();
+  if (writes) start_records(p);
   p.checkpointer.emplace(train::CheckpointerParts{.run = p.directory,
                                                   .options = e.checkpoint,
                                                   .metric = e.best_metric(),
-                                                  .rank = t.rank,
+                                                  .rank = t.rank == 0 && !writes ? kNobody : t.rank,
                                                   .generators = *p.generators,
                                                   .group = p.groups.main,
                                                   .control = p.groups.control,
@@ -334,21 +345,18 @@ void train(Parts& p) {
     if (p.events) p.events->finish(/*success=*/false);
     throw;
   }
+  p.recorded_bytes = trainer.recorded_bytes();
   // A run that was asked to stop has not ended yet.
   if (p.events && t.progress->run().ended) p.events->finish(/*success=*/true);
   if (p.recorder) p.recorder->flush();
 }
 
-// Trains as one rank, from its fork to its end. Throws if training cannot continue.
-void run(const TrainRequest& asked, const Task& given, const TakeReply&) {
-  Task t = given;
-  TrainRequest request = asked;
-  // The log of a rank without a parent is open when the run has begun.
-  if (t.watched) tell_begin(t);
+// Joins the other ranks. The arguments outlive the result.
+Parts join(const Task& t, const TrainRequest& request) {
   // All random draws come after this call, in the order of a Python script: data, model, training.
   prepare_process(t);
   auto generators = std::make_unique<model::Generators>(t.devices, t.experiment->logical(t.world_size) / t.world_size);
-  Parts p{.task = t,
+  return {.task = t,
           .request = request,
           .directory = record::RunDirectory(""),
           .data = build_data(t, *generators),
@@ -361,7 +369,22 @@ void run(const TrainRequest& asked, const Task& given, const TakeReply&) {
           .ema = {},
           .checkpointer = {},
           .state = {},
-          .ranks_before = 0};
+          .ranks_before = 0,
+          .recorded_bytes = 0};
+}
+
+void leave(const Parts& p) {
+  dist::leave(p.groups.main);
+  dist::leave(p.groups.control);
+}
+
+// Trains as one rank, from its fork to its end. Throws if training cannot continue.
+void run(const TrainRequest& asked, const Task& given, const TakeReply&) {
+  Task t = given;
+  TrainRequest request = asked;
+  // The log of a rank without a parent is open when the run has begun.
+  if (t.watched) tell_begin(t);
+  Parts p = join(t, request);
   naming_absent_ranks(t, p.groups, [&] {
     // Nodes compare their files before they fork ranks.
     require_same_terms(t, t.watched ? std::vector<record::DataFile>() : request.data_files, p.groups.control);
@@ -370,11 +393,66 @@ void run(const TrainRequest& asked, const Task& given, const TakeReply&) {
     train(p);
     tell_left_out(p.task, p.directory.bad_files(), p.data.sets, p.groups.main);
   });
-  dist::leave(p.groups.main);
-  dist::leave(p.groups.control);
+  leave(p);
 }
 
 const bool train_registered = verbs().add<TrainRequest>(TrainRequest::kVerb, "trains as one rank", run);
+
+// Notes how much of these files this process has mapped, and has read: the kernel counts only memory pages that were
+// read.
+void measure_files(const std::vector<std::string>& files, FirstSteps& memory) {
+  std::set<ino_t> wanted;
+  for (const std::string& file : files) {
+    struct stat found {};
+    if (stat(file.c_str(), &found) == 0) wanted.insert(found.st_ino);
+  }
+  // "7f12-7f34 r--p 00000000 08:02 135522 /data/x.npy" begins a mapping, "Size: 4 kB" and others follow.
+  bool is_wanted = false;
+  std::ifstream in("/proc/self/smaps");
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream words(line);
+    std::string first, mode, offset, device;
+    std::int64_t number = 0;
+    words >> first;
+    if (!first.ends_with(":")) {
+      words >> mode >> offset >> device >> number;
+      is_wanted = wanted.contains(static_cast<ino_t>(number));
+    } else if (is_wanted && words >> number) {
+      if (first == "Size:") memory.files += number * 1024;
+      if (first == "Rss:") memory.files_touched += number * 1024;
+    }
+  }
+}
+
+// Returns the memory that this process has now, and had at most.
+FirstSteps memory_of_process() {
+  FirstSteps memory;
+  std::ifstream in("/proc/self/status");
+  for (std::string name; in >> name;) {
+    if (name == "VmHWM:" && in >> memory.peak) memory.peak *= 1024;
+    if (name == "VmRSS:" && in >> memory.now) memory.now *= 1024;
+  }
+  return memory;
+}
+
+// If memory runs out, the kernel ends this process first, and no other of the machine.
+void end_first() { std::ofstream("/proc/self/oom_score_adj") << 1000; }
+
+void take_first_steps(const FirstStepsRequest& asked, const Task& t, const TakeReply& reply) {
+  end_first();
+  const TrainRequest request{.until_step = asked.steps};
+  Parts p = join(t, request);
+  start(p);
+  train(p);
+  FirstSteps memory = memory_of_process();
+  memory.recorded = static_cast<std::int64_t>(p.recorded_bytes);
+  measure_files(asked.files, memory);
+  reply(config::write(memory));
+  leave(p);
+}
+
+const bool first_steps_registered = verbs().add<FirstStepsRequest>(
+    FirstStepsRequest::kVerb, "takes the first steps of a training, for their memory", take_first_steps);
 
 }  // namespace
 

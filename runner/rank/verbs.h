@@ -45,6 +45,38 @@ struct TrainRequest {
   }
 };
 
+// The memory of rank 0, in bytes, after the first steps of a training. Memory that ranks share counts whole.
+struct FirstSteps {
+  std::int64_t peak = 0;           // until then; no checkpoint was copied
+  std::int64_t now = 0;            // less than the peak where recorded steps were replayed, and their memory freed
+  std::int64_t files = 0;          // size of the data's files that are mapped
+  std::int64_t files_touched = 0;  // the part of it that the steps have read
+  std::int64_t recorded = 0;       // of the largest recording of a micro-batch; 0: none was recorded
+
+  void fields(config::Fields& f) {
+    f({.name = "peak"}, peak);
+    f({.name = "now"}, now);
+    f({.name = "files"}, files);
+    f({.name = "files_touched"}, files_touched);
+    f({.name = "recorded"}, recorded);
+  }
+};
+
+// Takes the first steps of a training, together with the other ranks, and writes no file. Rank 0 replies with one
+// FirstSteps.
+struct FirstStepsRequest {
+  using Reply = FirstSteps;
+  static constexpr const char* kVerb = "first_steps";
+
+  std::int64_t steps = 1;               // fewer than the training has
+  std::vector<std::string> files = {};  // of the data
+
+  void fields(config::Fields& f) {
+    f({.name = "steps"}, steps);
+    f({.name = "files"}, files);
+  }
+};
+
 // The measured values, by their names in events: val_loss, test_accuracy, …. A matrix, such as val_confusion, is a list
 // of rows.
 struct Measurement {

@@ -3,8 +3,10 @@
 #include <poll.h>
 #include <unistd.h>
 #include <cerrno>
+#include <optional>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "config/option/value.h"
 #include "launch/cluster/node_watch.h"
 #include "launch/process/program.h"
@@ -80,10 +82,24 @@ std::string describe(const record::Failure& failure, const launch::Plan& plan, c
 
 using Serve = std::function<int(const rank::Task&, const rank::TakeReply&)>;  // in a rank; returns its exit code
 
-// Forks the ranks of a job, and passes on the replies of rank 0 until all ranks have ended. The output of the ranks,
-// such as NCCL_DEBUG=INFO, is for the person who asks.
+// While it exists, this process and its ranks print errors only.
+class Silence {
+ public:
+  Silence() { log::set_verbosity(log::Verbosity::quiet); }
+  ~Silence() { log::set_verbosity(before_); }
+  Silence(const Silence&) = delete;
+  Silence& operator=(const Silence&) = delete;
+
+ private:
+  const log::Verbosity before_ = log::verbosity();
+};
+
+// Forks the ranks of a job, and passes on the replies of rank 0 until all ranks have ended. Unless `silent`, the output
+// of the ranks, such as NCCL_DEBUG=INFO, is for the person who asks.
 launch::Outcome run_replying(launch::Job job, const Serve& serve, launch::Nodes& nodes, record::SharedProgress& shared,
-                             const rank::TakeReply& take) {
+                             const rank::TakeReply& take, bool silent = false) {
+  std::optional<Silence> silence;
+  if (silent) silence.emplace();
   const launch::MeetingPoint meeting = make_meeting_point(job.plan, nodes.own_ip());
   nodes.start(meeting.address, {.nodes = job.plan.launch.nodes, .ranks_here = job.plan.ranks_here()});
   ReplyPipe pipe;
@@ -95,7 +111,7 @@ launch::Outcome run_replying(launch::Job job, const Serve& serve, launch::Nodes&
   job.saves = false;
   job.task.logs_failure = false;
   job.kept.push_back(pipe.end_of_rank());
-  job.output = [](int) { return launch::RankOutput{.descriptor = STDERR_FILENO}; };
+  job.output = [&](int) { return launch::RankOutput{.descriptor = silent ? -1 : STDERR_FILENO}; };
   launch::Supervisor supervisor(shared, job.plan.experiment, job.saves);
   start_ranks(job, meeting, nodes.all().empty(), supervisor, shared);
   const launch::NodeWatch others(nodes, supervisor, shared, job);
@@ -112,7 +128,7 @@ void AskedRanks::ask(const Serve& serve, const rank::TakeReply& take) const {
   launch::Job job{.plan = plan_, .as_rank = {}, .task = task_, .kept = data_.kept()};
   job.task.held_data = data_.file();
   launch::Nodes alone(plan_.launch, {}, std::chrono::milliseconds(0));
-  const launch::Outcome outcome = run_replying(std::move(job), serve, alone, shared, take);
+  const launch::Outcome outcome = run_replying(std::move(job), serve, alone, shared, take, silent_);
   if (outcome.failure) {
     const int rank = outcome.failure->rank;
     if (rank >= 0 && shared.rank(rank).no_restart) throw usage_error(outcome.failure->what);

@@ -17,10 +17,11 @@ namespace ddp::runs {
 // The ranks of a plan on this machine, for a request that they answer together.
 class AskedRanks {
  public:
-  // `task`: the part that is the same on every rank. All arguments must outlive this object.
+  // `task`: the part that is the same on every rank. All arguments must outlive this object. `silent`: nothing of what
+  // the ranks print is for a person.
   AskedRanks(const launch::Plan& plan, const launch::RankLibrary& library, const launch::HeldData& data,
-             rank::Task task)
-      : plan_(plan), library_(library), data_(data), task_(std::move(task)) {}
+             rank::Task task, bool silent = false)
+      : plan_(plan), library_(library), data_(data), task_(std::move(task)), silent_(silent) {}
 
   // Forks the ranks, watches them to their end, and passes on each reply of rank 0 when it comes. Throws ddp::Error if
   // a rank fails (usage if it refuses its input), and Stopped if a signal stops the ranks.
@@ -38,6 +39,7 @@ class AskedRanks {
   const launch::RankLibrary& library_;
   const launch::HeldData& data_;
   const rank::Task task_;
+  const bool silent_;
 };
 
 // A measurement of the network: its ranks, its request, and a callback for each row.

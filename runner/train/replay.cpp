@@ -1,6 +1,6 @@
 #include "train/replay.h"
 
-#include <malloc.h>
+#include <algorithm>
 #include <utility>
 
 #include "base/error.h"
@@ -83,6 +83,7 @@ bool Replay::choose(const Place& place, std::vector<at::Tensor>& batch) {
   kind_ = &kinds_[key];
   batch_ = std::move(batch);
   if (kind_->is_trusted()) return true;
+  returned_.emplace();
   std::vector<at::Tensor> gradients_before;
   for (const auto& [name, parameter] : p_.model.parameters()) gradients_before.push_back(parameter.grad());
   kind_->begin({.batch = std::move(batch_),
@@ -117,8 +118,10 @@ void Replay::forward_done(const std::vector<at::Tensor>& outputs) {
 
 void Replay::backward_done() {
   if (kind_ == nullptr) return;
+  recorded_bytes_ = std::max(recorded_bytes_, kind_->recorded_bytes());
   try {
     kind_->end(std::exchange(outputs_, {}), common_);
+    returned_.reset();
     if (p_.recorder != nullptr && kind_->is_trusted()) {
       p_.shared.run().calls_of_step = static_cast<std::int64_t>(kind_->player().calls());
       p_.shared.run().own_calls = static_cast<std::int64_t>(kind_->player().own_calls());
@@ -132,10 +135,9 @@ void Replay::backward_done() {
 
 void Replay::refuse(const std::string& reason) {
   reason_ = reason;
-  const bool recorded = !kinds_.empty();
   kinds_.clear();
   common_.clear();
-  if (recorded) malloc_trim(0);  // as behind a recording that is replayed
+  returned_.reset();
   kind_ = nullptr;
   if (p_.recorder != nullptr) p_.shared.run().stop_replaying(reason);
   if (p_.experiment.replay == "require") {

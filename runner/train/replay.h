@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/heap.h"
 #include "train/gradients.h"
 #include "train/parts.h"
 #include "train/replay/kind.h"
@@ -53,6 +54,8 @@ class Replay {
   };
   void forward_done(const std::vector<at::Tensor>& outputs);
   void backward_done();
+  // The bytes of the largest recording; a refused one counts too.
+  std::size_t recorded_bytes() const { return recorded_bytes_; }
 
  private:
   using Key = std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>>;
@@ -71,6 +74,8 @@ class Replay {
   std::vector<at::Tensor> batch_;
   NamedTensors outputs_;
   std::int64_t begun_ = 0;
+  std::size_t recorded_bytes_ = 0;
+  std::optional<ReturnedMemory> returned_;  // while a micro-batch is recorded
 };
 
 }  // namespace ddp::train

@@ -136,7 +136,7 @@ void Trainer::run_epoch() {
     if (validation_is_due() && !epoch_finished() && !finished()) validate_inside_epoch();
     if (std::exchange(first_step_, false)) {
       p_.checkpointer.first_step_done();
-      if (saves_on_the_way()) p_.checkpointer.get_ready();
+      if (config::saves_on_the_way(p_.experiment, p_.length)) p_.checkpointer.get_ready();
     }
     stopping_ = exchange_->stop_agreed(/*more=*/!finished() && !at_its_step()) || stopping_ || at_its_step();
     save_by_time_ = exchange_->save_agreed(save_is_due_by_time());
@@ -363,14 +363,6 @@ void Trainer::save(SaveReason reason) {
 bool Trainer::save_is_due_after_step() const {
   const auto& every = p_.experiment.checkpoint.save_every_steps;
   return every && state_.step % *every == 0;
-}
-
-bool Trainer::saves_on_the_way() const {
-  const config::Checkpoint& c = p_.experiment.checkpoint;
-  const config::Period every = p_.experiment.validation.period();
-  const bool validates = every.steps > 0 ? p_.length.steps > every.steps : p_.length.epochs > every.epochs;
-  const bool best = p_.validation && c.keep_best > 0 && validates;
-  return best || c.save_every > 0 || c.save_every_steps;
 }
 
 bool Trainer::save_is_due_by_time() {

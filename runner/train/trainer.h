@@ -24,6 +24,7 @@ class Trainer {
   void run();
   // Did the loss or gradient of another rank end the run? That rank's run() throws the error.
   bool gave_up() const { return given_up_; }
+  std::size_t recorded_bytes() const { return stepper_.replay().recorded_bytes(); }
 
  private:
   void run_epoch();
@@ -61,8 +62,6 @@ class Trainer {
   std::optional<record::SaveReason> reason_to_save(std::int64_t epoch, bool validated);
   void save(record::SaveReason reason);
   bool save_is_due_after_step() const;
-  // Tells whether the run may save before its end for a reason other than time.
-  bool saves_on_the_way() const;
   // Tells whether a save is due by rank 0's clock. Calls get_ready() shortly before one is due. False on other ranks.
   bool save_is_due_by_time();
   // Tells whether all steps are done or the time is up.

@@ -66,7 +66,7 @@ void plan(const PlanOptions& o) {
   const config::DataDescription data = launch::describe_data(*prepared.library, prepared.plan, prepared.data);
   if (!o.preview.empty()) write_preview(o.preview, prepared, data);
   if (!o.rows.empty()) write_sets(o.rows, prepared);
-  show_plan(prepared, data, o.results, o.json);
+  show_plan(prepared, data, forecast_memory(prepared), o.results, o.json);
   if (!o.preview.empty() && !o.json) std::cout << "preview      " << o.preview << "\n";
   if (!o.rows.empty() && !o.json) std::cout << "sets         " << o.rows << "\n";
 }

@@ -161,38 +161,6 @@ void print_first_batch(const config::BatchDescription& batch) {
   print_labelled("first batch", table);
 }
 
-// Bytes of a rank for an average of the weights: its share; the gathered average, from a validation or save to the next
-// update; and the buffers at the last update, if updates are rarer than steps.
-std::int64_t bytes_of_average(const launch::Plan& plan, const rank::Probe& probe) {
-  const config::Ema& ema = plan.experiment.ema;
-  if (!ema.on()) return 0;
-  const std::int64_t ranks = plan.world_size();
-  const std::int64_t gathered = ranks > 1 ? probe.parameter_bytes : 0;
-  return (probe.parameter_bytes + ranks - 1) / ranks + gathered + (*ema.every > 1 ? probe.buffer_bytes : 0);
-}
-
-// Bytes of a rank for each parameter: the parameter, its gradient, its place in a bucket (unless gradients are views
-// into the buckets), the optimizer state, and its average if there is one.
-std::int64_t bytes_per_rank(const launch::Plan& plan, const rank::Probe& probe) {
-  const bool buckets = !plan.strategy.one_process && !plan.experiment.distributed.gradients_are_views();
-  const std::int64_t ranks = plan.world_size();
-  const bool divided = probe.not_divided.empty();
-  const std::int64_t parameters = divided && plan.shares_memory() && plan.ranks_here() == ranks
-                                      ? probe.parameter_bytes / ranks
-                                      : probe.parameter_bytes;
-  const std::int64_t state = divided ? probe.optimizer_bytes / ranks : probe.optimizer_bytes;
-  return parameters + (buckets ? 2 : 1) * probe.gradient_bytes + state + probe.buffer_bytes +
-         bytes_of_average(plan, probe);
-}
-
-// Bytes of rank 0 for a checkpoint: a copy that is written while training continues. An average has the size of the
-// parameters, and its own buffers.
-std::int64_t snapshot_bytes(const launch::Plan& plan, const rank::Probe& probe) {
-  const std::int64_t own = plan.experiment.distributed.broadcast_buffers ? 0 : plan.world_size() * probe.buffer_bytes;
-  const std::int64_t average = plan.experiment.ema.on() ? probe.parameter_bytes + probe.buffer_bytes : 0;
-  return probe.parameter_bytes + probe.buffer_bytes + probe.optimizer_bytes + own + average;
-}
-
 // Returns the options of the model that can come from the data, whether given or found.
 Value sizes_from_data(const config::Experiment& e) {
   Value sizes = Value::object();
@@ -267,6 +235,7 @@ struct PlanOfRun {
   std::int64_t world_size = 0;
   std::vector<Rank> ranks = {};
   std::int64_t bytes_per_rank = 0;
+  Memory memory = {};
   std::int64_t snapshot_bytes = 0;
   Value sizes = {};
   DataDescription data = {};
@@ -292,7 +261,10 @@ struct PlanOfRun {
     f({"parameters"}, probe.parameters);
     f({"frozen_parameters", "frozen ones of `parameters`"}, probe.frozen_parameters);
     f({"parameter_bytes"}, probe.parameter_bytes);
-    f({"bytes_per_rank"}, bytes_per_rank);
+    f({"operators", "calls in a forward of a model from Python; 0: another model"}, probe.operators);
+    f({"bytes_per_rank", "of parameters, gradients, optimizer and average"}, bytes_per_rank);
+    f({"memory", "bytes of rank 0 beyond those of a rank that trains a tiny model; shared memory counts whole"},
+      memory);
     f({"replay"}, replay);
     f({.name = "shard",
        .doc = "optimizer: each rank updates its share of the parameters",
@@ -310,7 +282,8 @@ struct PlanOfRun {
   }
 };
 
-PlanOfRun output_of(const runs::Prepared& prepared, const DataDescription& data, const std::string& folder) {
+PlanOfRun output_of(const runs::Prepared& prepared, const DataDescription& data, const Memory& memory,
+                    const std::string& folder) {
   const auto& [plan, probe] = std::tie(prepared.plan, prepared.probe);
   PlanOfRun all{.experiment = plan.experiment,
                 .length = prepared.length,
@@ -318,6 +291,7 @@ PlanOfRun output_of(const runs::Prepared& prepared, const DataDescription& data,
                 .replay = forecast_of(plan, probe),
                 .world_size = plan.world_size(),
                 .bytes_per_rank = bytes_per_rank(plan, probe),
+                .memory = memory,
                 .snapshot_bytes = snapshot_bytes(plan, probe),
                 .sizes = sizes_from_data(plan.experiment),
                 .data = data,
@@ -327,6 +301,18 @@ PlanOfRun output_of(const runs::Prepared& prepared, const DataDescription& data,
     all.ranks.push_back({.rank = plan.first_rank + r, .devices = plan.groups[static_cast<std::size_t>(r)]});
   }
   return all;
+}
+
+// "430.2 MiB of rank 0: parameters 44.7 MiB, activations 120.1 MiB"
+std::string in_words(const Memory& memory) {
+  if (memory.peak == 0) return "not known: " + memory.reason;
+  std::vector<std::string> parts;
+  const Value written = config::write(memory);
+  for (const auto& [part, bytes] : written.items()) {
+    if (part == "peak" || !bytes.is_number() || bytes == 0) continue;
+    parts.push_back(part + " " + report::bytes_in_words(bytes.get<std::int64_t>()));
+  }
+  return report::bytes_in_words(memory.peak) + " of rank 0: " + report::joined(parts);
 }
 
 // "*.bias, ndim<2: 40 parameters in 2 tensors, lr_scale 0.1, weight_decay 0.0"
@@ -342,13 +328,13 @@ std::string group_line(const config::GroupDescription& group) {
 
 }  // namespace
 
-void show_plan(const runs::Prepared& prepared, const DataDescription& data, const std::filesystem::path& results,
-               bool json) {
+void show_plan(const runs::Prepared& prepared, const DataDescription& data, const Memory& memory,
+               const std::filesystem::path& results, bool json) {
   const auto& [plan, length, probe] = std::tie(prepared.plan, prepared.length, prepared.probe);
   const auto& e = plan.experiment;
   const std::string folder = config::printable((results / e.name).string());
   if (json) {
-    return report::print_json(config::written(output_of(prepared, data, folder)), std::cout);
+    return report::print_json(config::written(output_of(prepared, data, memory, folder)), std::cout);
   }
   const auto text = [](std::int64_t number) { return std::to_string(number); };
   row("experiment", e.name);
@@ -357,7 +343,8 @@ void show_plan(const runs::Prepared& prepared, const DataDescription& data, cons
   for (const auto& [option, size] : found.items()) sizes += option + " " + size.dump() + ", ";
   row("model", e.model.name + ", " + sizes + text(probe.parameters) + " parameters (" +
                    report::bytes_in_words(probe.parameter_bytes) + ")" +
-                   (probe.frozen_parameters > 0 ? ", " + text(probe.frozen_parameters) + " of them frozen" : ""));
+                   (probe.frozen_parameters > 0 ? ", " + text(probe.frozen_parameters) + " of them frozen" : "") +
+                   (probe.operators > 0 ? ", " + text(probe.operators) + " calls of operators" : ""));
   const char* label = "groups";
   for (const config::GroupDescription& group : probe.groups) row(std::exchange(label, ""), group_line(group));
   label = "layers";
@@ -375,6 +362,7 @@ void show_plan(const runs::Prepared& prepared, const DataDescription& data, cons
   row("memory", report::bytes_in_words(bytes_per_rank(plan, probe)) + " per rank for parameters, gradients" +
                     (e.ema.on() ? ", optimizer and average; " : " and optimizer; ") +
                     report::bytes_in_words(snapshot_bytes(plan, probe)) + " more on rank 0 for a checkpoint");
+  if (memory.peak > 0 || !memory.reason.empty()) row("peak", in_words(memory));
   row("replay", in_words(forecast_of(plan, probe)));
   row("shard", probe.not_divided.empty() ? "optimizer: each rank updates its share of the parameters"
                                          : "none: " + probe.not_divided);

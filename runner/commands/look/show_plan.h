@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "commands/look/memory.h"
 #include "config/data_description.h"
 #include "config/option/value.h"
 #include "runs/prepare.h"
@@ -9,9 +10,9 @@
 
 namespace ddp::commands {
 
-// Prints a plan to stdout, for people or as JSON. `data`: the output of data::describe. `results`: the results folder
-// of the planned run.
-void show_plan(const runs::Prepared& prepared, const config::DataDescription& data,
+// Prints a plan to stdout, for people or as JSON. `data`: the output of data::describe. `memory`: {} leaves its
+// line out. `results`: the results folder of the planned run.
+void show_plan(const runs::Prepared& prepared, const config::DataDescription& data, const Memory& memory,
                const std::filesystem::path& results, bool json);
 
 // Prints the planned sweep for people or as JSON: its trials, their devices, and an estimate of the time. `results`:

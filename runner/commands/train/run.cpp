@@ -60,7 +60,7 @@ int run(const RunOptions& o) {
     if (launch.leads()) launch::find_weights(loaded, o.results);
     const runs::Prepared prepared = runs::prepare({.loaded = std::move(loaded)}, launch);
     const config::DataDescription data = launch::describe_data(*prepared.library, prepared.plan, prepared.data);
-    show_plan(prepared, data, o.results, /*json=*/false);
+    show_plan(prepared, data, {}, o.results, /*json=*/false);
     return 0;
   }
   launch::apply_init_method(loaded, launch);

@@ -1,6 +1,5 @@
 #include "train/replay/kind.h"
 
-#include <malloc.h>
 #include <algorithm>
 #include <utility>
 
@@ -41,10 +40,7 @@ void Kind::end(const NamedTensors& outputs, CommonMemory& common) {
     first_->drop_results();
     player_ = std::make_unique<Player>(std::move(tape), common);
   }
-  tape = {};
-  // A recording holds every tensor of its step; malloc would keep that memory for this process.
   recording_.reset();
-  if (is_trusted_) malloc_trim(0);
 }
 
 }  // namespace ddp::train

@@ -19,6 +19,8 @@ class Kind {
   // The player of a trusted kind.
   Player& player() { return *player_; }
   std::size_t kept_bytes() const { return player_ ? player_->kept_bytes() : 0; }
+  // Of the pass that has begun: the bytes that its recording has kept.
+  std::size_t recorded_bytes() const { return recording_ ? recording_->bytes : 0; }
 
   // Begins an eager pass. `buffers`: of the model; they outlive the pass, as the parameters do. `most_bytes`: that its
   // recording may take.

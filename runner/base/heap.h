@@ -1,0 +1,20 @@
+#pragma once
+
+namespace ddp {
+
+// Makes the process keep freed memory for reuse in the next step. Otherwise the kernel would clear all memory pages of
+// large tensors in each step.
+void keep_freed_memory();
+
+// For work that takes much memory once, in a process that keeps freed memory: returns what was freed before to the
+// kernel, and until its end each large block as soon as it is freed. So the memory of the process does not depend on
+// where in its heap malloc has found a place.
+class ReturnedMemory {
+ public:
+  ReturnedMemory();
+  ~ReturnedMemory();
+  ReturnedMemory(const ReturnedMemory&) = delete;
+  ReturnedMemory& operator=(const ReturnedMemory&) = delete;
+};
+
+}  // namespace ddp
