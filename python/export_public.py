@@ -105,30 +105,35 @@ def first_of(config, *names, otherwise=None):
 
 def length_of(config):
     positions = first_of(config, "max_position_embeddings", "n_positions", "max_seq_len", "max_target_positions")
-    return min(TEXT, positions // 2) if isinstance(positions, int) else TEXT  # some models count positions from pad_token_id
+    # Some models count positions from pad_token_id; XLNet has -1.
+    return min(TEXT, positions // 2) if isinstance(positions, int) and positions > 0 else TEXT
 
 
 def shape_of(name, config):
     """Returns SHAPE[:TYPE[:VALUES]] of an argument of forward; "": unknown."""
-    words, text = first_of(config, "vocab_size"), length_of(config)
+    words, text = first_of(config, "vocab_size", "num_hash_buckets"), length_of(config)
     channels = first_of(config, "num_channels", "in_channels", "in_chans", otherwise=3)
     bins = first_of(config, "num_mel_bins", "input_feat_per_channel")
-    if name in ("input_ids", "decoder_input_ids") and words:
+    if name.endswith("input_ids") and words:
         return f"{text}:int64:{words}"
-    if name == "attention_mask":
+    if name.endswith("attention_mask"):
         return f"{text}:int64:2"
     if name == "token_type_ids":
         return f"{text}:int64:{first_of(config, 'type_vocab_size', otherwise=2)}"
     if name == "bbox":
         return f"{text}x4:int64:{min(1000, first_of(config, 'max_2d_position_embeddings', otherwise=1000))}"
-    if name == "pixel_values":
-        side = first_of(config, "image_size", "img_size", "input_size", otherwise=224)
-        frames = first_of(config, "num_frames")
+    if name in ("pixel_values", "pixel_values_videos"):
+        side = first_of(config, "image_size", "img_size", "input_size", "crop_size", otherwise=224)
+        frames = first_of(config, "num_frames", "frames_per_clip")
         return "x".join(map(str, [*([frames] if frames else []), channels, *sizes(side)]))
+    if name == "past_values" and hasattr(config, "num_input_channels"):  # of a series of times
+        return f"{config.context_length}x{config.num_input_channels}"
     if name == "input_features" and bins:  # of sound: for Whisper two times for each position
         return f"{bins}x{2 * config.max_source_positions}" if config.model_type == "whisper" else f"{TEXT}x{bins}"
     if name == "input_values":  # one second of sound, or its spectrogram
-        return f"{config.max_length}x{bins}" if config.model_type == "audio-spectrogram-transformer" else "16000"
+        if config.model_type == "audio-spectrogram-transformer":
+            return f"{config.max_length}x{bins}"
+        return "1x16000" if hasattr(config, "codebook_size") else "16000"  # codecs take channels
     return ""
 
 
@@ -141,12 +146,17 @@ def inputs_of(model, has_targets):
     if not is_of_transformers(model):
         raise Refused("--input is missing: it gives the shape of a sample, such as 3x224x224")
     config, parameters = model.config, inspect.signature(model.forward).parameters
-    names = [model.main_input_name]
+    required = [name for name, one in parameters.items() if one.default is one.empty and one.kind is one.POSITIONAL_OR_KEYWORD]
+    # Parts of models may name an input that their forward does not take.
+    main = model.main_input_name if isinstance(model.main_input_name, list) else [model.main_input_name]
+    names = [name for name in main if name in parameters] or required[:1] or main
     generates = re.search("ForCausalLM|LMHeadModel|ForConditionalGeneration", type(model).__name__)
     # Models that embed texts and images each by itself need both; others may have images between the words of a text.
-    of_both = model.config.model_type == "vilt" or not generates and hasattr(config, "text_config") and hasattr(config, "vision_config")
+    of_both = names == ["pixel_values"] or config.model_type == "vilt"
+    of_both = of_both or not generates and hasattr(config, "text_config") and hasattr(config, "vision_config")
     further = [name for name in ("bbox", "input_ids", "pixel_values") if name in parameters and name not in names]
     names += [name for name in further if name == "bbox" or of_both]
+    names += [name for name in required if name not in [*names, "labels"]]
     if "input_ids" in names and "attention_mask" in parameters and not generates:
         names.append("attention_mask")
     if "decoder_input_ids" in parameters and not has_targets:

@@ -116,11 +116,15 @@ def a_file_of_timm():
 
 @check
 def inputs_and_targets_of_a_configuration():
-    config = TINY | {"max_position_embeddings": 64}
-    for name, expected in (
-        ("BertForTokenClassification", ["input_ids", "attention_mask", "labels"]),
-        ("GPTNeoXForCausalLM", ["input_ids", "labels"]),
-        ("LayoutLMForSequenceClassification", ["input_ids", "bbox", "attention_mask", "labels"]),
+    text = TINY | {"max_position_embeddings": 64}
+    image = {name: TINY[name] for name in TINY if name.startswith(("hidden", "num", "inter"))} | {"image_size": 16, "patch_size": 8}
+    xlnet = {"vocab_size": 61, "d_model": 16, "n_layer": 1, "n_head": 2, "d_inner": 32}
+    for name, config, expected in (
+        ("BertForTokenClassification", text, ["input_ids", "attention_mask", "labels"]),
+        ("GPTNeoXForCausalLM", text, ["input_ids", "labels"]),
+        ("XLNetLMHeadModel", xlnet, ["input_ids", "labels"]),
+        ("LayoutLMForSequenceClassification", text, ["input_ids", "bbox", "attention_mask", "labels"]),
+        ("BlipForConditionalGeneration", {"text_config": text, "vision_config": image}, ["pixel_values", "input_ids", "labels"]),
     ):
         said, failed = export(f"transformers:{name}", "m.pt2", "--config", json.dumps(config), "--loss-from-model")
         assert not failed, said
