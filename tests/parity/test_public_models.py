@@ -126,9 +126,9 @@ def inputs_and_targets_of_a_configuration():
         ("LayoutLMForSequenceClassification", text, ["input_ids", "bbox", "attention_mask", "labels"]),
         ("BlipForConditionalGeneration", {"text_config": text, "vision_config": image}, ["pixel_values", "input_ids", "labels"]),
     ):
-        said, failed = export(f"transformers:{name}", "m.pt2", "--config", json.dumps(config), "--loss-from-model")
+        said, failed = export(f"transformers:{name}", "inputs.pt2", "--config", json.dumps(config), "--loss-from-model")
         assert not failed, said
-        arguments = [one["name"] for one in facts("m.pt2")["arguments"]]
+        arguments = [one["name"] for one in facts("inputs.pt2")["arguments"]]
         assert arguments == expected, f"{name}: {arguments}"
 
 
@@ -168,10 +168,11 @@ def facts(path):
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
+    words = sys.argv[1:]  # export() replaces them
     with tempfile.TemporaryDirectory(prefix="ddp-exp-public-") as scratch:
         os.chdir(scratch)
         for one in CHECKS:
-            if not sys.argv[1:] or any(word in one.__name__ for word in sys.argv[1:]):
+            if not words or any(word in one.__name__ for word in words):
                 one()
                 print(f"fine    {one.__name__}", flush=True)
         os.chdir("/")
