@@ -73,7 +73,7 @@ FURTHER = {
     "seggpt": {"image_size": [64, 32]}, "swin": {"image_size": 64, "window_size": 2},
     "textnet": {"stem_out_channels": 16, "image_size": [64, 64]},
     "time_series_transformer": {"prediction_length": 8, "num_time_features": 2}, "timm_backbone": {"backbone": "resnet10t"},
-    "udop": {"decoder_start_token_id": 0}, "wav2vec2-bert": {"vocab_size": 99},
+    "wav2vec2-bert": {"vocab_size": 99},
     "wav2vec2-conformer": {"vocab_size": 99}, "xmod": {"default_language": "en_XX"},
     "zamba": {"num_hidden_layers": 4, "attention_hidden_size": 64, "attention_head_dim": 32},
     "zamba2": {"layers_block_type": ["mamba", "hybrid"]}, "zoedepth": {"bottleneck_features": 32},
@@ -93,6 +93,7 @@ COMPOSED = {
     "vision-encoder-decoder": {"encoder": VIT, "decoder": DECODER, "decoder_start_token_id": 1, "pad_token_id": 0},
     "vision-text-dual-encoder": {"vision_config": VIT, "text_config": BERT, "projection_dim": 32},
 }  # fmt: skip
+TWO_TEXTS = ["input_ids=32:int64:99", "decoder_input_ids=32:int64:99"]
 SERIES = ["past_values=15", "past_time_features=15x2", "past_observed_mask=15:bool"]
 # Inputs that do not follow from the configuration by the rules of export_public.py.
 INPUTS = {
@@ -109,12 +110,15 @@ INPUTS = {
     "kyutai_speech_to_text": ["input_ids=32x33:int64:99"], "lxmert": ["input_ids=32:int64:99", "visual_feats=8x2048", "visual_pos=8x4"],
     "musicgen_decoder": ["input_ids=4x32:int64:99"], "musicgen_melody_decoder": ["input_ids=4x32:int64:99"],
     "oneformer": ["pixel_values=3x32x32", "task_inputs=16:int64:99"], "perceiver": ["inputs=64:int64:99"],
+    "seamless_m4t": TWO_TEXTS, "seamless_m4t_v2": TWO_TEXTS,
     "seggpt": ["pixel_values=3x32x32", "prompt_pixel_values=3x32x32", "prompt_masks=3x32x32"],
     "speech-encoder-decoder": ["input_values=4000", "decoder_input_ids=16:int64:99"],
+    "speecht5": ["input_values=4000", "decoder_input_ids=16:int64:81"],
     "splinter": ["input_ids=32:int64:99", "question_positions=2:int64:32"], "time_series_transformer": SERIES,
     "timesfm": ["past_values=64", "past_values_padding=64:int64:2", "freq=1:int64:3"],
     "trajectory_transformer": ["trajectories=25:int64:100"],
     "udop": ["input_ids=32:int64:99", "bbox=32x4"], "wav2vec2-bert": ["input_features=64x160"],
+    "vision-encoder-decoder": ["pixel_values=3x32x32", "decoder_input_ids=32:int64:99"],
 }  # fmt: skip
 SMALL = ["test_", "atto", "femto", "pico", "nano", "xxs", "xxtiny", "_xs", "xtiny", "tiny", "_ti", "mini", "_s0", "b0", "_t0", "_m0",
          "0_", "_t_", "_t", "small", "_s", "_050", "_035", "_13", "16", "18", "26", "_b", "121", "41", "50"]  # fmt: skip
@@ -205,6 +209,8 @@ def reduced(config, drops, is_part=False):
                 found[name] = [max(16, 16 * round(one / factor / 16)) for one in value]
     known = {"use_pretrained_backbone": False, "apply_spec_augment": False, "use_cache": False, "use_mamba_kernels": False}
     found |= {name: value for name, value in known.items() if hasattr(config, name)}
+    if config.is_encoder_decoder:  # the decoder's input follows from the labels only with these
+        found |= {name: 0 for name in ("decoder_start_token_id", "pad_token_id") if getattr(config, name) is None}
     found = {name: value for name, value in found.items() if is_part or value != getattr(config, name)}
     return {name: value for name, value in (found | FURTHER.get(config.model_type, {})).items() if value is not None}
 
