@@ -66,8 +66,10 @@ def measured(key, command, environment=None):
 def ddp_exp(name, ranks, steps):
     with tempfile.TemporaryDirectory(prefix="ddp-exp-bench-") as results:
         of_texts, file = batch_of(name) == 8, os.path.join(results, "bench.toml")
+        evaluation = file_of(name).replace(".pt2", ".eval.pt2")
+        evaluation = f', eval = "{evaluation}"' if os.path.exists(evaluation) else ""
         with open(file, "w") as out:
-            out.write(f'model = {{ name = "exported", path = "{file_of(name)}" }}\nloss = "{"model" if of_texts else "cross_entropy"}"\n'
+            out.write(f'model = {{ name = "exported", path = "{file_of(name)}"{evaluation} }}\nloss = "{"model" if of_texts else "cross_entropy"}"\n'
                       f'dataset = {{ name = "npz", path = "{file_of(name)}.npz", inputs = "x", targets = "y" }}\n'
                       f'optimizer = {{ name = "adamw", lr = 1e-3 }}\nbatch_size = {batch_of(name)}\nsteps = {steps}\n'
                       f'threads = 1\ndevice_pool = {["cpu"] * ranks}\n')  # fmt: skip
