@@ -350,6 +350,8 @@ class Resolver {
     const std::string target = text_member(node, "target");
     if (const CallList::Arithmetic function = arithmetic_named(target)) {
       add_arithmetic(node, function);
+    } else if (target == "torch.ops.aten._assert_tensor_metadata.default") {
+      // torch.export notes the type that a tensor had before .float(); with autocast it has another one.
     } else if (target.starts_with(kAten)) {
       add_operation(node, target);
     } else if (target == "torch.ops.higher_order.wrap_with_set_grad_enabled") {

@@ -74,14 +74,14 @@ class Dictionary(nn.Module):
 
 
 class Twice(nn.Module):
-    """One batch norm that forward calls twice."""
+    """One batch norm that forward calls twice; .float() changes nothing but with autocast."""
 
     def __init__(self):
         super().__init__()
         self.inner, self.norm = nn.Linear(20, 4), nn.BatchNorm1d(4)
 
     def forward(self, x):
-        return self.norm(torch.relu(self.norm(self.inner(x))))
+        return self.norm(torch.relu(self.norm(self.inner(x)).float()))
 
 
 class Encoder(nn.Module):

@@ -70,6 +70,7 @@ def cases(folder):
         exported("LSTM, two ranks", "Lstm", "series", optimizer=adam),
         exported("if self.training", "Branching"),
         exported("a batch norm that forward calls twice", "Twice"),
+        exported("a batch norm that forward calls twice, bf16", "Twice", world=1, precision="bf16"),
         exported("a dict with logits", "Dictionary"),
         exported("a layer of a Transformer, a mask as second input, one rank", "Encoder", world=1, dataset=words),
         exported("a layer of a Transformer, a mask as second input, two ranks", "Encoder", dataset=words),
