@@ -1,13 +1,14 @@
 """Public models with random weights: exported by one command, trained by ddp-exp, and compared with PyTorch's Python bit
 for bit: on one rank and on two, with replayed steps and without.
 
-    python coverage.py [--library NAME] [--only WORD...] [--sample N] [--results FILE] [--again]
+    python coverage.py [--library NAME] [--only NAME...] [--sample N] [--results FILE] [--again]
 
 FILE (JSON lines) keeps the result of each model; those that it has already are not tried again without --again.
 """
 
 import argparse
 import contextlib
+import fnmatch
 import json
 import os
 import random
@@ -168,8 +169,8 @@ def check(library, name, family, commands, drops):
             path = os.path.join(folder, "net.pt2")
             experiment = in_child(export, command, path)
             refused = experiment.get("refused", "")
-            without = 'fails on random inputs|cannot be called|--target is missing|dict without "loss"'
-            if not re.search(without, refused) and "error" not in experiment:
+            without_loss = f'fails on random inputs|cannot be called|--target is missing|dict without "loss"|{OF_EXPORT}'
+            if not re.search(without_loss, refused) and "error" not in experiment:
                 break
         result["seconds"] = round(time.monotonic() - began, 1)
         if "error" in experiment:
@@ -246,7 +247,7 @@ def page(results):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--library", choices=public_models.LIBRARIES, action="append")
-    parser.add_argument("--only", nargs="*", help="models whose name has one of these words")
+    parser.add_argument("--only", nargs="*", help="models with these names, in which * stands for any letters")
     parser.add_argument("--sample", type=int, help="so many models of each library")
     parser.add_argument("--results", default="build/coverage.jsonl", help="file that keeps the results, JSON lines")
     parser.add_argument("--again", action="store_true", help="try models that FILE has once more")
@@ -266,7 +267,7 @@ def main():
                 known[one["library"], one["name"], one["drops"]] = one
     counts = {}
     for library in options.library or public_models.LIBRARIES:
-        models = [one for one in public_models.LIBRARIES[library]() if not options.only or any(word in one[0] for word in options.only)]
+        models = [one for one in public_models.LIBRARIES[library]() if not options.only or any(fnmatch.fnmatch(one[0], name) for name in options.only)]
         models = random.Random(0).sample(models, min(options.sample, len(models))) if options.sample else models
         for name, family, commands in models:
             key = library, name, not options.without_dropout
