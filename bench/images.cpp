@@ -22,10 +22,10 @@
 #include <ATen/ops/arange.h>
 #include <nlohmann/json.hpp>
 
+#include "base/heap.h"
 #include "data/batches.h"
 #include "datasets/dataset.h"
 #include "format/image.h"
-#include "rank/process.h"
 
 namespace {
 
@@ -34,10 +34,10 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-// Freed batches stay in the process, as in a rank (rank/process.h).
+// Freed batches stay in the process, as in a rank (base/heap.h).
 int time_loader(const char* text, std::int64_t batch_size, std::int64_t workers, int epochs) {
   at::set_num_threads(1);
-  ddp::rank::keep_freed_memory();
+  ddp::keep_freed_memory();
   Value options = Value::parse(text);
   const std::string name = options.at("name");
   options.erase("name");
