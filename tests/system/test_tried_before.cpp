@@ -1,4 +1,5 @@
 #include <fstream>
+#include <sstream>
 
 #include "catch.h"
 #include "tables.h"
@@ -22,6 +23,16 @@ struct PlanWorkspace : Workspace {
   }
 };
 
+// A plan without what was measured anew: the memory of a rank, and how much is free.
+std::string planned(const Outcome& plan) {
+  std::istringstream lines(plan.out);
+  std::string kept;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("peak") && !line.starts_with("replay")) kept += line + "\n";
+  }
+  return kept;
+}
+
 const std::string kDigits = R"(
 dataset     = { name = "digits" }
 device_pool = ["cpu", "cpu"]
@@ -37,8 +48,8 @@ out_features = 10
 TEST_CASE("a probed configuration is not probed again") {
   const PlanWorkspace w;
   CHECK(contains(w.plan_without_child(1).err, "cannot start a process"));
-  const std::string first = w.plan().out;
-  CHECK(w.plan_without_child(0).out == first);
+  const std::string first = planned(w.plan());
+  CHECK(planned(w.plan_without_child(0)) == first);
   // Another model, batch size or placement of the ranks is another configuration.
   for (const char* set : {"model.hidden=[9]", "batch_size=9", "device_pool=1"}) w.plan_without_child(1, {"--set", set});
 }
@@ -81,7 +92,7 @@ TEST_CASE("changed first weights are probed again") {
 
 TEST_CASE("a damaged entry of the cache is probed again and replaced") {
   const PlanWorkspace w;
-  const std::string first = w.plan().out;
+  const std::string first = planned(w.plan());
   REQUIRE(fs::exists(w.folder() / "cache/ddp-exp/probes"));
   for (const auto& entry : fs::directory_iterator(w.folder() / "cache/ddp-exp/probes")) {
     std::string text = text_of(entry.path());
@@ -89,8 +100,8 @@ TEST_CASE("a damaged entry of the cache is probed again and replaced") {
     std::ofstream(entry.path(), std::ios::binary) << text;
   }
   w.plan_without_child(1);
-  CHECK(w.plan().out == first);
-  CHECK(w.plan_without_child(0).out == first);
+  CHECK(planned(w.plan()) == first);
+  CHECK(planned(w.plan_without_child(0)) == first);
 }
 
 TEST_CASE("a cache folder without write permission changes nothing that a user sees") {
@@ -98,7 +109,7 @@ TEST_CASE("a cache folder without write permission changes nothing that a user s
   w.write("cache", "a file in place of the folder");
   const Outcome plan = w.plan();
   CHECK(plan.err.empty());
-  CHECK(w.plan().out == plan.out);
+  CHECK(planned(w.plan()) == planned(plan));
   w.done({"run", "x.toml"});
 }
 
