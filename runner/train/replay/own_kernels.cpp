@@ -136,17 +136,6 @@ bool has_bits(const Kernel& kernel, const RecordedCall& call, at::Tensor& scratc
   return true;
 }
 
-// Returns numbers between `low` and 1 in the layout of a tensor, `shift` floats behind a cache line. ATen's generator
-// would take longer than the products that are tried.
-at::Tensor numbers_like(const at::Tensor& other, float low, std::int64_t shift, std::mt19937& generator) {
-  std::int64_t extent = 1;
-  for (std::int64_t d = 0; d < other.dim(); ++d) extent += (other.size(d) - 1) * other.stride(d);
-  const at::Tensor numbers = at::empty({shift + extent}, at::kFloat);
-  std::generate_n(numbers.mutable_data_ptr<float>(), shift + extent,
-                  [&] { return low + (1 - low) * 0x1p-32F * static_cast<float>(generator()); });
-  return numbers.as_strided(other.sizes(), other.strides(), shift);
-}
-
 // Fewer numbers often have the same bits in several orders of additions.
 constexpr std::int64_t kManyNumbers = 1024;
 // Products of more numbers are not tried: sgemm is nearly as fast for them.
@@ -435,6 +424,15 @@ Kernel joined_kernel(const std::shared_ptr<kernels::Product>& product, const c10
     }};
   }
   return {};
+}
+
+at::Tensor numbers_like(const at::Tensor& other, float low, std::int64_t shift, std::mt19937& generator) {
+  std::int64_t extent = 1;
+  for (std::int64_t d = 0; d < other.dim(); ++d) extent += (other.size(d) - 1) * other.stride(d);
+  const at::Tensor numbers = at::empty({shift + extent}, at::kFloat);
+  std::generate_n(numbers.mutable_data_ptr<float>(), shift + extent,
+                  [&] { return low + (1 - low) * 0x1p-32F * static_cast<float>(generator()); });
+  return numbers.as_strided(other.sizes(), other.strides(), shift);
 }
 
 Kernel own_kernel(const RecordedCall& call, at::Tensor& scratch) {

@@ -4,7 +4,9 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <map>
 #include <optional>
+#include <random>
 #include <unordered_map>
 #include <utility>
 
@@ -26,6 +28,10 @@ constexpr std::uintptr_t kCacheLine = 64;
 
 std::byte* memory_of(const at::Tensor& tensor) {
   return static_cast<std::byte*>(const_cast<void*>(tensor.const_data_ptr()));
+}
+
+std::ptrdiff_t bytes_before(const at::Tensor& tensor) {
+  return tensor.storage_offset() * static_cast<std::ptrdiff_t>(tensor.itemsize());
 }
 
 // A tensor like `model`, in memory of `storage` from this byte on.
@@ -80,7 +86,7 @@ void Player::find_places() {
     const auto self = static_cast<Slot>(i);
     const bool has_memory = value.has_storage() && value.numel() > 0;
     const Slot root = has_memory ? roots.try_emplace(value.storage().unsafeGetStorageImpl(), self).first->second : self;
-    places_.push_back({.root = root, .offset = root == self ? 0 : memory_of(value) - memory_of(tape_.at(root))});
+    places_.push_back({.root = root, .offset = root == self ? 0 : bytes_before(value) - bytes_before(tape_.at(root))});
   }
   kept_.assign(places_.size(), false);
   for (std::size_t i = 0; i < places_.size(); ++i) kept_[i] = tape_.sources[i].kind == SourceKind::constant;
@@ -152,15 +158,25 @@ void Player::join(std::size_t first, std::size_t next) {
     read.push_back(reader.late[i]);
     read.back().place = Tape::kNone;
   }
-  const auto computed = [&](const Kernel& kernel, const std::vector<Tape::Late>& arguments) {
-    const at::Tensor& model = tape_.at(result);
+  // The recorded numbers may be gone: other ones stand for them.
+  std::mt19937 generator;
+  std::map<Slot, at::Tensor> numbers;
+  const auto numbers_of = [&](Slot slot) {
+    const bool is_there = tape_.at(slot).storage().data() != nullptr;
+    const auto [found, is_new] = numbers.try_emplace(slot, tape_.at(slot));
+    if (is_new && !is_there) found->second = numbers_like(tape_.at(slot), -1, 0, generator);
+    return &found->second;
+  };
+  const auto computed = [&](const Kernel& kernel, Slot into, const std::vector<Tape::Late>& arguments) {
+    const at::Tensor& model = tape_.at(into);
     at::Tensor to = at::empty_strided(model.sizes(), model.strides(), model.options().requires_grad(false));
     std::vector<const at::Tensor*> operands = {&to};
-    for (const Tape::Late& one : arguments) operands.push_back(&tape_.at(one.slots.front()));
+    for (const Tape::Late& one : arguments) operands.push_back(numbers_of(one.slots.front()));
     kernel.run(operands.data());
     return to;
   };
-  const at::Tensor apart = computed(reader.kernel, reader.late), together = computed(joined, read);
+  numbers[product] = computed(call.kernel, product, call.late);
+  const at::Tensor apart = computed(reader.kernel, result, reader.late), together = computed(joined, result, read);
   if (std::memcmp(apart.const_data_ptr(), together.const_data_ptr(), apart.nbytes()) != 0) return;
   call.kernel = joined;
   call.late = std::move(read);

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <random>
+#include <unordered_map>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -59,6 +61,10 @@ Kernel own_kernel(const RecordedCall& call, at::Tensor& scratch);
 Kernel joined_kernel(const std::shared_ptr<kernels::Product>& product, const c10::OperatorHandle& call,
                      const std::vector<c10::IValue>& arguments, const at::Tensor* other);
 
+// Returns numbers between `low` and 1 in the layout of a tensor, `shift` floats behind a cache line. ATen's generator
+// would take longer than the products that are tried.
+at::Tensor numbers_like(const at::Tensor& other, float low, std::int64_t shift, std::mt19937& generator);
+
 // A part of the recorded work that is no call of an operator: this parameter's gradient is complete on this rank.
 struct RecordedGradient {
   std::size_t parameter = 0;
@@ -66,14 +72,33 @@ struct RecordedGradient {
   std::size_t before = 0;  // the number of calls recorded before it
 };
 
-// The work of a micro-batch. It keeps every tensor of the calls alive, so that no two of them have the same address.
+// The large blocks of memory that recorded calls have allocated.
+class RecordedMemory {
+ public:
+  using Holds = std::unordered_map<c10::TensorImpl*, std::size_t>;  // tensors, and how often calls hold them
+
+  // Notes that its tensors are held once more. `allocated`: the storages that are new.
+  void hold(const RecordedCall& call, const std::vector<c10::StorageImpl*>& allocated);
+  // Frees the memory of tensors that nothing but the recorded calls holds, and returns its bytes. These tensors keep
+  // their shape and their storage object.
+  std::size_t free_unused();
+
+ private:
+  std::unordered_map<c10::StorageImpl*, Holds> blocks_;
+};
+
+// The work of a micro-batch. It keeps every tensor of the calls, so that no two of them are the same object, but not
+// the memory of those that nobody else holds.
 struct Recording {
   static constexpr std::size_t kMostOfForward = std::size_t{256} << 20;
 
   std::size_t most_bytes = kMostOfForward;  // beyond them it keeps no call, and only counts its bytes
   std::vector<RecordedCall> calls = {};
   std::vector<RecordedGradient> gradients = {};
-  std::size_t bytes = 0;    // of the memory of all results
+  RecordedMemory memory = {};
+  std::size_t used = 0;     // bytes of results that are not freed
+  std::size_t looked = 0;   // `used` when unused memory was freed
+  std::size_t bytes = 0;    // the most that were used
   at::Tensor scratch = {};  // of own_kernel(): fresh memory for each call would take longer than the kernels
   bool is_too_large() const { return bytes > most_bytes; }
 };
