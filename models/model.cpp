@@ -30,9 +30,8 @@ bool makes_same_calls(const config::Component& model) {
   }
   const auto of_chain = model.options.find("layers");
   if (of_chain == model.options.end() || !of_chain->is_array()) return true;
-  return std::all_of(of_chain->begin(), of_chain->end(), [&](const config::Value& layer) {
-    return promises(layers().traits(layer.at("type")));
-  });
+  return std::all_of(of_chain->begin(), of_chain->end(),
+                     [&](const config::Value& layer) { return promises(layers().traits(layer.at("type"))); });
 }
 
 config::Option size_option(const std::string& name, const std::string& doc, double minimum, bool required) {

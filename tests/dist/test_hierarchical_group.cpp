@@ -8,8 +8,8 @@
 
 #include "catch.h"
 #include "dist/process_group.h"
-#include "dist/watched_group.h"
 #include "dist/shm/arena.h"
+#include "dist/watched_group.h"
 #include "shared_ranks.h"
 #include "words.h"
 
