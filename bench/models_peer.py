@@ -8,18 +8,17 @@ import json
 import os
 import pathlib
 import sys
-import time
 
 import numpy as np
 import torch
 import torch.distributed as dist
-from torch.nn import functional as F
 from torch.nn.parallel import DistributedDataParallel as DDP
 from torch.utils.data import DataLoader, TensorDataset
 from torch.utils.data.distributed import DistributedSampler
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "python"))
 import export_model  # noqa: E402
+from timed_steps import of_classes, time_steps  # noqa: E402
 
 ROWS = 256
 
@@ -48,24 +47,15 @@ def main(how, path, words, batch, steps, steady):
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
     with np.load(path + ".npz") as file:
         data = TensorDataset(torch.from_numpy(file["x"]), torch.from_numpy(file["y"]))
-    sampler, ends = DistributedSampler(data), []
+    sampler = DistributedSampler(data)
 
     def batches():
         for epoch in itertools.count():
             sampler.set_epoch(epoch)
             yield from DataLoader(data, batch_size=batch, sampler=sampler, drop_last=True)
 
-    for x, y in itertools.islice(batches(), steps):
-        loss = model(x, labels=y).loss if options.target else F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
-        ends.append(time.perf_counter())
-    if dist.get_rank() == 0:
-        print(ends[-1] - ends[steady - 1], flush=True)
-    dist.barrier()
-    # The destructor of DDP's Reducer can wait forever for a Gloo thread that wants the interpreter's lock.
-    os._exit(0)
+    loss = (lambda model, x, y: model(x, labels=y).loss) if options.target else of_classes
+    time_steps(model, optimizer, batches(), steps, steady, loss)
 
 
 if __name__ == "__main__":

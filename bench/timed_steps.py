@@ -8,16 +8,17 @@ import torch.distributed as dist
 from torch.nn import functional as F
 
 
-def time_steps(model, optimizer, batches, steps, steady):
-    """Trains on pairs of inputs and classes, then ends the process. Rank 0 prints the seconds after the first `steady`
-    steps.
+def of_classes(model, x, y):
+    """The loss of outputs [..., classes] and classes [...]."""
+    return F.cross_entropy(model(x).flatten(0, -2), y.flatten())
 
-    The shape of the outputs is [..., classes], the shape of the classes [...].
-    """
+
+def time_steps(model, optimizer, batches, steps, steady, loss=of_classes):
+    """Trains on pairs of inputs and targets, then ends the process. Rank 0 prints the seconds after the first `steady`
+    steps."""
     ends = []
     for x, y in itertools.islice(batches, steps):
-        output = model(x)
-        F.cross_entropy(output.flatten(0, -2), y.flatten()).backward()
+        loss(model, x, y).backward()
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
         ends.append(time.perf_counter())

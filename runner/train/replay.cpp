@@ -58,7 +58,7 @@ Replay::Key Replay::key_of(const Place& place, const std::vector<at::Tensor>& ba
   return key;
 }
 
-// What the players of all kinds keep may be as large as one recording.
+// The players of all kinds together may keep as much memory as one recording takes.
 bool Replay::has_room() const {
   std::int64_t kept = 0;
   for (const auto& [key, kind] : kinds_) kept += static_cast<std::int64_t>(kind.kept_bytes());

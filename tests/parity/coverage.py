@@ -3,7 +3,8 @@ for bit: on one rank and on two, with replayed steps and without.
 
     python coverage.py [--library NAME] [--only NAME...] [--sample N] [--results FILE] [--again]
 
-FILE (JSON lines) keeps the result of each model; those that it has already are not tried again without --again.
+FILE (JSON lines) keeps the result of each model; those that it has already are not tried again without --again. A run
+of all models writes docs/models.md.
 """
 
 import argparse
@@ -252,7 +253,6 @@ def main():
     parser.add_argument("--results", default="build/coverage.jsonl", help="file that keeps the results, JSON lines")
     parser.add_argument("--again", action="store_true", help="try models that FILE has once more")
     parser.add_argument("--without-dropout", action="store_true", help="all rates of dropout are 0")
-    parser.add_argument("--page", help="file to write: docs/models.md, of all results in FILE")
     options = parser.parse_args()
     torch.set_num_threads(1)
     components.MODELS["exported"] = eager
@@ -281,8 +281,8 @@ def main():
             print(f"{result['status']:12}{library} {name} ({result.get('seconds')} s)", flush=True)
             for line in result.get("reason", "").splitlines()[:6] if result["status"] != "same" else []:
                 print(f"            {line[:200]}", flush=True)
-    if options.page:
-        with open(options.page, "w") as file:
+    if not (options.library or options.only or options.sample):
+        with open(os.path.join(os.environ["DDP_SOURCE"], "docs", "models.md"), "w") as file:
             file.write(page([one for key, one in known.items() if key[2]]))
     print(counts)
     return 1 if {"crash", "differs"} & set(counts) else 0

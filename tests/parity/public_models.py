@@ -5,7 +5,7 @@ import inspect
 import json
 import re
 
-# Which class stands for a kind of configuration: the first of these that transformers has for it.
+# A kind of configuration is tried with the first of these heads that transformers has for it.
 HEADS = ["CAUSAL_LM", "SEQ_TO_SEQ_CAUSAL_LM", "CTC", "MASKED_LM", "IMAGE_CLASSIFICATION", "SPEECH_SEQ_2_SEQ", "AUDIO_CLASSIFICATION",
          "VIDEO_CLASSIFICATION", "IMAGE_TEXT_TO_TEXT", "SEQUENCE_CLASSIFICATION", "SEMANTIC_SEGMENTATION", "DEPTH_ESTIMATION",
          "OBJECT_DETECTION", "PRETRAINING"]  # fmt: skip
@@ -28,7 +28,7 @@ REDUCED = [
     (r"num_experts_per_tok|moe_k|n_group|frames_per_clip", 2),
     (r"(mamba_)?d_state|(mamba_)?chunk_size|mamba_d_head", 16),
 ]
-# What the rules above do not find; None: the default.
+# Further attributes of some kinds; None: the default.
 FURTHER = {
     "Glm4vMoe_text": {"rope_scaling": {"rope_type": "default", "mrope_section": [1, 1, 2]}}, "align": {"projection_dim": 320},
     "align_vision_model": {"width_coefficient": 1.0, "depth_coefficient": 1.0, "in_channels": None, "out_channels": None},

@@ -40,12 +40,22 @@ std::int64_t bytes_of_average(const launch::Plan& plan, const rank::Probe& probe
   return (probe.parameter_bytes + ranks - 1) / ranks + gathered + (*ema.every > 1 ? probe.buffer_bytes : 0);
 }
 
-// Separate buckets, and the gradients of the other ranks, of which this one adds up its share in their place.
+// Buckets that the gradients are not views into.
+std::int64_t bytes_of_buckets(const launch::Plan& plan, const rank::Probe& probe) {
+  const bool apart = !plan.strategy.one_process && !plan.experiment.distributed.gradients_are_views();
+  return apart ? probe.gradient_bytes : 0;
+}
+
+// Buckets, and the gradients of the other ranks, of which this one adds up its share in their place.
 std::int64_t bytes_of_communication(const launch::Plan& plan, const rank::Probe& probe) {
-  const bool buckets = !plan.strategy.one_process && !plan.experiment.distributed.gradients_are_views();
   const std::int64_t ranks = plan.ranks_here();
   const std::int64_t of_others = plan.shares_memory() ? probe.gradient_bytes / ranks * (ranks - 1) : 0;
-  return (buckets ? probe.gradient_bytes : 0) + of_others;
+  return bytes_of_buckets(plan, probe) + of_others;
+}
+
+// The state of the optimizer, or a rank's share of it.
+std::int64_t bytes_of_optimizer(const launch::Plan& plan, const rank::Probe& probe) {
+  return probe.not_divided.empty() ? probe.optimizer_bytes / plan.world_size() : probe.optimizer_bytes;
 }
 
 // The ranks of a plan that take the first steps of a training, and no files or addresses of a run.
@@ -175,10 +185,9 @@ class FirstStepsOf {
 
 // Returns the parts that the numbers of parameters tell.
 Memory known_parts(const launch::Plan& plan, const rank::Probe& probe) {
-  const bool divided = probe.not_divided.empty();
   return {.parameters = probe.parameter_bytes + probe.buffer_bytes,
           .gradients = probe.gradient_bytes,
-          .optimizer = divided ? probe.optimizer_bytes / plan.world_size() : probe.optimizer_bytes,
+          .optimizer = bytes_of_optimizer(plan, probe),
           .average = bytes_of_average(plan, probe),
           .communication = bytes_of_communication(plan, probe)};
 }
@@ -227,14 +236,10 @@ Memory forecast_memory(const runs::Prepared& p) {
 }
 
 std::int64_t bytes_per_rank(const launch::Plan& plan, const rank::Probe& probe) {
-  const bool buckets = !plan.strategy.one_process && !plan.experiment.distributed.gradients_are_views();
   const std::int64_t ranks = plan.world_size();
-  const bool divided = probe.not_divided.empty();
-  const std::int64_t parameters = divided && plan.shares_memory() && plan.ranks_here() == ranks
-                                      ? probe.parameter_bytes / ranks
-                                      : probe.parameter_bytes;
-  const std::int64_t state = divided ? probe.optimizer_bytes / ranks : probe.optimizer_bytes;
-  return parameters + (buckets ? 2 : 1) * probe.gradient_bytes + state + probe.buffer_bytes +
+  const bool shared = probe.not_divided.empty() && plan.shares_memory() && plan.ranks_here() == ranks;
+  return (shared ? probe.parameter_bytes / ranks : probe.parameter_bytes) + probe.gradient_bytes +
+         bytes_of_buckets(plan, probe) + bytes_of_optimizer(plan, probe) + probe.buffer_bytes +
          bytes_of_average(plan, probe);
 }
 

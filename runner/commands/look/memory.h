@@ -11,7 +11,7 @@
 namespace ddp::commands {
 
 // A forecast of the memory of rank 0 at its peak, in bytes: resident memory beyond that of a rank that trains a tiny
-// model. No rank takes more. Memory that ranks share counts whole.
+// model. Memory that ranks share counts whole.
 struct Memory {
   std::int64_t parameters = 0;  // with buffers
   std::int64_t gradients = 0;
