@@ -44,7 +44,11 @@ std::string replay_obstacle(const config::Experiment& e, const Loss& loss, c10::
 
 Replay::Replay(const TrainerParts& parts, GradientWatch* watch) : p_(parts), watch_(watch) {
   const std::string reason = replay_obstacle(parts.experiment, parts.loss, parts.device);
-  if (!reason.empty()) refuse(reason);
+  if (!reason.empty()) {
+    refuse(reason);
+  } else {
+    returned_.emplace();
+  }
 }
 
 Replay::Key Replay::key_of(const Place& place, const std::vector<at::Tensor>& batch) const {
@@ -79,11 +83,14 @@ bool Replay::begin(const Place& place, std::vector<at::Tensor> batch) {
 bool Replay::choose(const Place& place, std::vector<at::Tensor>& batch) {
   if (!reason_.empty() || begun_ <= kStepsBefore) return false;
   const Key key = key_of(place, batch);
-  if (!kinds_.contains(key) && !has_room()) return false;
+  if (!kinds_.contains(key) && !has_room()) {
+    returned_.reset();
+    return false;
+  }
   kind_ = &kinds_[key];
   batch_ = std::move(batch);
   if (kind_->is_trusted()) return true;
-  returned_.emplace();
+  if (!returned_) returned_.emplace();
   std::vector<at::Tensor> gradients_before;
   for (const auto& [name, parameter] : p_.model.parameters()) gradients_before.push_back(parameter.grad());
   kind_->begin({.batch = std::move(batch_),
@@ -121,7 +128,7 @@ void Replay::backward_done() {
   recorded_bytes_ = std::max(recorded_bytes_, kind_->recorded_bytes());
   try {
     kind_->end(std::exchange(outputs_, {}), common_);
-    returned_.reset();
+    if (kind_->is_trusted()) returned_.reset();
     if (p_.recorder != nullptr && kind_->is_trusted()) {
       p_.shared.run().calls_of_step = static_cast<std::int64_t>(kind_->player().calls());
       p_.shared.run().own_calls = static_cast<std::int64_t>(kind_->player().own_calls());

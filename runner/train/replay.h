@@ -75,7 +75,7 @@ class Replay {
   NamedTensors outputs_;
   std::int64_t begun_ = 0;
   std::size_t recorded_bytes_ = 0;
-  std::optional<ReturnedMemory> returned_;  // while a micro-batch is recorded
+  std::optional<ReturnedMemory> returned_;  // until steps are replayed
 };
 
 }  // namespace ddp::train
