@@ -173,9 +173,9 @@ struct Parts {
   std::optional<record::RunRecorder> recorder;  // on rank 0
   std::optional<train::Ema> ema;
   std::optional<train::Checkpointer> checkpointer;
-  checkpoint::State state;         // starting point
-  int ranks_before = 0;            // that computed it; 0: a new run
-  std::size_t recorded_bytes = 0;  // Replay::recorded_bytes()
+  checkpoint::State state;  // starting point
+  int ranks_before = 0;     // that computed it; 0: a new run
+  FirstSteps memory = {};   // at the end of the training
 };
 
 // Starts the event records of the run, on rank 0.
@@ -285,6 +285,17 @@ train::ProfiledRank profiled_rank(const Parts& p) {
           .console = record::Console(t.console)};
 }
 
+// Returns the memory that this process has now, and had at most.
+FirstSteps memory_of_process() {
+  FirstSteps memory;
+  std::ifstream in("/proc/self/status");
+  for (std::string name; in >> name;) {
+    if (name == "VmHWM:" && in >> memory.peak) memory.peak *= 1024;
+    if (name == "VmRSS:" && in >> memory.now) memory.now *= 1024;
+  }
+  return memory;
+}
+
 void train(Parts& p) {
   const Task& t = p.task;
   const auto& e = *t.experiment;
@@ -345,7 +356,8 @@ void train(Parts& p) {
     if (p.events) p.events->finish(/*success=*/false);
     throw;
   }
-  p.recorded_bytes = trainer.recorded_bytes();
+  p.memory = memory_of_process();
+  p.memory.recorded = static_cast<std::int64_t>(trainer.recorded_bytes());
   // A run that was asked to stop has not ended yet.
   if (p.events && t.progress->run().ended) p.events->finish(/*success=*/true);
   if (p.recorder) p.recorder->flush();
@@ -370,7 +382,7 @@ Parts join(const Task& t, const TrainRequest& request) {
           .checkpointer = {},
           .state = {},
           .ranks_before = 0,
-          .recorded_bytes = 0};
+          .memory = {}};
 }
 
 void leave(const Parts& p) {
@@ -424,17 +436,6 @@ void measure_files(const std::vector<std::string>& files, FirstSteps& memory) {
   }
 }
 
-// Returns the memory that this process has now, and had at most.
-FirstSteps memory_of_process() {
-  FirstSteps memory;
-  std::ifstream in("/proc/self/status");
-  for (std::string name; in >> name;) {
-    if (name == "VmHWM:" && in >> memory.peak) memory.peak *= 1024;
-    if (name == "VmRSS:" && in >> memory.now) memory.now *= 1024;
-  }
-  return memory;
-}
-
 // If memory runs out, the kernel ends this process first, and no other of the machine.
 void end_first() { std::ofstream("/proc/self/oom_score_adj") << 1000; }
 
@@ -444,10 +445,8 @@ void take_first_steps(const FirstStepsRequest& asked, const Task& t, const TakeR
   Parts p = join(t, request);
   start(p);
   train(p);
-  FirstSteps memory = memory_of_process();
-  memory.recorded = static_cast<std::int64_t>(p.recorded_bytes);
-  measure_files(asked.files, memory);
-  reply(config::write(memory));
+  measure_files(asked.files, p.memory);
+  reply(config::write(p.memory));
   leave(p);
 }
 
