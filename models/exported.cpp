@@ -100,8 +100,7 @@ struct Exported : ExportedPart, model::TakesInputs, model::GivesOutputs, model::
   at::Tensor forward(const std::vector<at::Tensor>& inputs) { return model::main_output(outputs_of(inputs)); }
 
   NamedTensors outputs_of(const std::vector<at::Tensor>& inputs) override {
-    shapes_.require(inputs);
-    return (is_training() ? trains_ : evaluates_).run(inputs);
+    return (is_training() ? trains_ : evaluates_).run(shapes_.fitted(inputs));
   }
 
   std::vector<std::string> output_names() const override { return output_names_; }
@@ -113,8 +112,7 @@ struct Exported : ExportedPart, model::TakesInputs, model::GivesOutputs, model::
 
   NamedTensors predicted(const std::vector<at::Tensor>& inputs) override {
     if (predicts_) {
-      prediction_shapes_->require(inputs);
-      return predicts_->run(inputs);
+      return predicts_->run(prediction_shapes_->fitted(inputs));
     }
     const std::vector<at::Tensor> completed = shapes_.completed(inputs);
     NamedTensors outputs = outputs_of(completed);

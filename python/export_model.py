@@ -71,7 +71,7 @@ sys.path.append(os.path.dirname(os.path.abspath(__file__)))  # missing under run
 from export_checks import (Refused, copy_of, evaluated, explained, first_difference, line_beside_torch, line_of, loss_in, outputs_by_name,
                            require_same_step, try_twice)  # fmt: skip
 from export_init import initialisation
-from export_public import from_folder, inputs_of, of_timm, prepare, rates_of_layer_drop, targets_of
+from export_public import Traced, from_folder, inputs_of, make_traceable, of_timm, prepare, rates_of_layer_drop, targets_of
 
 TORCH = "2.11"  # its archives have the format that ddp-exp reads
 for module in ("torch.utils.flop_counter", "torch.fx.experimental.symbolic_shapes"):
@@ -312,30 +312,12 @@ def shapes_of_lstm(samples, hidden, *_, **__):
     return samples.sum(-1, keepdim=True) + hidden[0], hidden
 
 
-def broadcast_mask(mask_function, bh_indices=True):
-    """Returns an attention mask over (batch, heads, queries, keys) of a function of the four indices."""
-
-    def mask(batch, head, query, key):
-        shape = (batch.shape[0], head.shape[0], query.shape[0], key.shape[0])
-        return mask_function(batch[:, None, None, None], head[:, None, None], query[:, None], key).expand(shape)
-
-    return mask
-
-
-def needs_no_mask(padding_mask, query_length, kv_length, kv_offset=0, local_attention_size=None):
-    """True if attention with is_causal does what the mask would do: as in eager Python, whose bits it then has."""
-    is_local = local_attention_size is not None and kv_length >= local_attention_size
-    return padding_mask is None and query_length == kv_length and not is_local
-
-
 @contextlib.contextmanager
 def traceable():
-    """Replaces what torch.export cannot trace by something with the same result. Gives the lines that fix or compare a size.
+    """Replaces what torch.export cannot trace by something with the same result. Gives Traced.
 
-    - For the shapes of an LSTM torch 2.11 unrolls it, which fixes the length, and gives `hn` a dimension too many
-      (one_layer_lstm in torch/_decomp/decompositions.py). The graph keeps the operator itself.
-    - transformers builds attention masks with torch.vmap, which no archive can hold, and takes other ways through its
-      models while they are compiled, with other bits.
+    For the shapes of an LSTM torch 2.11 unrolls it, which fixes the length, and gives `hn` a dimension too many
+    (one_layer_lstm in torch/_decomp/decompositions.py). The graph keeps the operator itself.
     """
     with contextlib.ExitStack() as patches:
         def patch(module, name, value, **options):
@@ -346,25 +328,17 @@ def traceable():
         warnings.filterwarnings("ignore", "The tensor attribute")
         trace = importlib.import_module("torch.export._trace")  # prints the graph so far of a failure, whose line we give
         patch(trace, "print", lambda *_, **__: None, create=True)
-        lines = []
+        traced = Traced()
         environment = importlib.import_module("torch.fx.experimental.symbolic_shapes").ShapeEnv
-        log_guard = environment._log_guard
-
-        def note_guard(self, *guard, **options):
-            lines.append(line_of(traceback.extract_stack()))
-            return log_guard(self, *guard, **options)
-
-        patch(environment, "_log_guard", note_guard)
+        patch(environment, "_log_guard", traced.noting(environment._log_guard))
         patch(importlib.import_module("torch._decomp.decompositions"), "select_one_layer_lstm_function", lambda *_: shapes_of_lstm)
-        masks = sys.modules.get("transformers.masking_utils")
-        if hasattr(masks, "_vmap_for_bhqkv"):
-            patch(masks, "_vmap_for_bhqkv", broadcast_mask)
-            patch(masks, "TransformGetItemToIndex", contextlib.nullcontext)  # of vmap
-            patch(masks, "_ignore_causal_mask_sdpa", needs_no_mask)
-        for name, module in list(sys.modules.items()):
-            if name.startswith("transformers.models.") and "is_torchdynamo_compiling" in vars(module):
-                patch(module, "is_torchdynamo_compiling", lambda: False)
-        yield lines
+        for module in ("torch._subclasses.fake_tensor", "torch.fx.experimental.proxy_tensor"):
+            patch(importlib.import_module(module), "CONSTANT_NUMEL_LIMIT", 4096)  # such as the sizes of images at several scales
+        # Distributions look at the numbers that they are given, and raise an error of wrong ones.
+        patch(torch.distributions.Distribution, "_validate_args", False)
+        if "transformers" in sys.modules:
+            make_traceable(patch, environment, traced)
+        yield traced
 
 
 # What people meet: a part of torch.export's message, and what to do.
@@ -386,12 +360,12 @@ def shortened(error):
 
 
 def export(model, samples, shapes):
-    lines, attributes = [], [(one, set(vars(one))) for one in model.modules()]
+    traced, attributes = Traced(), [(one, set(vars(one))) for one in model.modules()]
     try:
-        with traceable() as lines:
+        with traceable() as traced:
             program = torch.export.export(model, samples, dynamic_shapes=shapes)
     except Exception as error:  # torch.export raises many types, each with a long text
-        where = line_of(traceback.extract_tb(error.__traceback__)) or "".join(dict.fromkeys(lines))
+        where = line_of(traceback.extract_tb(error.__traceback__)) or "".join(dict.fromkeys(traced.lines))
         text = f"torch.export cannot save the model: {type(error).__name__}: {shortened(error)}"
         text += "".join(f"\n  {advice}" for part, advice in EXPLANATIONS.items() if part in f"{error}{where}")
         if rates := rates_of_layer_drop(model):
@@ -404,6 +378,7 @@ def export(model, samples, shapes):
     require_trainable(program)
     if not batch_is_dynamic(program):
         raise Refused("the model works for only one batch size; use x.shape[0] for the size of the batch")
+    program.skips_empty = traced.skips_empty
     return program
 
 
@@ -744,7 +719,7 @@ def run(options):
         require_loss(tried.outputs, "forward", options.batch)
     shapes = dynamic_shapes(arguments, options)
     programs = {"train": export(model.train(), samples, shapes)}
-    require_same_step(tried, programs["train"].module(), samples, options.loss_from_model)
+    require_same_step(tried, programs["train"].module(), samples, options.loss_from_model, programs["train"].skips_empty)
     if options.loss:
         programs["loss"] = export_loss(options.loss, tried.outputs, targets, options)
     if options.predict:
@@ -756,7 +731,8 @@ def run(options):
         programs["eval"] = export_evaluation(model, expected, samples, shapes)
     files = {name: out if name == "train" else out.with_suffix(f".{name}.pt2") for name in programs}
     init, reason = find_initialisation(model, [one for name, one in programs.items() if name != "loss"], options)
-    facts = {out: {"arguments": facts_of_arguments(names, [one.values for one in arguments]), "fixed_weights": reason}}
+    facts = {out: {"arguments": facts_of_arguments(names, [one.values for one in arguments]), "fixed_weights": reason,
+                   "skips_empty": programs["train"].skips_empty}}  # fmt: skip
     if options.loss_from_model:
         facts[out]["answers_next"] = answers_next(model, tried.outputs, targets)
         facts[out]["compares_samples"] = graph is not None and compares_samples(model, samples, options.min_batch)

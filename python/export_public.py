@@ -1,14 +1,20 @@
 """For export_model.py: how models of transformers and timm are built, what they take, and what torch.export needs of them."""
 
+import contextlib
 import difflib
 import importlib
 import inspect
+import linecache
 import pathlib
 import re
+import sys
+import traceback
+import types
 
+import sympy
 import torch
 
-from export_checks import Refused, explained
+from export_checks import Refused, explained, line_of
 
 TEXT = 128  # tokens of a text, if nobody says otherwise
 LABELS = 8  # of a sequence whose length no input gives
@@ -59,6 +65,124 @@ def prepare(model):
                 setattr(one, name, Never(0.0))
         if vars(one).get("use_cache"):  # of generation
             one.use_cache = False
+
+
+class Traced:
+    """What was seen while torch.export followed a forward."""
+
+    def __init__(self):
+        self.lines = []  # that fix or compare a size
+        self.skips_empty = False  # some parts are called with no rows, where Python would not call them
+
+    def noting(self, log_guard):
+        """Returns ShapeEnv._log_guard, which notes the line."""
+
+        def note(environment, *guard, **options):
+            self.lines.append(line_of(traceback.extract_stack()))
+            return log_guard(environment, *guard, **options)
+
+        return note
+
+
+def lines_of_caller(count):
+    """Returns the line of source that called the caller, and those below it."""
+    caller = sys._getframe(2)
+    return [linecache.getline(caller.f_code.co_filename, caller.f_lineno + i).strip() for i in range(count)]
+
+
+def broadcast_mask(mask_function, bh_indices=True):
+    """Returns an attention mask over (batch, heads, queries, keys) of a function of the four indices."""
+
+    def mask(batch, head, query, key):
+        shape = (batch.shape[0], head.shape[0], query.shape[0], key.shape[0])
+        return mask_function(batch[:, None, None, None], head[:, None, None], query[:, None], key).expand(shape)
+
+    return mask
+
+
+def needs_no_mask(padding_mask, query_length, kv_length, kv_offset=0, local_attention_size=None):
+    """True if attention with is_causal does what the mask would do: as in eager Python, whose bits it then has."""
+    is_local = local_attention_size is not None and kv_length >= local_attention_size
+    return padding_mask is None and query_length == kv_length and not is_local
+
+
+def unless_clamped(function):
+    """Returns torch.isinf or isnan, but for tensors that are clamped `if torch.isinf(x).any() or torch.isnan(x).any()`: none is."""
+
+    def found(numbers):
+        condition, _, clamped = lines_of_caller(3)
+        clamps = condition.startswith("if torch.isinf(") and "torch.clamp(" in clamped
+        return types.SimpleNamespace(any=lambda: False) if clamps else function(numbers)
+
+    return found
+
+
+def all_experts(traced, each=torch.Tensor.__iter__):
+    """Returns Tensor.__iter__; in place of the experts that have got tokens, whose number is not known, it gives all experts."""
+
+    def experts(tensor):
+        if not lines_of_caller(1)[0].startswith("for expert_idx in expert_hit"):
+            return each(tensor)
+        traced.skips_empty = True
+        return (torch.tensor([i]) for i in range(len(sys._getframe(1).f_locals["expert_mask"])))
+
+    return experts
+
+
+def has_rows(traced, evaluate):
+    """Returns ShapeEnv.evaluate_expr; `if` a number of rows that depends on data is 0, it says that it is not."""
+
+    def evaluated(environment, expression, *arguments, **options):
+        try:
+            return evaluate(environment, expression, *arguments, **options)
+        except torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode:
+            compared = re.fullmatch(r"Eq\(u\d+, 0\)|(u\d+ > 0|Ne\(u\d+, 0\))", str(expression))
+            if not compared or "/transformers/models/" not in line_of(traceback.extract_stack()):
+                raise
+            traced.skips_empty = True
+            return sympy.true if compared[1] else sympy.false
+
+    return evaluated
+
+
+def length_of_batch(values):
+    """Returns len(values); of a tensor its first size, which may vary: len() gives only integers."""
+    return values.shape[0] if isinstance(values, torch.Tensor) else len(values)
+
+
+def raises_nothing():
+    """False, for the bits of eager Python; but True where a model would only raise an error of wrong sizes."""
+    return any(line.startswith("raise ") for line in lines_of_caller(3))
+
+
+def make_traceable(patch, environment, traced):
+    """Replaces what torch.export cannot trace in models of transformers by something with the same result.
+
+    - They build attention masks with torch.vmap, which no archive can hold, and take other ways while they are compiled,
+      with other bits.
+    - Models with Mamba look whether a mask is all ones, and then do not multiply by it.
+    - In training some clamp a tensor with an infinite number; a run with such numbers ends.
+    - Models with experts call those that have got tokens. The graph calls all of them, and ddp-exp gives the weights of
+      those without tokens no gradient ("skips_empty").
+    """
+    masks = sys.modules.get("transformers.masking_utils")
+    if hasattr(masks, "_vmap_for_bhqkv"):
+        patch(masks, "_vmap_for_bhqkv", broadcast_mask)
+        patch(masks, "TransformGetItemToIndex", contextlib.nullcontext)  # of vmap
+        patch(masks, "_ignore_causal_mask_sdpa", needs_no_mask)
+    for name, module in list(sys.modules.items()):
+        if not name.startswith("transformers.models."):
+            continue
+        patch(module, "len", length_of_batch, create=True)
+        if "is_torchdynamo_compiling" in vars(module):
+            patch(module, "is_torchdynamo_compiling", raises_nothing)
+        for one in list(vars(module).values()):
+            if hasattr(one, "_update_mamba_mask"):
+                patch(one, "_update_mamba_mask", lambda self, attention_mask, cache_position: attention_mask)
+    for function in (torch.isinf, torch.isnan):
+        patch(torch, function.__name__, unless_clamped(function))
+    patch(environment, "evaluate_expr", has_rows(traced, environment.evaluate_expr))
+    patch(torch.Tensor, "__iter__", all_experts(traced))
 
 
 def rates_of_layer_drop(model):

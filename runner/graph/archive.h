@@ -56,7 +56,8 @@ struct Weights {
 
 // A member that python/export_model.py adds: what it was told and has found out, a JSON object. "arguments": of
 // forward, a list of {"name", "values"}; "answers_next": see model::GivesOutputs; "compares_samples": is the loss of a
-// batch neither a mean nor a sum over samples? "fixed_weights": why no program of the archive draws the weights.
+// batch neither a mean nor a sum over samples? "skips_empty": see CallList. "fixed_weights": why no program of the
+// archive draws the weights.
 inline constexpr const char* kFacts = "extra/ddp-exp.json";
 
 // A member of an archive without weights, as write_graph() writes it: the sizes of the members that it lacks, by their

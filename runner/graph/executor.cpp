@@ -198,6 +198,7 @@ c10::IValue Executor::late_argument(const CallList::Late& late) const {
 void Executor::take_result(CallList::Slot slot, c10::IValue value) {
   if (slot == CallList::kNone) return;
   if (value.isTensor() && !value.toTensor().defined()) value = {};
+  if (list_->skips_empty && value.isTensor() && value.toTensor().numel() == 0) value = value.toTensor().detach();
   values_[static_cast<std::size_t>(slot)] = std::move(value);
 }
 

@@ -80,6 +80,8 @@ struct CallList {
   std::vector<Slot> inputs = {};
   std::vector<std::pair<std::string, Slot>> outputs = {};
   std::string file = {};  // the graph's file, for errors
+  // Python does not call what gives no rows, such as an expert without tokens: no gradient goes there.
+  bool skips_empty = false;
 };
 
 // Wraps a Python number for an operator that takes a tensor; it does not affect the result's type.

@@ -153,6 +153,7 @@ class ProgramReader {
     if (!facts.is_object()) throw std::runtime_error(std::string(kFacts) + " is not an object");
     program_.answers_next = facts.value("answers_next", false);
     program_.compares_samples = facts.value("compares_samples", false);
+    program_.skips_empty = facts.value("skips_empty", false);
     program_.fixed_weights = facts.value("fixed_weights", "");
     const json arguments = facts.value("arguments", json::array());
     if (!arguments.is_array() || arguments.size() > program_.inputs.size()) {
@@ -289,7 +290,7 @@ model::BatchSizes ShapeCheck::batch_sizes() const {
   return sizes;
 }
 
-void ShapeCheck::require(const std::vector<at::Tensor>& given) {
+std::vector<at::Tensor> ShapeCheck::fitted(std::vector<at::Tensor> given) {
   if (given.size() != inputs_.size()) {
     throw usage_error(
         what_ + " takes " + std::to_string(inputs_.size()) + " inputs, but it gets " + std::to_string(given.size()),
@@ -297,11 +298,13 @@ void ShapeCheck::require(const std::vector<at::Tensor>& given) {
   }
   symbols_.clear();
   for (std::size_t i = 0; i < given.size(); ++i) {
+    if (inputs_[i].type == at::kBool && given[i].scalar_type() == at::kLong) given[i] = given[i].to(at::kBool);
     if (fits(inputs_[i], given[i])) continue;
     throw usage_error(what_ + " was exported for an input" + text_of(inputs_[i]) + ", but it gets " +
                           c10::str(given[i].sizes()) + " of type " + c10::toString(given[i].scalar_type()),
                       file_);
   }
+  return given;
 }
 
 std::vector<at::Tensor> ShapeCheck::completed(std::vector<at::Tensor> given) {

@@ -56,6 +56,7 @@ struct Program {
   std::vector<Output> outputs = {};
   bool answers_next = false;       // model::GivesOutputs::answers_next()
   bool compares_samples = false;   // its loss compares the samples of a batch, as far as export_model.py has seen
+  bool skips_empty = false;        // CallList::skips_empty
   bool draws_weights = false;      // the file has a program for read_initialisation()
   std::string fixed_weights = {};  // why it has none, if export_model.py said so
 
@@ -84,8 +85,9 @@ class ShapeCheck {
   // The size of a batch is the first extent of each input.
   model::BatchSizes batch_sizes() const;
 
-  // Throws ddp::Error (usage) if the inputs do not fit.
-  void require(const std::vector<at::Tensor>& given);
+  // Returns the inputs as the export takes them: datasets give its masks of bool as int64. Throws ddp::Error (usage) if
+  // they do not fit.
+  std::vector<at::Tensor> fitted(std::vector<at::Tensor> given);
   // Returns the inputs, followed by zeros for each further input of the export, on the device of the first input.
   std::vector<at::Tensor> completed(std::vector<at::Tensor> given);
   // The type of the input at this place; nothing: there are fewer inputs.

@@ -319,6 +319,7 @@ class Resolver {
     for (const Program::Output& output : program_.outputs)
       list_.outputs.emplace_back(output.name, values_.slot(output.value));
     list_.file = program_.file;
+    list_.skips_empty = program_.skips_empty;
     free_after_last_use();
     return std::move(list_);
   }

@@ -41,13 +41,14 @@ import export_checks  # noqa: E402
 import export_model  # noqa: E402
 
 ROWS, BATCH, STEPS = 16, 2, 7  # the last steps are replayed
+OPTIMIZER = {"name": "sgd", "lr": 0.01, "momentum": 0.9}
 SECONDS, BYTES = 600, 12 << 30  # of one model
 OF_EXPORT = "torch.export cannot save the model"
 
 
 def squares(*outputs):
-    """A loss for models that compute none: each number of each output has a gradient of its own size."""
-    numbers = [one for one in outputs if one.is_floating_point() and one.requires_grad]
+    """A loss for models that compute none: each number of each output has a gradient of its own size; masks have -inf."""
+    numbers = [one.nan_to_num(0.0, 0.0, 0.0) for one in outputs if one.is_floating_point()]
     return sum((one - torch.arange(one.shape[-1]) / one.shape[-1] if one.dim() else one).square().mean() for one in numbers)
 
 
@@ -108,13 +109,13 @@ def export(command, path):
     outputs = export_checks.outputs_by_name(reference.train()(*batch if parsed.loss_from_model else batch[: len(arrays)]))
     loss = export_checks.loss_in(outputs) if parsed.loss_from_model else squares(*outputs.values())
     loss.mean().backward()
-    unused = any(one.grad is None for one in reference.parameters() if one.requires_grad)
+    unused = facts["skips_empty"] or any(one.grad is None for one in reference.parameters() if one.requires_grad)
     evaluation = path.replace(".pt2", ".eval.pt2")
     return {
         "model": {"name": "exported", "path": path, "init": "file"} | ({"eval": evaluation} if os.path.exists(evaluation) else {}),
         "loss": "model" if parsed.loss_from_model else {"name": "exported", "path": path.replace(".pt2", ".loss.pt2")},
         "dataset": {"name": "npz", "path": path + ".npz", "inputs": list(arrays)} | ({"targets": list(targets)} if targets else {}),
-        "batch_size": BATCH, "steps": STEPS, "optimizer": {"name": "sgd", "lr": 0.01, "momentum": 0.9},
+        "batch_size": BATCH, "steps": STEPS, "optimizer": OPTIMIZER,
         "checkpoint": {"keep_best": 0}, "log": {"tensorboard": False},
     } | ({"distributed": {"find_unused_parameters": True}} if unused else {})  # fmt: skip
 
@@ -136,6 +137,13 @@ def eager(path, **_):
     # The reference gives a loss each of several outputs.
     type(model).forward = lambda *inputs: (one,) if isinstance(one := forward(*inputs), torch.Tensor) else one
     return model
+
+
+torch.set_num_threads(1)
+components.MODELS["exported"] = eager
+exported_models.load_loss = lambda path: squares
+program.load_file = ranks.load_file = load_file
+os.environ["HF_HUB_OFFLINE"] = "1"
 
 
 def train(experiment, world, folder):
@@ -254,11 +262,6 @@ def main():
     parser.add_argument("--again", action="store_true", help="try models that FILE has once more")
     parser.add_argument("--without-dropout", action="store_true", help="all rates of dropout are 0")
     options = parser.parse_args()
-    torch.set_num_threads(1)
-    components.MODELS["exported"] = eager
-    exported_models.load_loss = lambda path: squares
-    program.load_file = ranks.load_file = load_file
-    os.environ["HF_HUB_OFFLINE"] = "1"
     known = {}
     if os.path.exists(options.results):
         with open(options.results) as file:

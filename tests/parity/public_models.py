@@ -157,7 +157,10 @@ def of_timm():
         names = timm.list_models(module=family)
         if names:
             name = min(names, key=lambda one: (next((i for i, word in enumerate(SMALL) if word in one), len(SMALL)), len(one), one))
-            yield name, family, [[f"timm:{name}"]]
+            arguments = {"depth": 2} if re.search("vit_.*[0-9]m$|(beit|samvit|naflexvit)_base", name) else {}
+            arguments |= {"img_size": 256} if "samvit" in name else {}
+            command = [f"timm:{name}", "--args", json.dumps(arguments)]
+            yield name, family, [[*command, *inputs([one])] for one in ("3x64x64", "3x224x224")] + [command]
 
 
 def classes_of_transformers():

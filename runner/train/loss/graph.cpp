@@ -96,11 +96,10 @@ class ExportedLoss {
     std::vector<at::Tensor> inputs =
         model::in_order(model::order_of(names, program_.argument_names()), tensors_of(outputs));
     for (at::Tensor& target : on_device(targets, device)) inputs.push_back(std::move(target));
-    shapes_.require(inputs);
     const bool evaluates = !at::GradMode::is_enabled();
     std::optional<graph::Executor>& executor = evaluates ? evaluates_ : trains_;
     if (!executor) executor.emplace(resolved(evaluates, device));
-    const NamedTensors values = executor->run(inputs);
+    const NamedTensors values = executor->run(shapes_.fitted(std::move(inputs)));
     require_constant_buffers();
     return loss_in(values);
   }
