@@ -63,6 +63,11 @@ class Scored(nn.Module):
         return {"loss": loss, "score": 1 / (1 + loss)}
 
 
+class Kept(Scored):
+    def forward(self, left, keep, y):
+        return super().forward(left.masked_fill(~keep, 0), y)
+
+
 class Net(nn.Linear):
     def __init__(self):
         super().__init__(4, 8)
@@ -124,6 +129,7 @@ EXPORTS = {
     "Tagger": ["--input", "12:int64:16", "--target", "12:int64:16", "--loss-from-model"],
     "Heads": ["--input", "4", "--input", "4", "--target", "3", "--loss", "models.py:gauss"],
     "Scored": ["--input", "4", "--target", "3", "--loss-from-model"],
+    "Kept": ["--input", "4", "--input", "4:bool", "--target", "3", "--loss-from-model"],
     "Contrast": ["--input", "4", "--target", "scalar:int64:8", "--loss", "models.py:contrast"],
     "Samples": ["--input", "4", "--target", "scalar:int64:8", "--loss", "models.py:of_samples"],
     "Judged": ["--input", "4", "--target", "scalar:int64:8", "--loss-from-model"],
@@ -142,6 +148,8 @@ def write_data():
     wrong[70, 3] = 16
     np.savez("text.npz", ids=ids, labels=ids, wrong=wrong)
     arrays = {name: draw.standard_normal((60, 4), np.float32) for name in ("left", "right")}
+    keep = draw.integers(0, 2, (60, 4)).astype(bool)
+    arrays |= {"keep": keep, "all": np.ones_like(keep), "kept": arrays["left"] * keep}
     np.savez("rows.npz", **arrays, weights=draw.uniform(0, 2, 60).astype(np.float32), amounts=draw.standard_normal(60, np.float32), y=draw.standard_normal((60, 3), np.float32), kinds=draw.integers(0, 8, 60))
     for name, array in arrays.items():
         np.save(f"{name}.npy", array)
@@ -201,6 +209,9 @@ def main():
     _, folder = run("Heads", rows, loss="exported")
     with open(f"{folder}/checkpoints/latest/model.safetensors", "rb") as weights:
         failed += check("a loss with other places trains the same weights", weights.read() == found[0][0])
+
+    losses = [run("Kept", rows | {"inputs": inputs}, epochs=2)[0]["val_loss"] for inputs in (["left", "keep"], ["kept", "all"])]
+    failed += check("a model takes NumPy's masks of bool", losses[0] == losses[1])
 
     scored = {"name": "npz", "path": "rows.npz", "inputs": "left", "targets": "y"}
     epoch, folder = run("Scored", scored, checkpoint={"metric": "val_score", "goal": "max"}, epochs=2)
