@@ -243,10 +243,11 @@ def require_trainable(program):
                 )
 
 
-def batch_is_dynamic(program):
+def batch_is_dynamic(program, shapes):
+    """True if the first size of each input that is to vary does vary. shapes: of dynamic_shapes() or shapes_of_loss()."""
     values = {node.name: node.meta.get("val") for node in program.graph.nodes if node.op == "placeholder"}
     inputs = [values[name] for name in program.graph_signature.user_inputs if isinstance(name, str)]
-    return all(not isinstance(tensor.shape[0], int) for tensor in inputs if tensor.dim() > 0)
+    return not any(isinstance(tensor.shape[0], int) for tensor, sizes in zip(inputs, shapes[0]) if tensor.dim() > 0 and 0 in sizes)
 
 
 def without_idle_draws(program):
@@ -301,8 +302,8 @@ def shapes_of_loss(samples, options):
         # An output may compare each sample with each other one: it has the batch twice.
         varies = [place for place in range(1, one.dim()) if has_ranges or one.shape[place] == options.batch]
         shape = dict.fromkeys(varies, torch.export.Dim.AUTO)
-        if one.dim() > 0 and one.shape[0] == options.batch:
-            shape[0] = batch
+        if one.dim() > 0 and one.shape[0] % options.batch == 0:  # or several rows of each sample
+            shape[0] = batch if one.shape[0] == options.batch else torch.export.Dim.AUTO
         shapes.append(shape)
     return (tuple(shapes),)
 
@@ -376,7 +377,7 @@ def export(model, samples, shapes):
             for name in vars(module).keys() - names:
                 delattr(module, name)
     require_trainable(program)
-    if not batch_is_dynamic(program):
+    if not batch_is_dynamic(program, shapes):
         raise Refused("the model works for only one batch size; use x.shape[0] for the size of the batch")
     program.skips_empty = traced.skips_empty
     return program

@@ -65,6 +65,9 @@ def prepare(model):
                 setattr(one, name, Never(0.0))
         if vars(one).get("use_cache"):  # of generation
             one.use_cache = False
+        for name, buffer in vars(one).get("_buffers", {}).items():
+            if isinstance(buffer, torch.nn.Parameter):  # torch.export would take it for both
+                one._buffers[name] = buffer.data
 
 
 class Traced:
