@@ -186,7 +186,9 @@ def require_same_step(expected, graph, samples, takes_loss, skips_empty=False):
                for name, one in found.results.items()}  # fmt: skip
     name = first_difference(expected.results, results)
     if name:
-        cause = cause or "\n  forward may call checkpoint with use_reentrant=True, or set a seed, which no graph has"
+        replaces = name.startswith("the buffer") and expected.results[name].shape != found.results[name].shape
+        cause = cause or ("\n  forward puts another tensor in its place, which no graph does: make it where the model is made" if replaces else
+                          "\n  forward may call checkpoint with use_reentrant=True, or set a seed, which no graph has")  # fmt: skip
         raise Refused(f"the exported graph does not train as the model does: {name} differs{cause}")
     notes = [f"the model calls {named_function(one)}. Its backward is not in the graph; on random inputs the graph has the same gradients"
              for one in expected.functions]  # fmt: skip
