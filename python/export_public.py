@@ -6,6 +6,7 @@ import importlib
 import inspect
 import linecache
 import pathlib
+import random
 import re
 import sys
 import traceback
@@ -63,6 +64,9 @@ def prepare(model):
         for name in LAYER_DROP:
             if isinstance(vars(one).get(name), (int, float)) and vars(one)[name] == 0:
                 setattr(one, name, Never(0.0))
+                where = sys.modules[type(one).__module__]
+                if getattr(where, "random", None) is random:  # some draw from Python's generator, to compare with this rate
+                    where.random = types.SimpleNamespace(uniform=lambda least, most: least)
         if vars(one).get("use_cache"):  # of generation
             one.use_cache = False
         for name, buffer in vars(one).get("_buffers", {}).items():
@@ -132,6 +136,18 @@ def all_experts(traced, each=torch.Tensor.__iter__):
     return experts
 
 
+def truth_of_least(expression):
+    """Returns the truth of a comparison such as min(batch, 170 * batch) == batch if it is the same for all sizes, or None.
+
+    torch.export compares, but cannot tell.
+    """
+    symbols = list(expression.free_symbols)
+    if len(symbols) != 1 or not expression.has(torch.utils._sympy.functions.Min):
+        return None
+    truths = {expression.subs(symbols[0], size) for size in (*range(1, 66), 1000, 65536)}
+    return truths.pop() if len(truths) == 1 else None
+
+
 def has_rows(traced, evaluate):
     """Returns ShapeEnv.evaluate_expr; `if` a number of rows that depends on data is 0, it says that it is not.
 
@@ -140,7 +156,8 @@ def has_rows(traced, evaluate):
 
     def evaluated(environment, expression, *arguments, **options):
         try:
-            return evaluate(environment, expression, *arguments, **options)
+            known = truth_of_least(expression)
+            return evaluate(environment, expression, *arguments, **options) if known is None else known
         except torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode:
             compared = re.fullmatch(r"Eq\(u\d+, 0\)|(u\d+ > 0|Ne\(u\d+, 0\))", str(expression))
             line = line_of(traceback.extract_stack())
@@ -150,6 +167,14 @@ def has_rows(traced, evaluate):
             return sympy.false if compared and not compared[1] else sympy.true
 
     return evaluated
+
+
+def known_positions(*limits, arange=torch.arange, **options):
+    """Is torch.arange; what transformers' models compute of a range of fixed length is a constant with known values."""
+    fixed = all(isinstance(one, int) for one in limits) and options.get("dtype") in (None, torch.int64)
+    if not fixed or "/transformers/models/" not in sys._getframe(1).f_code.co_filename:
+        return arange(*limits, **options)
+    return torch.tensor(range(*limits), dtype=torch.int64, device=options.get("device"))
 
 
 def length_of_batch(values):
@@ -167,7 +192,7 @@ def make_traceable(patch, environment, traced):
 
     - They build attention masks with torch.vmap, which no archive can hold, and take other ways while they are compiled,
       with other bits.
-    - Models with Mamba look whether a mask is all ones, and then do not multiply by it.
+    - Some look at the first of the positions of tokens, which then are a constant.
     - In training some clamp a tensor with an infinite number; a run with such numbers ends.
     - Models with experts call those that have got tokens. The graph calls all of them, and ddp-exp gives the weights of
       those without tokens no gradient ("skips_empty").
@@ -183,13 +208,11 @@ def make_traceable(patch, environment, traced):
         patch(module, "len", length_of_batch, create=True)
         if "is_torchdynamo_compiling" in vars(module):
             patch(module, "is_torchdynamo_compiling", raises_nothing)
-        for one in list(vars(module).values()):
-            if hasattr(one, "_update_mamba_mask"):
-                patch(one, "_update_mamba_mask", lambda self, attention_mask, cache_position: attention_mask)
     for function in (torch.isinf, torch.isnan):
         patch(torch, function.__name__, unless_clamped(function))
     patch(environment, "evaluate_expr", has_rows(traced, environment.evaluate_expr))
     patch(torch.Tensor, "__iter__", all_experts(traced))
+    patch(torch, "arange", known_positions)
 
 
 def rates_of_layer_drop(model):
