@@ -124,6 +124,7 @@ div divide: h(4), h(4), rounding_mode="floor" | h(4), 2, rounding_mode="trunc"
 polygamma special_polygamma mvlgamma special_multigammaln: 1, h(4).sigmoid() | 2 + h(4).sigmoid(), 2
 bitwise_left_shift bitwise_right_shift __lshift__ __rshift__ __ilshift__ __irshift__: i(9, 4), i(3, 4) | i(9, 4), 2
 clamp clip fill: h(4), -0.3, 0.4 | h(4), v(), h(4) + 1 | h(4), v()
+fill_diagonal: v(4, 3), 0.3 | v(4, 3), 0.3, True
 float_power special_zeta: h(4).double(), 2 | h(4).double(), h(4) | 2.5, 1.5 + r(4).square()
 """
 
@@ -135,6 +136,7 @@ h(3) * torch.sym_ite(n <= 5, 2, 3) * torch.sym_ite(n > 5, 2, 3) * torch.sym_ite(
 h(3) * torch.sym_ite((n > 2) & (n < 6), 2, 3) * torch.sym_ite((n < 2)|(n > 5), 2, 3)
 h(3) * torch.sym_ite(torch.sym_not(n > 5), 2, 3) * torch.sym_max(n, 5) * torch.sym_min(n, 5) * torch._sym_sqrt(n)
 h(3) * torch.sym_float(n) * math.trunc(n / 4) | h(3) * h(3).numel() * h(3).t().stride(1)
+h(4) * i(5, 3).sum().item()
 ATEN._assert_async(b(3).any()|True), h(3) | c(4).mul(2j)
 ATEN._assert_scalar(n > 0, "no samples"), h(3) | ATEN._assert_tensor_metadata(h(3), None, None, torch.float32), h(3)
 torch.view_as_real(c(4) * c(4)) | c(4).conj() * c(4) | c(4).conj().imag | (c(4) * c(4)).imag.neg() | c(4).abs().square()
