@@ -697,8 +697,7 @@ def run(options):
         raise Refused(f"the folder {out.parent} does not exist; make it first")
     settle_batch_sizes(options)
     model = build(options.model, options)
-    has_targets = options.loss_from_model or bool(options.loss)
-    options.input = [Argument("--input", text) for text in options.input or inputs_of(model, has_targets)]
+    options.input = [Argument("--input", text) for text in options.input or inputs_of(model, options.loss_from_model)]
     if options.loss_from_model and not options.target and getattr(model, "main_input_name", ""):
         options.target = targets_of(model, [f"{one.name}={one.text.partition('=')[2]}" for one in options.input])
     options.target = [Argument("--target", text) for text in options.target]

@@ -291,8 +291,11 @@ def shape_of(name, config):
     return ""
 
 
-def inputs_of(model, has_targets):
-    """Returns the descriptions of a public model's inputs, as --input gives them. Raises Refused if they are not known."""
+def inputs_of(model, has_labels):
+    """Returns the descriptions of a public model's inputs, as --input gives them. Raises Refused if they are not known.
+
+    has_labels: forward gets labels, from which a model with a decoder makes the decoder's inputs.
+    """
     if hasattr(model, "default_cfg") and not is_of_transformers(model):
         shape = model.default_cfg["input_size"]
         side = getattr(getattr(model, "patch_embed", None), "img_size", None)
@@ -313,7 +316,7 @@ def inputs_of(model, has_targets):
     names += [name for name in required if name not in [*names, "labels"]]
     if "input_ids" in names and "attention_mask" in parameters and not generates:
         names.append("attention_mask")
-    if "decoder_input_ids" in parameters and not has_targets:
+    if "decoder_input_ids" in parameters and not has_labels:
         names.append("decoder_input_ids")
     found = {name: shape_of(name, config) for name in names}
     unknown = [name for name, shape in found.items() if not shape]
