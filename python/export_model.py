@@ -71,7 +71,7 @@ sys.path.append(os.path.dirname(os.path.abspath(__file__)))  # missing under run
 from export_checks import (Refused, copy_of, evaluated, explained, first_difference, line_beside_torch, line_of, loss_in, outputs_by_name,
                            require_same_step, try_twice)  # fmt: skip
 from export_init import initialisation
-from export_public import Traced, from_folder, inputs_of, make_traceable, of_timm, prepare, rates_of_layer_drop, targets_of
+from export_public import Traced, compared, from_folder, inputs_of, make_traceable, of_timm, prepare, rates_of_layer_drop, targets_of
 
 TORCH = "2.11"  # its archives have the format that ddp-exp reads
 for module in ("torch.utils.flop_counter", "torch.fx.experimental.symbolic_shapes"):
@@ -332,13 +332,14 @@ def traceable():
         traced = Traced()
         environment = importlib.import_module("torch.fx.experimental.symbolic_shapes").ShapeEnv
         patch(environment, "_log_guard", traced.noting(environment._log_guard))
+        patch(environment, "evaluate_expr", compared(traced, environment.evaluate_expr))
         patch(importlib.import_module("torch._decomp.decompositions"), "select_one_layer_lstm_function", lambda *_: shapes_of_lstm)
         for module in ("torch._subclasses.fake_tensor", "torch.fx.experimental.proxy_tensor"):
             patch(importlib.import_module(module), "CONSTANT_NUMEL_LIMIT", 4096)  # such as the sizes of images at several scales
         # Distributions look at the numbers that they are given, and raise an error of wrong ones.
         patch(torch.distributions.Distribution, "_validate_args", False)
         if "transformers" in sys.modules:
-            make_traceable(patch, environment, traced)
+            make_traceable(patch, traced)
         yield traced
 
 

@@ -136,10 +136,10 @@ def all_experts(traced, each=torch.Tensor.__iter__):
     return experts
 
 
-def truth_of_least(expression):
+def truth_for_all(expression):
     """Returns the truth of a comparison such as min(batch, 170 * batch) == batch if it is the same for all sizes, or None.
 
-    torch.export compares, but cannot tell.
+    torch.export cannot tell, and would ask for other sizes.
     """
     symbols = list(expression.free_symbols)
     if len(symbols) != 1 or not expression.has(torch.utils._sympy.functions.Min):
@@ -148,23 +148,24 @@ def truth_of_least(expression):
     return truths.pop() if len(truths) == 1 else None
 
 
-def has_rows(traced, evaluate):
-    """Returns ShapeEnv.evaluate_expr; `if` a number of rows that depends on data is 0, it says that it is not.
+def compared(traced, evaluate):
+    """Returns ShapeEnv.evaluate_expr, but it tells what torch.export cannot.
 
-    What a model asserts of its data is true. A mask of padding is applied, even if no token is padding.
+    In models of transformers: a number of rows that depends on data is not 0; what a model asserts of its data is true;
+    a mask of padding is applied, even if no token is padding.
     """
 
     def evaluated(environment, expression, *arguments, **options):
         try:
-            known = truth_of_least(expression)
+            known = truth_for_all(expression)
             return evaluate(environment, expression, *arguments, **options) if known is None else known
         except torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode:
-            compared = re.fullmatch(r"Eq\(u\d+, 0\)|(u\d+ > 0|Ne\(u\d+, 0\))", str(expression))
+            of_none = re.fullmatch(r"Eq\(u\d+, 0\)|(u\d+ > 0|Ne\(u\d+, 0\))", str(expression))
             line = line_of(traceback.extract_stack())
-            if "/transformers/models/" not in line or not compared and not re.search(r": (assert|if not padding_mask.any\(\):)", line):
+            if "/transformers/models/" not in line or not of_none and not re.search(r": (assert|if not padding_mask.any\(\):)", line):
                 raise
-            traced.skips_empty = traced.skips_empty or compared is not None
-            return sympy.false if compared and not compared[1] else sympy.true
+            traced.skips_empty = traced.skips_empty or of_none is not None
+            return sympy.false if of_none and not of_none[1] else sympy.true
 
     return evaluated
 
@@ -187,7 +188,7 @@ def raises_nothing():
     return any(line.startswith("raise ") for line in lines_of_caller(3))
 
 
-def make_traceable(patch, environment, traced):
+def make_traceable(patch, traced):
     """Replaces what torch.export cannot trace in models of transformers by something with the same result.
 
     - They build attention masks with torch.vmap, which no archive can hold, and take other ways while they are compiled,
@@ -210,7 +211,6 @@ def make_traceable(patch, environment, traced):
             patch(module, "is_torchdynamo_compiling", raises_nothing)
     for function in (torch.isinf, torch.isnan):
         patch(torch, function.__name__, unless_clamped(function))
-    patch(environment, "evaluate_expr", has_rows(traced, environment.evaluate_expr))
     patch(torch.Tensor, "__iter__", all_experts(traced))
     patch(torch, "arange", known_positions)
 
