@@ -124,28 +124,32 @@ def unless_clamped(function):
     return found
 
 
-def all_experts(traced, each=torch.Tensor.__iter__):
-    """Returns Tensor.__iter__; in place of the experts that have got tokens, whose number is not known, it gives all experts."""
+def all_experts(traced, listed, as_listed):
+    """Returns Tensor.__iter__ or tolist; in place of the experts that have got tokens, whose number is not known, it gives all.
+
+    as_listed: what `listed` gives for the number of an expert.
+    """
 
     def experts(tensor):
-        if not lines_of_caller(1)[0].startswith("for expert_idx in expert_hit"):
-            return each(tensor)
+        line, names = lines_of_caller(1)[0], sys._getframe(1).f_locals
+        if not line.startswith("for expert_idx in expert_hit") and 'number of "activated" expert' not in line:
+            return listed(tensor)
         traced.skips_empty = True
-        return (torch.tensor([i]) for i in range(len(sys._getframe(1).f_locals["expert_mask"])))
+        return map(as_listed, range(names["num_experts"] if "num_experts" in names else len(names["expert_mask"])))
 
     return experts
 
 
-def truth_for_all(expression):
-    """Returns the truth of a comparison such as min(batch, 170 * batch) == batch if it is the same for all sizes, or None.
+def value_for_all(expression):
+    """Returns the value of an expression that is the same for all sizes, or None.
 
-    torch.export cannot tell, and would ask for other sizes.
+    torch.export cannot tell that min(batch, 170 * batch) == batch, or that (3 * batch - 1) // batch is 2, as in chunk().
     """
-    symbols = list(expression.free_symbols)
-    if len(symbols) != 1 or not expression.has(torch.utils._sympy.functions.Min):
+    symbols, kinds = list(expression.free_symbols), torch.utils._sympy.functions
+    if len(symbols) != 1 or not expression.has(kinds.Min, kinds.FloorDiv):
         return None
-    truths = {expression.subs(symbols[0], size) for size in (*range(1, 66), 1000, 65536)}
-    return truths.pop() if len(truths) == 1 else None
+    values = {expression.subs(symbols[0], size) for size in (*range(1, 100), *range(127, 66000, 127), 65536)}
+    return values.pop() if len(values) == 1 else None
 
 
 def compared(traced, evaluate):
@@ -157,7 +161,7 @@ def compared(traced, evaluate):
 
     def evaluated(environment, expression, *arguments, **options):
         try:
-            known = truth_for_all(expression)
+            known = value_for_all(expression)
             return evaluate(environment, expression, *arguments, **options) if known is None else known
         except torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode:
             of_none = re.fullmatch(r"Eq\(u\d+, 0\)|(u\d+ > 0|Ne\(u\d+, 0\))", str(expression))
@@ -176,6 +180,12 @@ def known_positions(*limits, arange=torch.arange, **options):
     if not fixed or "/transformers/models/" not in sys._getframe(1).f_code.co_filename:
         return arange(*limits, **options)
     return torch.tensor(range(*limits), dtype=torch.int64, device=options.get("device"))
+
+
+def to_type(module, *where, to=torch.nn.Module.to, **options):
+    """Is Module.to, but returns a module that has the type already as it is: torch.export cannot follow more."""
+    has_type = not options and all((one.dtype,) == where for one in module.parameters())
+    return module if has_type else to(module, *where, **options)
 
 
 def length_of_batch(values):
@@ -211,8 +221,10 @@ def make_traceable(patch, traced):
             patch(module, "is_torchdynamo_compiling", raises_nothing)
     for function in (torch.isinf, torch.isnan):
         patch(torch, function.__name__, unless_clamped(function))
-    patch(torch.Tensor, "__iter__", all_experts(traced))
+    patch(torch.Tensor, "__iter__", all_experts(traced, torch.Tensor.__iter__, lambda expert: torch.tensor([expert])))
+    patch(torch.Tensor, "tolist", all_experts(traced, torch.Tensor.tolist, int))
     patch(torch, "arange", known_positions)
+    patch(torch.nn.Module, "to", to_type)
 
 
 def rates_of_layer_drop(model):
