@@ -198,6 +198,23 @@ def require_same_step(expected, graph, samples, takes_loss, skips_empty=False):
         print(f"note: {one}", file=sys.stderr)
 
 
+@contextlib.contextmanager
+def disturbed(model):
+    """Other weights, near the first ones: with those, numbers may be 0 or equal, and sums in another order have the same bits."""
+    parameters = [one for one in model.parameters() if one.is_floating_point()]
+    before = [one.detach().clone() for one in parameters]
+    draw = torch.Generator().manual_seed(1)
+    try:
+        with torch.no_grad():
+            for one in parameters:
+                one.add_(torch.empty(one.shape, dtype=one.dtype).normal_(std=0.02, generator=draw))
+        yield
+    finally:
+        with torch.no_grad():
+            for one, values in zip(parameters, before):
+                one.copy_(values)
+
+
 def attributes_of(model):
     """Returns the attributes of all modules and their parts by name, as text; a tensor's text tells which tensor it is."""
     found, seen = {}, {}

@@ -68,8 +68,8 @@ except ImportError as missing:
     sys.exit(f"error: the script needs PyTorch for Python: pip install torch==2.11.0 ({missing})")
 
 sys.path.append(os.path.dirname(os.path.abspath(__file__)))  # missing under runpy and `python -P`
-from export_checks import (Refused, copy_of, evaluated, explained, first_difference, line_beside_torch, line_of, loss_in, outputs_by_name,
-                           require_same_step, try_twice)  # fmt: skip
+from export_checks import (Refused, copy_of, disturbed, evaluated, explained, first_difference, line_beside_torch, line_of, loss_in,
+                           outputs_by_name, require_same_step, step, try_twice)  # fmt: skip
 from export_init import initialisation
 from export_public import Traced, compared, from_folder, inputs_of, make_traceable, of_timm, prepare, rates_of_layer_drop, targets_of
 
@@ -720,7 +720,11 @@ def run(options):
         require_loss(tried.outputs, "forward", options.batch)
     shapes = dynamic_shapes(arguments, options)
     programs = {"train": export(model.train(), samples, shapes)}
-    require_same_step(tried, programs["train"].module(), samples, options.loss_from_model, programs["train"].skips_empty)
+    trained = programs["train"].module()  # has the model's parameters
+    require_same_step(tried, trained, samples, options.loss_from_model, programs["train"].skips_empty)
+    with disturbed(model):
+        again = step(copy_of(model), samples, options.loss_from_model)
+        require_same_step(again, trained, samples, options.loss_from_model, programs["train"].skips_empty)
     if options.loss:
         programs["loss"] = export_loss(options.loss, tried.outputs, targets, options)
     if options.predict:
