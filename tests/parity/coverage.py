@@ -213,8 +213,9 @@ trains some steps on one rank and on two, eager and replayed, and has the bits o
 `scripts/coverage` measures and writes this page; [from-pytorch.md](from-pytorch.md) says how to export a model.
 
 Of timm one variant of each module is tried; of transformers one class for each kind of configuration. A loss is the
-model's own, or one of all its outputs. "Not tried": its configuration builds no small model by the rules of
-`tests/parity/public_models.py`, or it takes more than plain tensors of a known shape.
+model's own, or one of all its outputs. "Not built": the rules of `tests/parity/public_models.py` build no small model
+from its configuration, a package is missing, or it takes more than plain tensors of a known shape, as detectors do in
+training. "Python fails": its weights are not finite after the steps, or it raises an error under DDP.
 
 """
 
@@ -236,7 +237,7 @@ def reason_of(result):
 
 def page(results):
     """Returns docs/models.md."""
-    kinds = {"same": "Python's bits", "refused": "refused", "export": "torch.export cannot", "python fails": "Python fails", "not built": "not tried"}
+    kinds = {"same": "Python's bits", "refused": "refused", "export": "torch.export cannot", "python fails": "Python fails", "not built": "not built"}
     wrong = [one for one in results if one["status"] not in kinds]
     counts, details = [["library", "models tried", *kinds.values(), "wrong"]], ""
     for library in public_models.LIBRARIES:
@@ -251,7 +252,9 @@ def page(results):
         if others:
             details += "\n" + table([["family", "model", "result", "reason"], *others])
         if of["not built"]:
-            details += f"\nNot tried: {', '.join(one['name'] for one in of['not built'])}.\n"
+            details += f"\nNot built: {', '.join(one['name'] for one in of['not built'])}.\n"
+        if left_out := sorted({one[0] for one in public_models.LIBRARIES[library]()} - {one["name"] for one in own}):
+            details += f"\nLeft out of the last run: {', '.join(left_out)}.\n"
     return PAGE + table(counts) + details
 
 
