@@ -150,7 +150,8 @@ def graph_modules(program):
 def plain(outputs):
     """Returns a dict in place of an output class of a library or a named tuple, without what is no tensor.
 
-    An archive with a class of a library could not be read without the library.
+    An archive with a class of a library could not be read without the library. If there are tensors only in lists, these
+    are taken: "logits_0".
     """
     if hasattr(outputs, "_asdict"):  # a named tuple
         outputs = outputs._asdict()
@@ -158,7 +159,9 @@ def plain(outputs):
         return tuple(outputs)
     elif not isinstance(outputs, dict) or type(outputs) is dict:
         return outputs
-    return {name: value for name, value in outputs.items() if isinstance(value, torch.Tensor)}
+    tensors = {name: value for name, value in outputs.items() if isinstance(value, torch.Tensor)}
+    lists = {name: value for name, value in outputs.items() if isinstance(value, (list, tuple))}
+    return tensors or {f"{name}_{i}": one for name, value in lists.items() for i, one in enumerate(value) if isinstance(one, torch.Tensor)}
 
 
 def wrap_forward(model, names):

@@ -14,6 +14,7 @@ import types
 
 import sympy
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 
 from export_checks import Refused, explained, line_of
 
@@ -222,7 +223,7 @@ def make_traceable(patch, traced):
     for function in (torch.isinf, torch.isnan):
         patch(torch, function.__name__, unless_clamped(function))
     patch(torch.Tensor, "__iter__", all_experts(traced, torch.Tensor.__iter__, lambda expert: torch.tensor([expert])))
-    patch(torch.Tensor, "tolist", all_experts(traced, torch.Tensor.tolist, int))
+    patch(FakeTensor, "tolist", all_experts(traced, FakeTensor.tolist, int))
     patch(torch, "arange", known_positions)
     patch(torch.nn.Module, "to", to_type)
 
