@@ -404,7 +404,7 @@ def check_export_refusals():
         ("models.py:Other", "4", [], ["has no Other"]),
         ("models.py:Frozen", "4", [], ["requires_grad = False in every parameter"]),
         ("models.py:NoParameters", "4", [], ["the model has no parameters"]),
-        ("models.py:Synchronised", "4", [], ["SyncBatchNorm: norm\n", "leave out convert_sync_batchnorm"]),
+        ("models.py:Synchronised", "4", [], ["sync_batch_norm = true in [model]: norm\n", "leave out convert_sync_batchnorm"]),
         ("models.py:Sparse", "6:int64:5", [], ["leave out sparse=True", "models.py", "self.embed(x)"]),
         ("models.py:Plain", "4", ["--max-batch", "1"], ["--max-batch 1: give more than --min-batch, 1"]),
         ("models.py:Plain", "4", ["--min-batch", "8", "--max-batch", "8"], ["--max-batch 8: give more"]),
