@@ -190,6 +190,10 @@ def require_same_step(expected, graph, samples, takes_loss, skips_empty=False):
         cause = cause or ("\n  forward puts another tensor in its place, which no graph does: make it where the model is made" if replaces else
                           "\n  forward may call checkpoint with use_reentrant=True, or set a seed, which no graph has")  # fmt: skip
         raise Refused(f"the exported graph does not train as the model does: {name} differs{cause}")
+
+
+def tell_of(expected):
+    """Says what of a step of the model is not in its graph, or was not compared."""
     notes = [f"the model calls {named_function(one)}. Its backward is not in the graph; on random inputs the graph has the same gradients"
              for one in expected.functions]  # fmt: skip
     blind = [name for name, one in expected.results.items() if one is not None and one.isnan().any()]
@@ -200,7 +204,7 @@ def require_same_step(expected, graph, samples, takes_loss, skips_empty=False):
 
 @contextlib.contextmanager
 def disturbed(model):
-    """Other weights, near the first ones: with those, numbers may be 0 or equal, and sums in another order have the same bits."""
+    """Gives the model other weights for a while. With its first ones, of which many are 0, other sums may have the same bits."""
     parameters = [one for one in model.parameters() if one.is_floating_point()]
     before = [one.detach().clone() for one in parameters]
     draw = torch.Generator().manual_seed(1)

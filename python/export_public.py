@@ -18,6 +18,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 
 from export_checks import Refused, explained, line_of
 
+OF_MODELS = "/transformers/models/"  # in the paths of their files
 TEXT = 128  # tokens of a text, if nobody says otherwise
 LABELS = 8  # of a sequence whose length no input gives
 # Attributes for the rate at which transformers skips whole layers in training.
@@ -93,9 +94,10 @@ class Traced:
 
 
 def lines_of_caller(count):
-    """Returns the line of source that called the caller, and those below it."""
+    """Returns the line of a model of transformers that called the caller, and those below it; of other callers empty lines."""
     caller = sys._getframe(2)
-    return [linecache.getline(caller.f_code.co_filename, caller.f_lineno + i).strip() for i in range(count)]
+    file = caller.f_code.co_filename if OF_MODELS in caller.f_code.co_filename else ""
+    return [linecache.getline(file, caller.f_lineno + i).strip() for i in range(count)]
 
 
 def broadcast_mask(mask_function, bh_indices=True):
@@ -147,10 +149,12 @@ def value_for_all(expression):
     torch.export cannot tell that min(batch, 170 * batch) == batch, or that (3 * batch - 1) // batch is 2, as in chunk().
     """
     symbols, kinds = list(expression.free_symbols), torch.utils._sympy.functions
-    if len(symbols) != 1 or not expression.has(kinds.Min, kinds.FloorDiv):
+    depends_on_data = any(str(one).startswith("u") for one in symbols)  # and may be 0
+    if len(symbols) != 1 or depends_on_data or not expression.has(kinds.Min, kinds.FloorDiv):
         return None
-    values = {expression.subs(symbols[0], size) for size in (*range(1, 100), *range(127, 66000, 127), 65536)}
-    return values.pop() if len(values) == 1 else None
+    value = expression.subs(symbols[0], 1)
+    further = (*range(2, 100), *range(127, 66000, 127), 65536)
+    return value if all(expression.subs(symbols[0], size) == value for size in further) else None
 
 
 def compared(traced, evaluate):
@@ -167,7 +171,7 @@ def compared(traced, evaluate):
         except torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode:
             of_none = re.fullmatch(r"Eq\(u\d+, 0\)|(u\d+ > 0|Ne\(u\d+, 0\))", str(expression))
             line = line_of(traceback.extract_stack())
-            if "/transformers/models/" not in line or not of_none and not re.search(r": (assert|if not padding_mask.any\(\):)", line):
+            if OF_MODELS not in line or not of_none and not re.search(r": (assert|if not padding_mask.any\(\):)", line):
                 raise
             traced.skips_empty = traced.skips_empty or of_none is not None
             return sympy.false if of_none and not of_none[1] else sympy.true
@@ -178,7 +182,7 @@ def compared(traced, evaluate):
 def known_positions(*limits, arange=torch.arange, **options):
     """Is torch.arange; what transformers' models compute of a range of fixed length is a constant with known values."""
     fixed = all(isinstance(one, int) for one in limits) and options.get("dtype") in (None, torch.int64)
-    if not fixed or "/transformers/models/" not in sys._getframe(1).f_code.co_filename:
+    if not fixed or not lines_of_caller(1)[0]:
         return arange(*limits, **options)
     return torch.tensor(range(*limits), dtype=torch.int64, device=options.get("device"))
 
