@@ -123,6 +123,10 @@ struct Exported : ExportedPart, model::TakesInputs, model::GivesOutputs, model::
     return main == outputs.end() ? NamedTensors() : NamedTensors{*main};
   }
 
+  bool draws_in_evaluation() const override {
+    return evaluates_.list().draws_alike || (predicts_ && predicts_->list().draws_alike);
+  }
+
   std::optional<c10::ScalarType> target_type(std::size_t inputs) const override { return shapes_.type_at(inputs); }
 
   std::int64_t operators() const override {

@@ -114,6 +114,11 @@ def results_of(model, outputs, gradients):
     return {"the number of outputs": torch.tensor(len(outputs))} | results
 
 
+def outputs_in(results):
+    """Returns the outputs among results_of(), under their own names."""
+    return {name[len('the output "') : -1]: one for name, one in results.items() if name.startswith('the output "')}
+
+
 def evaluated(model, samples):
     """Runs forward of a model or a graph, and returns outputs and buffers by name."""
     with undone(model), torch.no_grad():

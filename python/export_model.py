@@ -69,9 +69,9 @@ except ImportError as missing:
 
 sys.path.append(os.path.dirname(os.path.abspath(__file__)))  # missing under runpy and `python -P`
 from export_checks import (Refused, copy_of, disturbed, evaluated, explained, first_difference, line_beside_torch, line_of, loss_in,
-                           outputs_by_name, require_same_step, step, tell_of, try_twice)  # fmt: skip
+                           outputs_by_name, outputs_in, require_same_step, step, tell_of, try_twice)  # fmt: skip
 from export_init import initialisation
-from export_public import Traced, compared, from_folder, inputs_of, make_traceable, of_timm, prepare, rates_of_layer_drop, targets_of
+from export_public import Traced, by_factor, compared, from_folder, inputs_of, make_traceable, of_timm, prepare, rates_of_layer_drop, targets_of
 
 TORCH = "2.11"  # its archives have the format that ddp-exp reads
 for module in ("torch.utils.flop_counter", "torch.fx.experimental.symbolic_shapes"):
@@ -150,8 +150,8 @@ def graph_modules(program):
 def plain(outputs):
     """Returns a dict in place of an output class of a library or a named tuple, without what is no tensor.
 
-    An archive with a class of a library could not be read without the library. If there are tensors only in lists, these
-    are taken: "logits_0".
+    An archive with a class of a library could not be read without the library. If there are tensors only in lists or
+    dicts, these are taken: "logits_0", "text_outputs_logits".
     """
     if hasattr(outputs, "_asdict"):  # a named tuple
         outputs = outputs._asdict()
@@ -160,8 +160,9 @@ def plain(outputs):
     elif not isinstance(outputs, dict) or type(outputs) is dict:
         return outputs
     tensors = {name: value for name, value in outputs.items() if isinstance(value, torch.Tensor)}
-    lists = {name: value for name, value in outputs.items() if isinstance(value, (list, tuple))}
-    return tensors or {f"{name}_{i}": one for name, value in lists.items() for i, one in enumerate(value) if isinstance(one, torch.Tensor)}
+    parts = {name: value.items() if isinstance(value, dict) else enumerate(value)
+             for name, value in outputs.items() if isinstance(value, (dict, list, tuple))}  # fmt: skip
+    return tensors or {f"{name}_{i}": one for name, part in parts.items() for i, one in part if isinstance(one, torch.Tensor)}
 
 
 def wrap_forward(model, names):
@@ -262,15 +263,16 @@ def without_idle_draws(program):
         module.recompile()
 
 
-def require_no_draws(program):
-    """Raises Refused if evaluation would draw random numbers."""
+def look_at_draws(program):
+    """Raises Refused if evaluation would drop values. Says that other random numbers are the same for each batch."""
     for module in graph_modules(program):
         for node in module.graph.nodes:
-            if operation(node) in DRAWS or drops_values(node):
-                raise Refused(
-                    f"the model draws random numbers even in evaluation ({operation(node)}); "
-                    f"draw only if self.training{place(node)}"
-                )
+            if drops_values(node):
+                raise Refused(f"the model drops values even in evaluation ({operation(node)}); drop only if self.training{place(node)}")
+    draws = [node for module in graph_modules(program) for node in module.graph.nodes if operation(node) in DRAWS]
+    if draws:
+        print(f"note: the model draws random numbers even in evaluation ({operation(draws[0])}); ddp-exp draws the same "
+              f"ones for each batch{place(draws[0])}", file=sys.stderr)  # fmt: skip
 
 
 def try_model(model, arguments, options, samples):
@@ -341,6 +343,7 @@ def traceable():
             patch(importlib.import_module(module), "CONSTANT_NUMEL_LIMIT", 4096)  # such as the sizes of images at several scales
         # Distributions look at the numbers that they are given, and raise an error of wrong ones.
         patch(torch.distributions.Distribution, "_validate_args", False)
+        patch(torch.autograd.Function, "apply", by_factor(vars(torch.autograd.Function)["apply"]))
         if "transformers" in sys.modules:
             make_traceable(patch, traced)
         yield traced
@@ -613,8 +616,8 @@ def names_of_loss(name):
     return parameter_names(found.forward)[1:] if is_module else parameter_names(found)
 
 
-def export_loss(name, outputs, targets, options):
-    """Returns the graph of a loss for the outputs of the model."""
+def export_loss(name, outputs, targets, options, evaluates=False):
+    """Returns the graph of a loss for the outputs of the model, in training or in evaluation."""
     found = find(name)
     with explained(f"--loss {name} fails"):
         loss = found() if isinstance(found, type) else found
@@ -625,6 +628,11 @@ def export_loss(name, outputs, targets, options):
         loss.forward = lambda *arguments: plain(found(*arguments))
     if any(True for _ in loss.parameters()):
         raise Refused(f"{name} has parameters, which would not be trained; make them parameters of the model")
+    if evaluates:
+        arguments = (*outputs.values(), *targets)
+        with explained("the loss fails on the outputs of the model in evaluation, which differ from those in training"):
+            expected = evaluated(loss.eval(), arguments)
+        return export_evaluation(loss, expected, arguments, shapes_of_loss(arguments, options))
     arguments = (*(one.clone().requires_grad_(one.is_floating_point()) for one in outputs.values()), *targets)
     wrong = "the loss fails on the outputs of the model; --target gives the shapes (without the batch), types and numbers of values of its targets"
     tried = try_twice(loss.train(), arguments, wrong, takes_loss=True)
@@ -659,7 +667,7 @@ def export_evaluation(model, expected, samples, shapes):
     """Returns the graph of model.eval(), which gives the expected results."""
     program = export(model, samples, shapes)
     without_idle_draws(program)
-    require_no_draws(program)
+    look_at_draws(program)
     with explained("the exported graph fails in evaluation"):
         name = first_difference(expected, evaluated(program.module(), samples))
     if name:
@@ -742,16 +750,22 @@ def run(options):
         expected = evaluated(model.eval(), samples)
     if graph is None or first_difference(expected, evaluated(graph, samples)):
         programs["eval"] = export_evaluation(model, expected, samples, shapes)
+    if options.loss:
+        given = outputs_in(expected)
+        if {name: one.shape for name, one in given.items()} != {name: one.shape for name, one in tried.outputs.items()}:
+            programs["loss.eval"] = export_loss(options.loss, given, targets, options, evaluates=True)
     files = {name: out if name == "train" else out.with_suffix(f".{name}.pt2") for name in programs}
-    init, reason = find_initialisation(model, [one for name, one in programs.items() if name != "loss"], options)
+    init, reason = find_initialisation(model, [one for name, one in programs.items() if "loss" not in name], options)
     facts = {out: {"arguments": facts_of_arguments(names, [one.values for one in arguments]), "fixed_weights": reason,
                    "skips_empty": programs["train"].skips_empty}}  # fmt: skip
     if options.loss_from_model:
         facts[out]["answers_next"] = answers_next(model, tried.outputs, targets)
         facts[out]["compares_samples"] = graph is not None and compares_samples(model, samples, options.min_batch)
     if "loss" in files:
-        values = [0] * (len(tried.outputs) + len(targets))
-        facts[files["loss"]] = {"arguments": facts_of_arguments(names_of_loss(options.loss), values)}
+        for name in ("loss", "loss.eval"):
+            if name in files:
+                values = [0] * len(programs[name].graph_signature.user_inputs)
+                facts[files[name]] = {"arguments": facts_of_arguments(names_of_loss(options.loss), values)}
         loss = programs["loss"].module()
 
         def loss_of(*batch):
@@ -767,7 +781,8 @@ def run(options):
     if options.loss_from_model:
         print('loss = "model"')
     if "loss" in files:
-        print(f'loss = {{ name = "exported", path = "{files["loss"]}" }}')
+        evaluation = f', eval = "{files["loss.eval"]}"' if "loss.eval" in files else ""
+        print(f'loss = {{ name = "exported", path = "{files["loss"]}"{evaluation} }}')
 
 
 def parsed():

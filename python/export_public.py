@@ -93,6 +93,45 @@ class Traced:
         return note
 
 
+class Context:
+    """What a torch.autograd.Function gets as ctx, as far as by_factor() takes it."""
+
+    saved_tensors = ()
+
+    def save_for_backward(self, *tensors):
+        self.saved_tensors = tensors
+
+
+def by_factor(apply):
+    """Returns Function.apply for a backward that multiplies the gradient by numbers, which a graph lacks otherwise.
+
+    y.detach() + (x - x.detach()) * factor is y, and its gradient is that of y times the factor. The comparison of the
+    steps refuses the graph if the backward is another one.
+    """
+
+    def applied(function, *arguments):
+        trained = [place for place, one in enumerate(arguments) if isinstance(one, torch.Tensor) and one.requires_grad]
+        if len(trained) != 1 or function.__module__.startswith("torch."):
+            return apply.__get__(None, function)(*arguments)
+        context, x = Context(), arguments[trained[0]]
+        context.needs_input_grad = tuple(place in trained for place in range(len(arguments)))
+        try:
+            with torch.no_grad():
+                has_setup = function.setup_context is not torch.autograd.Function.setup_context
+                y = function.forward(*arguments) if has_setup else function.forward(context, *arguments)
+                if has_setup:
+                    function.setup_context(context, arguments, y)
+                gradients = function.backward(context, torch.ones_like(y))
+            factor = gradients[trained[0]] if isinstance(gradients, tuple) else gradients
+            if factor.shape == x.shape == y.shape and factor.dtype == x.dtype == y.dtype:
+                return y.detach() + (x - x.detach()) * factor.detach()
+        except Exception:  # its context has more, or its backward needs another gradient
+            pass
+        return apply.__get__(None, function)(*arguments)
+
+    return classmethod(applied)
+
+
 def lines_of_caller(count):
     """Returns the line of a model of transformers that called the caller, and those below it; of other callers empty lines."""
     caller = sys._getframe(2)
@@ -181,7 +220,7 @@ def compared(traced, evaluate):
 
 def known_positions(*limits, arange=torch.arange, **options):
     """Is torch.arange; what transformers' models compute of a range of fixed length is a constant with known values."""
-    fixed = all(isinstance(one, int) for one in limits) and options.get("dtype") in (None, torch.int64)
+    fixed = limits and all(isinstance(one, int) for one in limits) and options.get("dtype") in (None, torch.int64)
     if not fixed or not lines_of_caller(1)[0]:
         return arange(*limits, **options)
     return torch.tensor(range(*limits), dtype=torch.int64, device=options.get("device"))

@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/limits.h"
+#include "model/generators.h"
 
 namespace ddp::graph {
 namespace {
@@ -38,6 +39,12 @@ void set_modes(const CallList::Modes& modes) {
   at::autocast::set_autocast_dtype(modes.device, modes.autocast_type);
 }
 
+// The devices whose generators a run seeds.
+std::vector<c10::Device> drawing_devices(const CallList& list) {
+  if (!list.draws_alike) return {};
+  return list.device.is_cpu() ? std::vector<c10::Device>{c10::kCPU} : std::vector<c10::Device>{c10::kCPU, list.device};
+}
+
 }  // namespace
 
 at::Tensor wrapped_number(const c10::IValue& number) {
@@ -55,6 +62,11 @@ Executor::Executor(std::shared_ptr<const CallList> list) : list_(std::move(list)
 
 NamedTensors Executor::run(const std::vector<at::Tensor>& inputs) {
   if (inputs_ != nullptr) return Executor(list_).run(inputs);
+  std::vector<std::unique_ptr<model::UntouchedGenerator>> draws;
+  for (const c10::Device& device : drawing_devices(*list_)) {
+    draws.push_back(std::make_unique<model::UntouchedGenerator>(model::generator_of(device.str())));
+    draws.back()->seed(0);
+  }
   inputs_ = &inputs;
   for (std::size_t i = 0; i < list_->inputs.size(); ++i) {
     if (list_->inputs[i] != CallList::kNone) values_[static_cast<std::size_t>(list_->inputs[i])] = inputs.at(i);

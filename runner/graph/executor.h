@@ -82,6 +82,9 @@ struct CallList {
   std::string file = {};  // the graph's file, for errors
   // Python does not call what gives no rows, such as an expert without tokens: no gradient goes there.
   bool skips_empty = false;
+  // Each run draws the same random numbers, on this device and on the CPU, and leaves their generators as they were.
+  bool draws_alike = false;
+  c10::Device device = c10::kCPU;
 };
 
 // Wraps a Python number for an operator that takes a tensor; it does not affect the result's type.

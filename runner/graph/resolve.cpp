@@ -320,6 +320,7 @@ class Resolver {
       list_.outputs.emplace_back(output.name, values_.slot(output.value));
     list_.file = program_.file;
     list_.skips_empty = program_.skips_empty;
+    list_.device = use_.device;
     free_after_last_use();
     return std::move(list_);
   }
@@ -377,12 +378,14 @@ class Resolver {
     const std::string calls = "calls aten." + config::printable(name + (overload.empty() ? "" : "." + overload));
     const Error not_allowed = refusal(calls + ", which is not an allowed operator", "replace it in the model");
     if (!is_allowed(name)) throw not_allowed;
+    const bool random = use_.evaluates && draws(name);
+    list_.draws_alike = list_.draws_alike || random;
     const bool drops = use_.evaluates && !use_.is_switched && drops_values(name, member(node, "inputs"));
-    if (drops || (use_.evaluates && draws(name))) {
+    if (drops || (random && use_.is_switched)) {
       throw refusal("draws random numbers with aten." + name + " even in evaluation",
                     use_.is_switched
                         ? "export model.eval() as well and name that file: model.eval; python/export_model.py does so"
-                        : "draw only if self.training, and export the model again");
+                        : "drop only if self.training, and export the model again");
     }
     const auto handle = c10::Dispatcher::singleton().findSchema({"aten::" + name, overload});
     if (!handle) throw refusal(calls + ", which this PyTorch lacks", "");

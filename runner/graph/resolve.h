@@ -24,8 +24,8 @@ struct Use {
 // Resolves each call of a program's graph: looks up its operator and converts its arguments. `tensors` holds the
 // model's tensors by their names in Python. Throws ddp::Error (usage), with the line of the user's Python code, for
 // operators that are not allowed, for control flow and custom operators, and for arguments that do not fit. For
-// evaluation, also throws if the graph draws random numbers that no argument switches off, or if a switched graph
-// writes to a buffer or a weight.
+// evaluation, also throws if dropouts stay on, or if a switched graph draws random numbers that no argument switches
+// off, or writes to a buffer or a weight.
 CallList resolve(const Program& program, const Use& use, const std::map<std::string, at::Tensor>& tensors);
 
 // Returns a program's graph in the form that `resolve` uses for evaluation. Throws std::runtime_error if it is damaged.

@@ -42,6 +42,8 @@ struct GivesOutputs {
   virtual bool compares_samples() const { return false; }
   // With loss = "model": the type of the first target, for a model that gets so many inputs.
   virtual std::optional<c10::ScalarType> target_type(std::size_t inputs) const = 0;
+  // Does it draw random numbers in evaluation?
+  virtual bool draws_in_evaluation() const { return false; }
   // The number of calls of operators in a forward that trains; 0: unknown.
   virtual std::int64_t operators() const { return 0; }
 };

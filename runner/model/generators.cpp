@@ -1,5 +1,6 @@
 #include "model/generators.h"
 
+#include <mutex>
 #include <utility>
 
 #include <ATen/CPUGeneratorImpl.h>
@@ -10,6 +11,14 @@ namespace ddp::model {
 at::Generator generator_of(const std::string& device) {
   const c10::Device where(device);
   return where.is_cpu() ? at::detail::getDefaultCPUGenerator() : at::globalContext().defaultGenerator(where);
+}
+
+UntouchedGenerator::UntouchedGenerator(at::Generator generator)
+    : generator_(std::move(generator)), state_(generator_.get_state()) {}
+
+void UntouchedGenerator::seed(std::uint64_t seed) {
+  const std::lock_guard lock(generator_.mutex());
+  generator_.set_current_seed(seed);
 }
 
 Generators::Generators(std::vector<std::string> devices, int logical)

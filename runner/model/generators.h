@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,22 @@ namespace ddp::model {
 
 // LibTorch's default generator of a device: "cpu", "cuda:3".
 at::Generator generator_of(const std::string& device);
+
+// Restores the state of a generator at its end.
+class UntouchedGenerator {
+ public:
+  explicit UntouchedGenerator(at::Generator generator);
+  ~UntouchedGenerator() { generator_.set_state(state_); }
+  UntouchedGenerator(const UntouchedGenerator&) = delete;
+  UntouchedGenerator& operator=(const UntouchedGenerator&) = delete;
+
+  // Draws the numbers of this seed until then.
+  void seed(std::uint64_t seed);
+
+ private:
+  at::Generator generator_;
+  const at::Tensor state_;
+};
 
 // The random generators of a rank that computes several logical ranks, one after another. The default generators of its
 // devices are those of one logical rank at a time.

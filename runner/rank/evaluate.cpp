@@ -27,16 +27,17 @@ class Evaluation {
 
   void add(const std::optional<data::EvaluationSet>& set, const std::string& prefix, Measurement& measurement) const {
     if (!set) return;
-    const auto measured = train::evaluate({.model = *model_,
-                                           .group = groups_.main,
-                                           .loss = loss_,
-                                           .measures = measures_,
-                                           .scalars = loss_.scalar_names(*model_->module().ptr()),
-                                           .set = *set,
-                                           .device = first_device(t_),
-                                           .batch_done = [this] { t_.progress->rank(t_.rank).note_activity(); },
-                                           .numerics = model::Numerics::of(*t_.experiment),
-                                           .records = train::may_record(*t_.experiment, first_device(t_))});
+    const auto measured =
+        train::evaluate({.model = *model_,
+                         .group = groups_.main,
+                         .loss = loss_,
+                         .measures = measures_,
+                         .scalars = loss_.scalar_names(*model_->module().ptr()),
+                         .set = *set,
+                         .device = first_device(t_),
+                         .batch_done = [this] { t_.progress->rank(t_.rank).note_activity(); },
+                         .numerics = model::Numerics::of(*t_.experiment),
+                         .records = train::may_record(*t_.experiment, first_device(t_), *model_->module().ptr())});
     for (const auto& [name, value] : measured.values) measurement.values[prefix + name] = value;
     for (const auto& [name, rows] : measured.matrices.items()) measurement.values[prefix + name] = rows;
     if (measured.nan_samples > 0) measurement.warnings.push_back(measured.warning(prefix));

@@ -46,7 +46,7 @@ class Answering {
               for (auto& other : predicted.others) outputs.push_back(std::move(other));
               return outputs;
             },
-            train::may_record(*t.experiment, device_), model_->buffers(),
+            train::may_record(*t.experiment, device_, *model_->module().ptr()), model_->buffers(),
             [&t](const std::string& reason) {
               if (t.rank == 0) log::warn(reason);
             }) {

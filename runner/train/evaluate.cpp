@@ -275,7 +275,7 @@ Measured measure_set(const TrainerParts& p, const Measures& measures, const data
                                       if (p.recorder) run.batches_measured += set.world_size;
                                     },
                                 .numerics = model::Numerics::of(p.experiment),
-                                .records = may_record(p.experiment, p.device),
+                                .records = may_record(p.experiment, p.device, *p.model.module().ptr()),
                                 .curves = curves});
   if (p.recorder) {
     run.batches_to_measure = 0;

@@ -71,6 +71,19 @@ TEST_CASE("a graph of model.eval() keeps its flags, and may not draw; one of mod
   CHECK(contains(draws, "draws random numbers with aten.dropout_ even in evaluation"));
 }
 
+TEST_CASE("an evaluation draws the same numbers in each run, and leaves the generator as it was") {
+  const Program noise = one_node("torch.ops.aten.rand_like.default");
+  const at::Tensor x = at::zeros({3});
+  CHECK(contains(error_of([&] { resolve(noise, {.evaluates = true}, {}); }), "aten.rand_like even in evaluation"));
+  Executor executor(resolve(noise, {.evaluates = true, .is_switched = false}, {}));
+  at::manual_seed(7);
+  const at::Tensor next = at::rand({3});
+  at::manual_seed(7);
+  const at::Tensor first = executor.run({x}).front().second;
+  CHECK(at::rand({3}).equal(next));
+  CHECK(executor.run({x}).front().second.equal(first));
+}
+
 TEST_CASE("results and numbers of a graph may be complex") {
   const json complex = {{{"name", "dtype"}, {"arg", {{"as_scalar_type", 10U}}}}};
   const at::Tensor x = at::ones({2});

@@ -110,10 +110,14 @@ def export(command, path):
     loss = export_checks.loss_in(outputs) if parsed.loss_from_model else squares(*outputs.values())
     loss.mean().backward()
     unused = facts["skips_empty"] or any(one.grad is None for one in reference.parameters() if one.requires_grad)
-    evaluation = path.replace(".pt2", ".eval.pt2")
+
+    def files(file):
+        evaluation = file.replace(".pt2", ".eval.pt2")
+        return {"name": "exported", "path": file} | ({"eval": evaluation} if os.path.exists(evaluation) else {})
+
     return {
-        "model": {"name": "exported", "path": path, "init": "file"} | ({"eval": evaluation} if os.path.exists(evaluation) else {}),
-        "loss": "model" if parsed.loss_from_model else {"name": "exported", "path": path.replace(".pt2", ".loss.pt2")},
+        "model": files(path) | {"init": "file"},
+        "loss": "model" if parsed.loss_from_model else files(path.replace(".pt2", ".loss.pt2")),
         "dataset": {"name": "npz", "path": path + ".npz", "inputs": list(arrays)} | ({"targets": list(targets)} if targets else {}),
         "batch_size": BATCH, "steps": STEPS, "optimizer": OPTIMIZER,
         "checkpoint": {"keep_best": 0}, "log": {"tensorboard": False},

@@ -15,7 +15,7 @@ from torch import nn
 from architectures import ConvNextT, EfficientNetB0, MobileNetV3, ResNet18, SwinT, ViT  # noqa: F401
 import hub_models
 from gpt import Gpt
-from loss_models import EXPORTS, LOSSES, Heads, Judge, Towers, Tuple, Vae  # noqa: F401
+from loss_models import EXPORTS, LOSSES, Aided, Heads, Judge, Masked, Towers, Tuple, Vae  # noqa: F401
 from normed_models import mixed, mobile, residual, series, volume  # noqa: F401
 
 

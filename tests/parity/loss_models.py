@@ -95,6 +95,36 @@ def info_nce(left, right):
     return (nn.functional.cross_entropy(scores, own) + nn.functional.cross_entropy(scores.T, own)) / 2
 
 
+class Aided(nn.Module):
+    """Two outputs in training and one in evaluation, as GoogLeNet's."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner, self.head, self.aid = nn.Linear(20, 16), nn.Linear(16, 4), nn.Linear(16, 4)
+
+    def forward(self, x):
+        hidden = torch.tanh(self.inner(x))
+        return (self.head(hidden), self.aid(hidden)) if self.training else (self.head(hidden),)
+
+
+def aided(*outputs_and_kinds):
+    *outputs, kinds = outputs_and_kinds
+    return sum(nn.functional.cross_entropy(one, kinds) for one in outputs)
+
+
+class Masked(nn.Module):
+    """Rebuilds numbers that it hides at random, in evaluation too."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(20, 16), nn.ReLU(), nn.Linear(16, 20))
+
+    def forward(self, x):
+        hidden = torch.rand_like(x) < 0.3
+        output = self.layers(x.masked_fill(hidden, 0))
+        return {"loss": ((output - x) ** 2).mean(), "rebuilt": output}
+
+
 # The arguments of export_model.py for each model, and the loss that computes from its outputs and targets.
 EXPORTS = {
     "Vae": ["--input", "20", "--loss-from-model", "--predict", "reconstruct"],
@@ -102,5 +132,7 @@ EXPORTS = {
     "Tuple": ["--input", "20", "--loss-from-model", "--target", "scalar"],
     "Heads": ["--input", "20", "--loss", "HeadsLoss", "--target", "scalar:int64:4", "--target", "scalar"],
     "Towers": ["--input", "20", "--input", "12", "--loss", "info_nce"],
+    "Aided": ["--input", "20", "--loss", "aided", "--target", "scalar:int64:4"],
+    "Masked": ["--input", "20", "--loss-from-model"],
 }
-LOSSES = {"Heads": HeadsLoss, "Towers": lambda: info_nce}
+LOSSES = {"Heads": HeadsLoss, "Towers": lambda: info_nce, "Aided": lambda: aided}

@@ -307,7 +307,9 @@ class Trainer:
             if index % self.world != self.rank:
                 continue
             x, y = device.moved(x, self.device), device.moved(y, self.device)
-            with self.casts():
+            # ddp-exp draws the same numbers for each batch of an evaluation.
+            with self.casts(), torch.random.fork_rng(devices=[self.device] if self.device.type == "cuda" else []):
+                torch.manual_seed(0)
                 if self.loss.function is None:
                     output = call(self.evaluated, x, listed(y) if self.loss.of_model else [])
                     weight = len(listed(x)[0])

@@ -39,6 +39,8 @@ def cases(folder):
         if os.path.exists(second):
             model["eval"] = second
         loss = {"name": "exported", "path": path(f"{name}.loss.pt2")} if "--loss" in EXPORTS[name] else "model"
+        if os.path.exists(path(f"{name}.loss.eval.pt2")):
+            loss["eval"] = path(f"{name}.loss.eval.pt2")
         dataset = {"name": "npz", "path": path("data.npz"), "inputs": inputs} | ({"targets": targets} if targets else {})
         options = {"model": model, "dataset": dataset, "loss": loss, "validation": {"split": 0.2}}
         return case(title, **options | {"optimizer": {"name": "adamw", "lr": 0.01}} | experiment)
@@ -49,6 +51,8 @@ def cases(folder):
         *(with_loss(f"a tuple of loss and output, {ranks}", "Tuple", targets="amounts", world=world) for world, ranks in WORLDS),
         *(with_loss(f"two heads with two targets, {ranks}", "Heads", targets=["kinds", "amounts"], world=world) for world, ranks in WORLDS),
         *(with_loss(f"two towers, {ranks}", "Towers", inputs=["x", "y"], world=world) for world, ranks in WORLDS),
+        *(with_loss(f"fewer outputs in evaluation, {ranks}", "Aided", targets="kinds", world=world) for world, ranks in WORLDS),
+        *(with_loss(f"draws in evaluation, {ranks}", "Masked", world=world) for world, ranks in WORLDS),
         with_loss("a VAE, accumulated", "Vae", accumulate=2),
         with_loss("a VAE, resumed", "Vae", first={"epochs": 1}),
         with_loss("two heads with two targets, resumed", "Heads", targets=["kinds", "amounts"], first={"epochs": 1}),

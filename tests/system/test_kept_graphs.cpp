@@ -41,8 +41,8 @@ const std::vector<Form> kForms{
       "dataset.targets=\"t.npy\""},
      {"model.pt2", "origins.json", "predict.pt2"}},
     {"an exported loss",
-     {kExported, R"(loss={name="exported",path="net.loss.pt2"})"},
-     {"loss.pt2", "model.pt2", "origins.json"}},
+     {kExported, R"(loss={name="exported",path="net.loss.pt2",eval="net.loss.eval.pt2"})"},
+     {"loss.eval.pt2", "loss.pt2", "model.pt2", "origins.json"}},
     {"an exported loss of a model of C++",
      {R"(loss={name="exported",path="net.loss.pt2"})"},
      {"loss.pt2", "origins.json"},
@@ -55,18 +55,20 @@ struct GraphWorkspace : ExportedWorkspace {
     write("t.npy", npy_of("<f4", "(100, 3)", numbers));
     write("loss_in.pt2", exported_model(computing_loss()));
     write("net.eval.pt2", evaluating_model());
-    write("net.loss.pt2", exported_loss());
+    for (const char* name : {"net.loss.pt2", "net.loss.eval.pt2"}) write(name, exported_loss());
   }
 
   void remove_graphs() const {
-    for (const char* name : {"net.pt2", "loss_in.pt2", "net.eval.pt2", "net.loss.pt2"}) fs::remove(folder() / name);
+    for (const char* name : {"net.pt2", "loss_in.pt2", "net.eval.pt2", "net.loss.pt2", "net.loss.eval.pt2"})
+      fs::remove(folder() / name);
   }
   // Other graphs of the same weights, and a damaged file.
   void change_graphs() const {
     write("net.pt2", other_graph());
     write("loss_in.pt2", exported_model(computing_loss("scores", "other")));
     write("net.eval.pt2", "damaged");
-    write("net.loss.pt2", exported_loss("torch.ops.aten.multi_margin_loss.default"));
+    for (const char* name : {"net.loss.pt2", "net.loss.eval.pt2"})
+      write(name, exported_loss("torch.ops.aten.multi_margin_loss.default"));
   }
 
   RunFolder train(const std::string& name, const Form& form) const {

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "dist/parallel/parallel.h"
 #include "model/call.h"
+#include "model/generators.h"
 #include "model/numerics.h"
 
 namespace ddp::dist {
@@ -28,23 +29,11 @@ struct Replica {
 };
 using Replicas = std::vector<std::shared_ptr<Replica>>;
 
-// Restores the generator. clone() builds new layers, which draws initial weights, before it copies the weights.
-// Python's replicate() draws nothing.
-class UntouchedGenerator {
- public:
-  UntouchedGenerator() : generator_(at::detail::getDefaultCPUGenerator()), state_(generator_.get_state()) {}
-  ~UntouchedGenerator() { generator_.set_state(state_); }
-  UntouchedGenerator(const UntouchedGenerator&) = delete;
-  UntouchedGenerator& operator=(const UntouchedGenerator&) = delete;
-
- private:
-  at::Generator generator_;
-  const at::Tensor state_;
-};
-
 // The same as torch::nn::parallel::replicate, which does not take an AnyModule.
 Replicas replicate(const torch::nn::AnyModule& module, const std::vector<c10::Device>& devices) {
-  const UntouchedGenerator guard;
+  // clone() builds new layers, which draws initial weights, before it copies the weights. Python's replicate() draws
+  // nothing.
+  const model::UntouchedGenerator guard(at::detail::getDefaultCPUGenerator());
   Replicas replicas;
   std::vector<std::shared_ptr<torch::nn::Module>> modules;
   for (const auto& device : devices) {
@@ -99,7 +88,7 @@ at::Tensor data_parallel(torch::nn::AnyModule& module, const std::vector<at::Ten
 }
 
 void require_cloneable(const torch::nn::Module& module) {
-  const UntouchedGenerator guard;
+  const model::UntouchedGenerator guard(at::detail::getDefaultCPUGenerator());
   try {
     // Check each submodule: a part that cannot be copied would silently get new initial weights in a clone.
     for (const auto& part : module.modules()) part->clone();

@@ -21,11 +21,11 @@ constexpr const char* kWeights = "model.path";  // the other files share the wei
 constexpr const char* kShared = ".graphs";
 constexpr const char* kGraphOrigins = "origins.json";  // the copies by their options
 
-// "model.path" becomes "model.pt2", "model.eval" becomes "eval.pt2".
+// "model.path" becomes "model.pt2", "model.eval" becomes "eval.pt2", "loss.eval" stays "loss.eval.pt2".
 std::string name_of_copy(const std::string& key) {
   const std::size_t dot = key.find('.');
-  const std::string option = key.substr(dot + 1);
-  return (option == "path" ? key.substr(0, dot) : option) + ".pt2";
+  const std::string section = key.substr(0, dot), option = key.substr(dot + 1);
+  return (option == "path" ? section : section == "model" ? option : key) + ".pt2";
 }
 
 // Returns the run's copies by their options.

@@ -63,9 +63,15 @@ const bool model_registered = losses().add<config::NoOptions>(
 
 struct ExportedLossOptions {
   std::string path;
+  std::string eval;
   bool gather = false;
   void fields(config::Fields& f) {
     f({.name = "path", .doc = "file that torch.export.save wrote", .required = true, .path = true}, path);
+    f({.name = "eval",
+       .doc = "file of the loss for the outputs of evaluation, for a model that gives others in training; "
+              "python/export_model.py writes it if needed",
+       .path = true},
+      eval);
     f({.name = "gather",
        .doc = "training: the loss gets the outputs and targets of all ranks as one batch, so that samples are compared "
               "with those of other ranks"},
@@ -73,11 +79,12 @@ struct ExportedLossOptions {
   }
 };
 
-// A loss that was written in Python and saved with torch.export.
+// A graph of a loss that was written in Python and saved with torch.export.
 class ExportedLoss {
  public:
-  explicit ExportedLoss(const std::string& path)
-      : program_(graph::read_program(path)),
+  ExportedLoss(graph::Program program, graph::Use use)
+      : program_(std::move(program)),
+        use_(use),
         shapes_(program_, "the loss", "the model's outputs, then the dataset's targets") {
     for (const graph::Program::Bound& bound : program_.bound) {
       if (bound.role == graph::Program::Bound::Role::parameter) {
@@ -96,19 +103,12 @@ class ExportedLoss {
     std::vector<at::Tensor> inputs =
         model::in_order(model::order_of(names, program_.argument_names()), tensors_of(outputs));
     for (at::Tensor& target : on_device(targets, device)) inputs.push_back(std::move(target));
-    const bool evaluates = !at::GradMode::is_enabled();
-    std::optional<graph::Executor>& executor = evaluates ? evaluates_ : trains_;
-    if (!executor) executor.emplace(resolved(evaluates, device));
-    const NamedTensors values = executor->run(shapes_.fitted(std::move(inputs)));
+    if (!executor_) executor_.emplace(resolved(device));
+    const NamedTensors values = executor_->run(shapes_.fitted(std::move(inputs)));
     require_constant_buffers();
     return loss_in(values);
   }
 
-  std::vector<std::string> scalar_names() const {
-    return scalars_beside_loss(program_.output_names(), program_.scalar_names());
-  }
-  std::vector<std::string> argument_names() const { return program_.argument_names(); }
-  bool compares_samples() const { return program_.compares_samples; }
   const graph::ShapeCheck& shapes() const { return shapes_; }
 
   // Is the loss the cross entropy of the first output and the first target? A target that was computed, such as the
@@ -132,12 +132,13 @@ class ExportedLoss {
   }
 
  private:
-  graph::CallList resolved(bool evaluates, c10::Device device) {
+  graph::CallList resolved(c10::Device device) {
     for (const graph::Program::Bound& bound : program_.bound) {
       const at::Tensor tensor = bound.tensor.to(device);
       if (tensors_.emplace(bound.name, tensor).second) versions_.emplace(bound.name, tensor._version());
     }
-    return graph::resolve(program_, {.evaluates = evaluates, .device = device}, tensors_);
+    use_.device = device;
+    return graph::resolve(program_, use_, tensors_);
   }
 
   // A checkpoint has no state of the loss.
@@ -150,26 +151,33 @@ class ExportedLoss {
   }
 
   const graph::Program program_;
+  graph::Use use_;
   graph::ShapeCheck shapes_;
   std::map<std::string, at::Tensor> tensors_;
   std::map<std::string, std::int64_t> versions_;  // of the tensors: a write in place raises it
-  std::optional<graph::Executor> trains_, evaluates_;
+  std::optional<graph::Executor> executor_;
 };
 
 const bool exported_registered = losses().add<ExportedLossOptions>(
     "exported", "a loss written in Python and saved with torch.export.save",
     [](const ExportedLossOptions& o) {
-      const auto loss = std::make_shared<ExportedLoss>(o.path);
+      const graph::Program program = graph::read_program(o.path);
+      const auto trains = std::make_shared<ExportedLoss>(program, graph::Use());
+      const auto evaluates =
+          std::make_shared<ExportedLoss>(o.eval.empty() ? program : graph::read_program(o.eval),
+                                         graph::Use{.evaluates = true, .is_switched = o.eval.empty()});
       return Loss(LossParts{
-          .graph = GraphLoss{.of = [loss](const NamedTensors& outputs,
-                                          const NamedTensors& targets) { return (*loss)(outputs, targets); },
+          .graph = GraphLoss{.of =
+                                 [trains, evaluates](const NamedTensors& outputs, const NamedTensors& targets) {
+                                   return (at::GradMode::is_enabled() ? *trains : *evaluates)(outputs, targets);
+                                 },
                              .gathers = o.gather,
-                             .of_classes = loss->is_of_classes(),
-                             .compares_samples = loss->compares_samples(),
-                             .argument_names = loss->argument_names(),
-                             .scalar_names = loss->scalar_names(),
-                             .batch_sizes = loss->shapes().batch_sizes(),
-                             .target_type = [loss](std::size_t outputs) { return loss->shapes().type_at(outputs); }}});
+                             .of_classes = trains->is_of_classes(),
+                             .compares_samples = program.compares_samples,
+                             .argument_names = program.argument_names(),
+                             .scalar_names = scalars_beside_loss(program.output_names(), program.scalar_names()),
+                             .batch_sizes = trains->shapes().batch_sizes(),
+                             .target_type = [trains](std::size_t n) { return trains->shapes().type_at(n); }}});
     },
     {{"targets", "optional"}, {"same_calls", true}});
 

@@ -2,7 +2,10 @@
 
 #include <utility>
 
+#include <torch/nn/module.h>
+
 #include "config/experiment.h"
+#include "model/call.h"
 #include "models/model.h"
 
 namespace ddp::train {
@@ -13,7 +16,9 @@ const NamedTensors kNoParameters;  // a forward makes no gradients
 
 }  // namespace
 
-bool may_record(const config::Experiment& experiment, c10::Device device) {
+bool may_record(const config::Experiment& experiment, c10::Device device, const torch::nn::Module& module) {
+  const auto* const several = dynamic_cast<const model::GivesOutputs*>(&module);
+  if (several != nullptr && several->draws_in_evaluation()) return false;  // a replay would not seed the generator
   return experiment.replay != "off" && device.is_cpu() && models::makes_same_calls(experiment.model);
 }
 

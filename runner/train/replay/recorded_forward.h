@@ -17,11 +17,14 @@
 namespace ddp::config {
 struct Experiment;
 }
+namespace torch::nn {
+class Module;
+}
 
 namespace ddp::train {
 
 // Tells whether forwards of this experiment's model are recorded.
-bool may_record(const config::Experiment& experiment, c10::Device device);
+bool may_record(const config::Experiment& experiment, c10::Device device, const torch::nn::Module& module);
 
 // Computes the outputs of a model whose weights stay where they are, as in an evaluation, with the bits of its forward.
 // Batches of one layout are recorded twice; if both recordings are alike, and the first replay has the bits of the
