@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 // Compiles a function for several sets of vector instructions; the program's start chooses one. The floor is compiled
 // without contraction of products and sums, so all of them give the same bits.
@@ -58,6 +59,54 @@ inline void cascade_of_four(const float* rows, std::int64_t stride, std::int64_t
   for (std::int64_t k = 1; k < kIlp; ++k) {
     cascade(rows + k * stride, kIlp * stride, each, width, others);
     add(others, width, sums);
+  }
+}
+
+constexpr std::int64_t kPairs = 512;  // numbers that are drawn together
+
+inline std::uint32_t mixed(std::uint32_t u, std::uint32_t v) {
+  const std::uint32_t bits = (u & 0x80000000) | (v & 0x7fffffff);
+  return (bits >> 1) ^ (-(v & 1) & 0x9908b0df);
+}
+
+DDP_CLONES void twist(std::uint32_t* s) {
+  constexpr int kAhead = 397, kBehind = Twister::kWords - kAhead;
+  for (int i = 0; i < kBehind; ++i) s[i] = s[i + kAhead] ^ mixed(s[i], s[i + 1]);
+  for (int i = kBehind; i < Twister::kWords - 1; ++i) s[i] = s[i - kBehind] ^ mixed(s[i], s[i + 1]);
+  s[Twister::kWords - 1] = s[kAhead - 1] ^ mixed(s[Twister::kWords - 1], s[0]);
+}
+
+DDP_CLONES void temper(const std::uint32_t* s, std::uint32_t* words, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::uint32_t y = s[i];
+    y ^= y >> 11;
+    y ^= (y << 7) & 0x9d2c5680;
+    y ^= (y << 15) & 0xefc60000;
+    words[i] = y ^ (y >> 18);
+  }
+}
+
+void take_words(Twister& twister, std::uint32_t* words, std::int64_t count) {
+  while (count > 0) {
+    if (twister.left == 1) {
+      twist(twister.state);
+      twister.left = Twister::kWords + 1;
+      twister.next = 0;
+    }
+    const std::int64_t now = std::min<std::int64_t>(count, twister.left - 1);
+    temper(twister.state + twister.next, words, now);
+    twister.next += static_cast<std::uint32_t>(now);
+    twister.left -= static_cast<int>(now);
+    words += now;
+    count -= now;
+  }
+}
+
+// The first word of a pair is the upper one of 64 bits, of which ATen takes the lower 53.
+DDP_CLONES void compare(const std::uint32_t* words, std::int64_t below, float* out, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto bits = static_cast<std::int64_t>(std::uint64_t{words[2 * i] & 0x1fffff} << 32 | words[2 * i + 1]);
+    out[i] = bits < below ? 1.0F : 0.0F;
   }
 }
 
@@ -130,6 +179,17 @@ DDP_CLONES void squared_difference(const float* a, const float* b, float* out, s
 DDP_CLONES void mse_backward(float gradient, const float* a, const float* b, float factor, float* out,
                              std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) out[i] = factor * (a[i] - b[i]) * gradient;
+}
+
+void bernoulli(Twister& twister, double p, float* out, std::int64_t count) {
+  // ATen asks bits * 2^-53 < p, in which nothing is rounded.
+  const auto below = static_cast<std::int64_t>(std::ceil(p * 0x1p53));
+  std::uint32_t words[2 * kPairs];
+  for (std::int64_t done = 0; done < count; done += kPairs) {
+    const std::int64_t now = std::min(kPairs, count - done);
+    take_words(twister, words, 2 * now);
+    compare(words, below, out + done, now);
+  }
 }
 
 }  // namespace ddp::kernels

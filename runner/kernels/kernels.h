@@ -20,6 +20,18 @@ void squared_difference(const float* a, const float* b, float* out, std::int64_t
 // out = (factor * (a - b)) * gradient (mse_backward in BinaryOpsKernel.cpp)
 void mse_backward(float gradient, const float* a, const float* b, float factor, float* out, std::int64_t count);
 
+// The state of ATen's generator for the CPU (at::mt19937_data_pod, Matsumoto and Nishimura 1998).
+struct Twister {
+  static constexpr int kWords = 624;
+
+  std::uint32_t* state;
+  int left;            // words that the state still gives, and one more
+  std::uint32_t next;  // the place of the next one
+};
+// out = 1 with the probability p, otherwise 0: bernoulli_kernel() in aten/src/ATen/native/cpu/DistributionTemplates.h,
+// which takes two words for each number.
+void bernoulli(Twister& twister, double p, float* out, std::int64_t count);
+
 // Sums with the order of additions of ATen's (aten/src/ATen/native/cpu/SumKernel.cpp), which LibTorch compiles for
 // vectors of eight floats.
 

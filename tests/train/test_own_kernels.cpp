@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
 
@@ -134,6 +135,31 @@ TEST_CASE("our sums of rows have the bits of ATen's for long and short columns")
       INFO("sizes " << rows << ", " << columns);
       const at::Tensor matrix = at::randn({rows, columns});
       CHECK(without_kernel([&] { at::sum(matrix, {0}, true); }).empty());
+    }
+  }
+}
+
+TEST_CASE("our masks of dropout are ATen's, and leave the generator as ATen does") {
+  at::Generator generator = at::detail::getDefaultCPUGenerator();
+  for (const std::int64_t size : {1, 2, 311, 312, 313, 624, 5000}) {
+    for (const double p : {0.0, 0.1, 1.0 / 3, 0.5, 0.9, 1.0}) {
+      INFO("size " << size << ", p " << p);
+      at::manual_seed(3);
+      if (size % 2 == 0) at::check_generator<at::CPUGeneratorImpl>(generator)->random();  // begins at an odd word
+      const at::Tensor before = generator.get_state(), mask = at::empty({size});
+      Recording recording;
+      {
+        const Recorder recorder(recording);
+        mask.bernoulli_(p);
+      }
+      const at::Tensor expected = mask.clone(), after = generator.get_state();
+      REQUIRE(recording.calls.back().kernel);
+      generator.set_state(before);
+      mask.fill_(2);
+      const std::vector<const at::Tensor*> operands = {&mask, &mask};
+      recording.calls.back().kernel.run(operands.data());
+      CHECK(mask.equal(expected));
+      CHECK(generator.get_state().equal(after));
     }
   }
 }

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <random>
 #include <string>
@@ -14,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Parallel.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/Reduction.h>
@@ -345,6 +347,45 @@ Kernel copy(const Signature& call) {
   return Kernel{[bytes = call.result().nbytes()](Operands at) { std::memcpy(out(at), in(at, 2), bytes); }};
 }
 
+void draw(at::CPUGeneratorImpl& generator, double p, float* out, std::int64_t count) {
+  const std::lock_guard lock(generator.mutex_);
+  at::mt19937 engine = generator.engine();
+  at::mt19937_data_pod data = engine.data();
+  kernels::Twister twister{.state = data.state_.data(), .left = data.left_, .next = data.next_};
+  kernels::bernoulli(twister, p, out, count);
+  data.left_ = twister.left;
+  data.next_ = twister.next;
+  engine.set_data(data);
+  generator.set_engine(engine);
+}
+
+// Whether this LibTorch draws so, for numbers that begin at even and odd words of its generator.
+bool draws_as_aten() {
+  const at::AutoDispatchBelowADInplaceOrView below;
+  at::Generator of_aten = at::detail::createCPUGenerator(7), own = of_aten.clone();
+  for (const auto& [p, count] : {std::pair(0.9, 3000), {0.1, 1}, {0.5, 700}, {1.0, 5}, {0.0, 5}, {1.0 / 3, 1500}}) {
+    const at::Tensor expected = at::empty({count}, at::kFloat).bernoulli_(p, of_aten);
+    std::vector<float> found(static_cast<std::size_t>(count));
+    draw(*at::check_generator<at::CPUGeneratorImpl>(own), p, found.data(), count);
+    if (std::memcmp(expected.const_data_ptr(), found.data(), expected.nbytes()) != 0) return false;
+    for (at::Generator* const one : {&of_aten, &own}) at::check_generator<at::CPUGeneratorImpl>(*one)->random();
+    if (!of_aten.get_state().equal(own.get_state())) return false;
+  }
+  return true;
+}
+
+// The masks of dropout.
+Kernel bernoulli(const Signature& call) {
+  static const bool kDrawsAsAten = draws_as_aten();
+  if (!kDrawsAsAten || !call.gives_floats() || !call.argument(2).isNone()) return {};
+  return Kernel{.run =
+                    [p = call.argument(1).toDouble(), count = call.result().numel()](Operands at) {
+                      const at::Generator& generator = at::detail::getDefaultCPUGenerator();
+                      draw(*at::check_generator<at::CPUGeneratorImpl>(generator), p, out(at), count);
+                    },
+                .draws = true};
+}
+
 std::string name_of(const c10::OperatorHandle& operation) {
   const c10::OperatorName& name = operation.operator_name();
   return name.overload_name.empty() ? name.name : name.name + "." + name.overload_name;
@@ -364,6 +405,7 @@ Maker maker_of(const c10::OperatorHandle& operation) {
       {"aten::mse_loss_backward", mse_loss_backward},
       {"aten::ones_like", ones_like},
       {"aten::copy_", copy},
+      {"aten::bernoulli_.float", bernoulli},
       {"aten::mul.out", mul},
       {"aten::mul.Tensor", mul},
       {"aten::_log_softmax", Direct<cpu::_log_softmax_out>::make},
@@ -442,7 +484,7 @@ Kernel own_kernel(const RecordedCall& call, at::Tensor& scratch) {
     return {};
   }
   Kernel kernel = maker(Signature(call, scratch));
-  return kernel && has_bits(kernel, call, scratch) ? kernel : Kernel{};
+  return kernel && (kernel.draws || has_bits(kernel, call, scratch)) ? kernel : Kernel{};
 }
 
 }  // namespace ddp::train

@@ -25,6 +25,7 @@ using Operands = const at::Tensor* const*;
 struct Kernel {
   std::function<void(Operands)> run = {};
   std::shared_ptr<kernels::Product> product = {};  // that it computes, and nothing else; nullptr: something else
+  bool draws = false;                              // random numbers, with ATen's bits
 
   explicit operator bool() const { return static_cast<bool>(run); }
 };
@@ -49,9 +50,9 @@ struct RecordedCall {
   Kernel kernel = {};         // our own, which computed the same bits; empty: none
 };
 
-// Returns a kernel of ours for a recorded call, whose results it computed with the same bits on this machine; empty: we
-// have none (own_kernels.cpp). The call's arguments have not changed since. The kernel writes every result whole, and
-// reads no result. `scratch`: memory for the comparison, which grows as it must.
+// Returns a kernel of ours for a recorded call, whose results it computed with the same bits on this machine, or other
+// random numbers; empty: we have none (own_kernels.cpp). The call's arguments have not changed since. The kernel writes
+// every result whole, and reads no result. `scratch`: memory for the comparison, which grows as it must.
 Kernel own_kernel(const RecordedCall& call, at::Tensor& scratch);
 
 // Returns a kernel that makes this product and a call behind it which reads its result first: at::relu,
