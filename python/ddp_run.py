@@ -132,7 +132,9 @@ class Run:
             batch = [one.to(memory_format=torch.channels_last) if one.dim() == 4 else one for one in batch]
         missing = missing_targets(self.graph, batch) if self.graph is not None else []
         dtype = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(self.config.get("precision"))
-        with torch.autocast(device.type, dtype=dtype, enabled=dtype is not None):
+        drawing = [device] if device.type == "cuda" else []
+        with torch.random.fork_rng(drawing), torch.autocast(device.type, dtype=dtype, enabled=dtype is not None):
+            torch.manual_seed(0)  # of what a model draws in evaluation
             outputs = self.model(*batch, *missing)
         if not isinstance(outputs, dict):
             outputs = {str(place): one for place, one in enumerate([outputs] if isinstance(outputs, torch.Tensor) else outputs)}

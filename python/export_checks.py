@@ -199,7 +199,7 @@ def require_same_step(expected, graph, samples, takes_loss, skips_empty=False):
 
 def tell_of(expected):
     """Says what of a step of the model is not in its graph, or was not compared."""
-    notes = [f"the model calls {named_function(one)}. Its backward is not in the graph; on random inputs the graph has the same gradients"
+    notes = [f"the model calls {named_function(one)}. The graph does not call its backward; on random inputs it has the same gradients"
              for one in expected.functions]  # fmt: skip
     blind = [name for name, one in expected.results.items() if one is not None and one.isnan().any()]
     notes += [f"{name} is not a number on random inputs, so it was not compared" for name in blind[:1]]

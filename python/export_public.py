@@ -110,9 +110,10 @@ def by_factor(apply):
     """
 
     def applied(function, *arguments):
+        original = apply.__get__(None, function)
         trained = [place for place, one in enumerate(arguments) if isinstance(one, torch.Tensor) and one.requires_grad]
         if len(trained) != 1 or function.__module__.startswith("torch."):
-            return apply.__get__(None, function)(*arguments)
+            return original(*arguments)
         context, x = Context(), arguments[trained[0]]
         context.needs_input_grad = tuple(place in trained for place in range(len(arguments)))
         try:
@@ -127,7 +128,7 @@ def by_factor(apply):
                 return y.detach() + (x - x.detach()) * factor.detach()
         except Exception:  # its context has more, or its backward needs another gradient
             pass
-        return apply.__get__(None, function)(*arguments)
+        return original(*arguments)
 
     return classmethod(applied)
 

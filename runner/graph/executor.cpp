@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fstream>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -39,12 +40,6 @@ void set_modes(const CallList::Modes& modes) {
   at::autocast::set_autocast_dtype(modes.device, modes.autocast_type);
 }
 
-// The devices whose generators a run seeds.
-std::vector<c10::Device> drawing_devices(const CallList& list) {
-  if (!list.draws_alike) return {};
-  return list.device.is_cpu() ? std::vector<c10::Device>{c10::kCPU} : std::vector<c10::Device>{c10::kCPU, list.device};
-}
-
 }  // namespace
 
 at::Tensor wrapped_number(const c10::IValue& number) {
@@ -62,10 +57,10 @@ Executor::Executor(std::shared_ptr<const CallList> list) : list_(std::move(list)
 
 NamedTensors Executor::run(const std::vector<at::Tensor>& inputs) {
   if (inputs_ != nullptr) return Executor(list_).run(inputs);
-  std::vector<std::unique_ptr<model::UntouchedGenerator>> draws;
-  for (const c10::Device& device : drawing_devices(*list_)) {
-    draws.push_back(std::make_unique<model::UntouchedGenerator>(model::generator_of(device.str())));
-    draws.back()->seed(0);
+  std::optional<model::UntouchedGenerator> of_cpu, of_device;
+  if (list_->draws_alike) {
+    of_cpu.emplace(model::generator_of("cpu")).seed(0);
+    if (!list_->device.is_cpu()) of_device.emplace(model::generator_of(list_->device.str())).seed(0);
   }
   inputs_ = &inputs;
   for (std::size_t i = 0; i < list_->inputs.size(); ++i) {

@@ -83,7 +83,7 @@ def write_data(folder):
     (folder / "gray.labels").write_bytes(bytes([0, 0, 8, 1, 0, 0, 0, ROWS]) + bytes(i % 4 for i in range(ROWS)))
     (folder / "text.txt").write_text("To be, or not to be: that is the question. naïve " * 20)
     with open(os.devnull, "w") as sys.stdout:
-        for name in ("Cnn", "Branching", "Encoder", "Vae", "Judge", "Tuple", "Heads"):
+        for name in ("Cnn", "Branching", "Encoder", "Vae", "Judge", "Tuple", "Heads", "Aided", "Masked"):
             exported_models.export(folder, name)
     sys.stdout = sys.__stdout__
     return arrays, gray
@@ -189,6 +189,8 @@ def check_arrays(folder, arrays):
         "vae": (exported("Vae"), of("x"), "model", {}),
         "judge": (exported("Judge"), of("x", "kinds"), "model", {}),
         "tuple": (exported("Tuple"), of("x", "amounts"), "model", {}),
+        "aided": (exported("Aided"), of("x", "kinds"), exported("Aided.loss"), {}),
+        "masked": (exported("Masked"), of("x"), "model", {}),
         "heads": (exported("Heads"), of("x", ["kinds", "amounts"]), {"name": "exported", "path": str(folder / "Heads.loss.pt2")}, {}),
     }  # fmt: skip
     for name, (model, dataset, loss, options) in cases.items():
@@ -200,7 +202,7 @@ def check_arrays(folder, arrays):
         ok(name)
     for file in folder.glob("*.pt2"):
         file.unlink()
-    for name in ("branching", "vae", "heads"):  # a graph for evaluation, one for predictions, a loss
+    for name in ("branching", "vae", "heads", "aided", "masked"):  # a graph for evaluation, one for predictions, a loss
         run = folder / "results" / name / "1"
         require_same(run, ddp_run.load(run).predict(data), data)
     plane = [{"type": "Conv2d", "in_channels": 3, "out_channels": 2, "kernel_size": 1}]

@@ -7,6 +7,8 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/grad_mode.h>
 
+#include "model/generators.h"
+
 namespace ddp::train {
 namespace {
 
@@ -59,11 +61,10 @@ Comparison::Comparison(Player& player, const std::vector<at::Tensor>& batch, con
   }
   for (const auto& [name, buffer] : buffers) shared.push_back(buffer);
   const Kept kept(std::move(shared));
-  const at::Tensor generator = state_of_generator();
+  const model::UntouchedGenerator untouched(at::detail::getDefaultCPUGenerator());
   replay(player, batch);
   kept.restore();
   for (std::size_t i = 0; i < gradients.size(); ++i) parameters[i].second.mutable_grad() = gradients[i];
-  at::Generator(at::detail::getDefaultCPUGenerator()).set_state(generator);
 }
 
 void Comparison::replay(Player& player, const std::vector<at::Tensor>& batch) {
