@@ -157,7 +157,7 @@ COMPONENTS = {
     "loss": {
         "bce_with_logits": c(arrays("flat", "labels.npy"), None, {"pos_weight": [2.0]}),
         "cross_entropy": c(FLAT, {"name": "nll"}, {"ignore_index": [0], "weight": [[1, 2, 3]]}),
-        "exported": c(TWO | {"model": PYTHON}, {"name": "cross_entropy"}, {"path": ["double.pt2"]}, path="loss.pt2"),
+        "exported": c(TWO | {"model": PYTHON}, {"name": "cross_entropy"}, {"path": ["double.pt2"], "eval": ["double.pt2"]}, path="loss.pt2"),
         "model": c(FLAT | {"model": PYTHON | {"path": "whole.pt2"}}, {"name": "cross_entropy"}, exits={"": (0, 2)}),
         "mse": c(swap={"name": "l1"}), "nll": c(FLAT, {"name": "cross_entropy"}),
     },
