@@ -36,7 +36,7 @@ MODELS = {
     "bart": ["transformers:BartForConditionalGeneration", *TEXTS, json.dumps(DECODERS)],
 }  # fmt: skip
 STEPS = {"resnet50": 24, "convnext_tiny": 24, "efficientnet_b0": 24, "swin_tiny": 24}
-# torch.compile of PyTorch 2.11 writes C++ for it that no compiler takes.
+# torch.compile of PyTorch 2.11 writes C++ for it that GCC 12 refuses.
 NOT_COMPILED = {"swin_tiny"}
 MEMORY = {}  # MiB of the largest process of (name, side, ranks)
 
