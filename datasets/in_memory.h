@@ -13,10 +13,11 @@ namespace ddp::datasets {
 // A dataset of contiguous tensors [n, …], which hold all samples.
 class InMemory : public MapDataset {
  public:
-  InMemory(NamedTensors inputs, NamedTensors targets) : inputs_(std::move(inputs)), targets_(std::move(targets)) {}
   // `weights`: of the samples; undefined: none.
-  InMemory(at::Tensor input, at::Tensor target, at::Tensor weights = {})
-      : inputs_{{"input", std::move(input)}}, targets_{{"target", std::move(target)}}, weights_(std::move(weights)) {}
+  InMemory(NamedTensors inputs, NamedTensors targets, at::Tensor weights = {})
+      : inputs_(std::move(inputs)), targets_(std::move(targets)), weights_(std::move(weights)) {}
+  InMemory(at::Tensor input, at::Tensor target)
+      : inputs_{{"input", std::move(input)}}, targets_{{"target", std::move(target)}} {}
   // Makes a dataset from the result of held() of another one.
   explicit InMemory(const NamedTensors& held) {
     for (const auto& [name, tensor] : held) {

@@ -23,6 +23,7 @@ Feather, Pillow for files of images.
 """
 
 import collections
+import datetime
 import gzip
 import io
 import json
@@ -114,7 +115,7 @@ class Run:
         """The model's inputs."""
         name = self.dataset["name"]
         if self.preprocessing.get("kind") == "table":
-            return [encode_table(self, data)]
+            return encode_table(self, data)
         if name in ("text", "tokens"):
             return [encode_text(self, data)]
         if name in IMAGES:
@@ -178,7 +179,7 @@ class Run:
             if len(names) == 1 and values.shape[1] > 1:
                 names = [f"{names[0]}_{i}" for i in range(values.shape[1])]
             scales = self.preprocessing.get("target_scales", [])
-            is_scaled = any(scale["kind"] != "none" for scale in scales)
+            is_scaled = any(scale["kind"] != "none" or "transform" in scale for scale in scales)
             for i, name in enumerate(names):
                 numbers = unscaled(scales[i], values[:, i]) if is_scaled else values[:, i]
                 columns[f"prediction_{name}"] = (numbers > 0.5).astype(np.int64) if kind == "binary" else numbers
@@ -233,46 +234,62 @@ def encode_table(run, data):
     elif not hasattr(data, "columns") and not isinstance(data, Mapping):
         raise Error(f"a table is a DataFrame, a dict of columns or a file, not {type(data).__name__}")
     names = {str(name): name for name in data}  # pandas numbers columns without a header
-    parts = []
+    parts, indices, rows = [], [], None
     for feature in fitted["features"]:
         name = feature["name"]
         if name not in names:
             raise Error(f"the data have no column {name!r}{nearest(name, names)}")
         cells = data[names[name]]
         cells = np.asarray(cells) if hasattr(cells, "dtype") else objects(cells)  # numpy turns ["a", nan] into texts
-        encode = encode_category if "categories" in feature else encode_numbers
-        parts.append(encode(feature, cells, marks, fitted["missing"]))
-        if len(parts[-1]) != len(parts[0]):
-            raise Error(f"column {name!r} has {len(parts[-1])} rows, but the first one has {len(parts[0])}")
-    return torch.from_numpy(np.concatenate(parts, axis=1))
+        if "categories" not in feature:
+            encoded = encode_numbers(feature, cells, marks, fitted["missing"], dataset)
+            parts.append(encoded)
+        else:
+            encoded = number_of_values(feature, cells, marks, fitted["missing"])
+            width = len(feature["categories"]) + feature.get("blank_is_value", False)
+            if fitted.get("are_indices"):
+                indices.append(encoded + 1)
+            else:
+                parts.append((encoded[:, None] == np.arange(width)).astype(np.float32))
+        rows = len(encoded) if rows is None else rows
+        if len(encoded) != rows:
+            raise Error(f"column {name!r} has {len(encoded)} rows, but the first one has {rows}")
+    inputs = [torch.from_numpy(np.concatenate(parts, axis=1))] if parts else []
+    return inputs + ([torch.from_numpy(np.stack(indices, axis=1))] if indices else [])
 
 
-def encode_numbers(feature, cells, marks, missing):
-    """float32 [rows, 1]"""
-    name = feature["name"]
-    is_plain = cells.dtype.kind in "iufb"
-    numbers = cells.astype(np.float64) if is_plain else np.array(read_cells(name, cells, number_in, marks), np.float64)
+def encode_numbers(feature, cells, marks, missing, dataset):
+    """float32 [rows, inputs of the feature]"""
+    name, is_date = feature["name"], "parts" in feature
+    if is_date:
+        numbers = np.array(read_cells(name, cells, lambda cell, marks: days_in(cell, marks, dataset.get("date_format")), marks), np.float64)
+    elif cells.dtype.kind in "iufb":
+        numbers = cells.astype(np.float64)
+    else:
+        numbers = np.array(read_cells(name, cells, lambda cell, marks: number_in(cell, marks, dataset), marks), np.float64)
     marked = [parsed(mark) for mark in marks if parsed(mark) is not None]
-    absent = np.isnan(numbers) | np.isin(numbers, marked)
+    absent = np.isnan(numbers) | (np.zeros(len(numbers), bool) if is_date else np.isin(numbers, marked))
     if missing in ("drop", "error"):
         refuse_missing(name, absent)
-    with np.errstate(over="ignore"):
-        encoded = scaled(feature["scale"], np.where(absent, feature["fill"], numbers)).astype(np.float32)
-    for row in np.flatnonzero(~np.isfinite(encoded))[:1]:
-        raise Error(f"column {name!r}, row {row}: {numbers[row]} is infinite, or too large for a float32")
-    return encoded[:, None]
+    columns = []
+    for part in feature["parts"] if is_date else [feature]:
+        values = np.array([math.nan if gone else part_of(part["part"], days) for gone, days in zip(absent, numbers)]) if is_date else numbers
+        with np.errstate(over="ignore"):
+            columns.append(scaled(part["scale"], np.where(absent, part["fill"], values)).astype(np.float32))
+        for row in np.flatnonzero(~np.isfinite(columns[-1]))[:1]:
+            raise Error(f"column {name!r}, row {row}: {values[row]} is infinite, or too large for a float32")
+    return np.stack([*columns, absent.astype(np.float32)] if feature.get("indicator") else columns, axis=1)
 
 
-def encode_category(feature, cells, marks, missing):
-    """float32 [rows, values]"""
+def number_of_values(feature, cells, marks, missing):
+    """int64 [rows]: the places of values among the categories; -1: missing or unknown"""
     name, places = feature["name"], {value: place for place, value in enumerate(feature["categories"])}
     values = read_cells(name, cells, text_in, marks)
-    if missing == "drop":
+    if feature.get("blank_is_value"):
+        places[None] = len(places)
+    elif missing == "drop":
         refuse_missing(name, [value is None for value in values])
-    encoded = np.zeros((len(values), len(places)), dtype=np.float32)
-    for row, value in enumerate(values):
-        if value in places:
-            encoded[row, places[value]] = 1
+    encoded = np.array([places.get(value, -1) for value in values], dtype=np.int64)
     unknown = collections.Counter(value for value in values if value is not None and value not in places)
     if unknown:
         shown = ", ".join(f'"{value}"' for value in list(unknown)[:3]) + (", …" if len(unknown) > 3 else "")
@@ -305,13 +322,52 @@ def parsed(text):
     return float(found[1]) if found else None
 
 
-def number_in(cell, marks):
+EPOCH = datetime.datetime(1970, 1, 1)
+
+
+def days_in(cell, marks, form):
+    """The days since 1970 of the date in a cell, with the time as a fraction; NaN: it is missing."""
+    if is_missing(cell) or isinstance(cell, str) and cell in marks or type(cell).__name__ == "NaTType":
+        return math.nan
+    if isinstance(cell, np.datetime64):
+        return (cell - np.datetime64(0, "D")) / np.timedelta64(1, "D")
+    if isinstance(cell, str):
+        cell = datetime.datetime.strptime(cell.strip(), form) if form else datetime.datetime.fromisoformat(cell.strip())
+    if isinstance(cell, datetime.date) and not isinstance(cell, datetime.datetime):
+        cell = datetime.datetime.combine(cell, datetime.time())
+    if not isinstance(cell, datetime.datetime):
+        raise ValueError(f"{cell!r} is no date")
+    if cell.tzinfo is not None:
+        cell = cell.astimezone(datetime.timezone.utc).replace(tzinfo=None)
+    return (cell - EPOCH) / datetime.timedelta(days=1)
+
+
+def part_of(part, days):
+    if part == "days":
+        return days
+    moment = EPOCH + datetime.timedelta(days=days, milliseconds=0.5)
+    return moment.weekday() if part == "weekday" else getattr(moment, part)
+
+
+def usual_number(text, dataset):
+    """A number of a table with another decimal character, or with thousands, as Python writes it."""
+    decimal, thousands = dataset.get("decimal", "."), dataset.get("thousands", "")
+    if decimal == "." and not thousands:
+        return text
+    d, t = re.escape(decimal), re.escape(thousands)
+    grouped = rf"|[0-9]{{1,3}}(?:{t}[0-9]{{3}})+" if thousands else ""
+    if not re.fullmatch(rf"\s*[+-]?(?:(?:[0-9]*{grouped})(?:{d}[0-9]*)?(?:[eE][+-]?[0-9]+)?|[a-z]+)\s*", text, re.I):
+        return "no number"
+    return (text.replace(thousands, "") if thousands else text).replace(decimal, ".")
+
+
+def number_in(cell, marks, dataset):
     """The number in a cell; NaN: it is missing."""
     if is_missing(cell):
         return math.nan
     if not isinstance(cell, str):
         return float(cell)
-    number = parsed(cell)
+    number = parsed(usual_number(cell, dataset))
     if number is None and cell not in marks:
         raise ValueError(f"{cell!r} is not a number; the model was trained on numbers")
     return math.nan if number is None else number
@@ -350,14 +406,28 @@ def typed(names):
 
 
 def scaled(scale, numbers):
+    if scale["kind"] == "quantile":
+        return normal_of(np.array(scale["quantiles"]), numbers)
     if scale["kind"] == "standard":
         return (numbers - scale["shift"]) / scale["factor"]
     return numbers * scale["factor"] + scale["shift"] if scale["kind"] == "minmax" else numbers
 
 
+def normal_of(quantiles, numbers):
+    """QuantileTransformer(output_distribution="normal") of scikit-learn."""
+    shares, bound = np.linspace(0, 1, len(quantiles)), 1e-7
+    places = 0.5 * (np.interp(numbers, quantiles, shares) - np.interp(-numbers, -quantiles[::-1], -shares[::-1]))
+    places[numbers + bound > quantiles[-1]] = 1
+    places[numbers - bound < quantiles[0]] = 0
+    low, high = (torch.special.ndtri(torch.tensor(one, dtype=torch.float64)) for one in (bound - np.spacing(1), 1 - (bound - np.spacing(1))))
+    return torch.special.ndtri(torch.from_numpy(places)).clamp(low, high).numpy()
+
+
 def unscaled(scale, values):
     values = values.astype(np.float64)
-    return values * scale["factor"] + scale["shift"] if scale["kind"] == "standard" else values
+    values = values * scale["factor"] + scale["shift"] if scale["kind"] == "standard" else values
+    undo = {"log1p": math.expm1, "log": math.exp}.get(scale.get("transform"))
+    return np.array([undo(value) for value in values]) if undo else values
 
 
 def read_table(file, dataset):

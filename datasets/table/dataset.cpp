@@ -178,7 +178,7 @@ class TableDataset : public MapDataset {
   void warn_of_groups() {
     const std::vector<format::WantedColumn> columns = encoder_.wanted(/*with_targets=*/true);
     for (std::size_t i = 0; i < columns.size(); ++i) {
-      if (columns[i].type != format::CellType::number) continue;
+      if (columns[i].type != format::CellType::number || !how_.numbers.is_usual()) continue;
       const std::string number = grouped_number(files_, how_, table_, i, columns[i].name);
       if (number.empty()) continue;
       warnings_.push_back("the column \"" + columns[i].name + "\": \"" + number +
@@ -192,7 +192,7 @@ class TableDataset : public MapDataset {
     left_out_rows_ = rows_ - usable_.sum().item<std::int64_t>();
     unknown_names_ = std::move(encoded.unknown_names);
     missing_ = missing_cells(table_);
-    tensors_.emplace(std::move(encoded.inputs), std::move(encoded.targets), std::move(encoded.weights));
+    tensors_.emplace(inputs_of(encoded), NamedTensors{{"target", encoded.targets}}, encoded.weights);
     table_.pieces.clear();  // its memory
   }
 
@@ -266,11 +266,11 @@ const bool csv_registered = registry().add<CsvSection>(
 
 const bool parquet_registered = registry().add<TableSection>(
     "parquet", "a table in .parquet or .feather files",
-    [](const TableSection& o, const Context& c) { return make_table(o, {.format = "parquet"}, c); }, kTableTraits);
+    [](const TableSection& o, const Context& c) { return make_table(o, options_of(o, "parquet"), c); }, kTableTraits);
 
 const bool jsonl_registered = registry().add<TableSection>(
     "jsonl", "a table in .jsonl files: one object per line",
-    [](const TableSection& o, const Context& c) { return make_table(o, {.format = "jsonl"}, c); }, kTableTraits);
+    [](const TableSection& o, const Context& c) { return make_table(o, options_of(o, "jsonl"), c); }, kTableTraits);
 
 }  // namespace
 }  // namespace ddp::datasets

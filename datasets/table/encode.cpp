@@ -57,6 +57,7 @@ class TableEncoder {
         table_(table),
         width_(encoder.width()),
         encoded_(encoded),
+        index_width_(encoder.index_width()),
         inputs_(encoded.inputs.mutable_data_ptr<float>()),
         has_unknown_names_(encoder.features.size()),
         has_missing_names_(encoder.features.size()),
@@ -91,16 +92,24 @@ class TableEncoder {
 
  private:
   void encode(const Tile& tile) {
-    float* rows = inputs_ + (tile.piece.first_row + tile.begin) * width_;
+    const std::int64_t first = tile.piece.first_row + tile.begin;
+    float* rows = inputs_ + first * width_;
+    std::int64_t* indices =
+        index_width_ == 0 ? nullptr : encoded_.indices.mutable_data_ptr<std::int64_t>() + first * index_width_;
     std::int64_t column = 0;
     for (std::size_t i = 0; i < e_.features.size(); ++i) {
       const Encoder::Feature& feature = e_.features[i];
-      if (feature.is_category) {
+      if (feature.is_category() && e_.are_indices) {
+        encode_indices(feature, tile, i, indices++);
+      } else if (feature.is_category()) {
         encode_names(feature, tile, i, rows + column);
       } else {
-        encode_numbers(feature, tile, i, rows + column);
+        for (std::size_t k = 0; k < feature.inputs.size(); ++k) {
+          encode_numbers(feature, k, tile, i, rows + column + static_cast<std::int64_t>(k));
+        }
+        if (feature.indicator) encode_gaps(tile, i, rows + column + std::ssize(feature.inputs));
       }
-      column += feature.width();
+      column += e_.width_of(feature);
     }
     if (!encoded_.targets.defined()) return;
     if (!e_.weights.empty()) encode_weights(tile);
@@ -111,38 +120,52 @@ class TableEncoder {
     }
   }
 
-  void encode_numbers(const Encoder::Feature& feature, const Tile& tile, std::size_t i, float* out) {
+  // `k`: of the feature's inputs. The first one reports missing cells.
+  void encode_numbers(const Encoder::Feature& feature, std::size_t k, const Tile& tile, std::size_t i, float* out) {
     const ColumnCells& cells = tile.piece.chunk.columns[i];
-    const Scale scale = feature.scale;
-    const auto filled = static_cast<float>(scale.apply(feature.fill));
+    const Encoder::Input& input = feature.inputs[k];
+    const Scale& scale = input.scale;
+    const auto filled = static_cast<float>(scale.apply(input.fill));
     for (std::int64_t r = tile.begin; r < tile.end; ++r, out += width_) {
       if (cells.is_missing(r)) {
         *out = filled;
-        miss(tile.piece, r, feature);
+        if (k == 0) miss(tile.piece, r, feature);
         continue;
       }
-      const double value = cells.numbers[r];
+      const double value = input.value_of(cells.numbers[r]);
       *out = static_cast<float>(scale.apply(value));
       if (!std::isfinite(*out)) tell_infinite(tile.piece, r, feature.name, value, scale);
     }
   }
 
-  void encode_names(const Encoder::Feature& feature, const Tile& tile, std::size_t i, float* out) {
+  void encode_gaps(const Tile& tile, std::size_t i, float* out) {
     const ColumnCells& cells = tile.piece.chunk.columns[i];
+    for (std::int64_t r = tile.begin; r < tile.end; ++r, out += width_) *out = cells.is_missing(r) ? 1 : 0;
+  }
+
+  void encode_names(const Encoder::Feature& feature, const Tile& tile, std::size_t i, float* out) {
     for (std::int64_t r = tile.begin; r < tile.end; ++r, out += width_) {
-      std::fill(out, out + feature.width(), 0.0f);
-      if (cells.is_missing(r)) {
-        miss(tile.piece, r, feature);
-        if (warns_of_missing_ && !cells.text_of(r).empty()) note(has_missing_names_[i]);
-        continue;
-      }
-      const std::int64_t value = feature.values.find(cells.text_of(r));
-      if (value < 0) {
-        note(has_unknown_names_[i]);
-      } else {
-        out[value] = 1;
-      }
+      std::fill(out, out + feature.names(), 0.0f);
+      if (const std::int64_t value = value_in(feature, tile, i, r); value >= 0) out[value] = 1;
     }
+  }
+
+  void encode_indices(const Encoder::Feature& feature, const Tile& tile, std::size_t i, std::int64_t* out) {
+    for (std::int64_t r = tile.begin; r < tile.end; ++r, out += index_width_) *out = value_in(feature, tile, i, r) + 1;
+  }
+
+  // Returns the number of the value in a cell of a category; -1: it is missing or unknown.
+  std::int64_t value_in(const Encoder::Feature& feature, const Tile& tile, std::size_t i, std::int64_t r) {
+    const ColumnCells& cells = tile.piece.chunk.columns[i];
+    if (cells.is_missing(r)) {
+      if (warns_of_missing_ && !cells.text_of(r).empty()) note(has_missing_names_[i]);
+      if (feature.blank_is_value) return feature.values.size();
+      miss(tile.piece, r, feature);
+      return -1;
+    }
+    const std::int64_t value = feature.values.find(cells.text_of(r));
+    if (value < 0) note(has_unknown_names_[i]);
+    return value;
   }
 
   // Threads share the flag: it is written once.
@@ -196,8 +219,15 @@ class TableEncoder {
         continue;
       }
       const double value = cells.numbers[r];
+      const TargetTransform transform = e_.target_scales[i].transform;
       *out = static_cast<float>(e_.target_scales[i].apply(value));
-      if (e_.kind == TargetKind::binary && std::isfinite(value) && value != 0 && value != 1) {
+      if (std::isfinite(value) && !std::isfinite(apply(transform, value))) {
+        mistake(tile.piece, r, e_.targets[i],
+                {.one = "is " + c10::str(value) + ", which has no " +
+                        names_of(transform)[static_cast<std::size_t>(transform)],
+                 .many = "have no " + std::string(names_of(transform)[static_cast<std::size_t>(transform)]),
+                 .remedy = "leave these rows out, or give another dataset.target_transform"});
+      } else if (e_.kind == TargetKind::binary && std::isfinite(value) && value != 0 && value != 1) {
         mistake(tile.piece, r, e_.targets[i], kNotBinary);
       } else if (!std::isfinite(*out)) {
         tell_infinite(tile.piece, r, e_.targets[i], value, e_.target_scales[i]);
@@ -281,6 +311,7 @@ class TableEncoder {
   const Table& table_;
   const std::int64_t width_;
   Encoded& encoded_;
+  const std::int64_t index_width_;
   float* const inputs_;
   std::vector<std::atomic<bool>> has_unknown_names_;  // of each feature
   std::vector<std::atomic<bool>> has_missing_names_;  // of each feature: names that count as missing
@@ -296,6 +327,7 @@ class TableEncoder {
 Encoded encode(const Encoder& e, const Table& table, bool with_targets) {
   Encoded encoded;
   encoded.inputs = at::empty({table.rows, e.width()}, at::kFloat);
+  if (e.index_width() > 0) encoded.indices = at::empty({table.rows, e.index_width()}, at::kLong);
   encoded.usable = at::full({table.rows}, true, at::kBool);
   if (with_targets) {
     encoded.targets = e.kind == TargetKind::classes
@@ -309,11 +341,20 @@ Encoded encode(const Encoder& e, const Table& table, bool with_targets) {
   });
   encoded.unknown_names = encoder.unknown_names();
   if (encoder.has_mistakes()) encoder.tell_mistakes();
-  for (const Encoder::Feature& feature : e.features) require_scale(feature.scale, feature.name, "dataset.normalise");
+  for (const Encoder::Feature& feature : e.features) {
+    for (const Encoder::Input& input : feature.inputs) require_scale(input.scale, feature.name, "dataset.normalise");
+  }
   for (std::size_t i = 0; with_targets && i < e.target_scales.size(); ++i) {
     require_scale(e.target_scales[i], e.targets[i], "dataset.normalise_targets");
   }
   return encoded;
+}
+
+NamedTensors inputs_of(const Encoded& encoded) {
+  NamedTensors inputs;
+  if (encoded.inputs.size(1) > 0) inputs.emplace_back(encoded.indices.defined() ? "numbers" : "input", encoded.inputs);
+  if (encoded.indices.defined()) inputs.emplace_back("categories", encoded.indices);
+  return inputs;
 }
 
 void add(std::vector<UnknownNames>& all, const std::vector<UnknownNames>& more) {

@@ -6,7 +6,10 @@
 #include <optional>
 #include <utility>
 
+#include <ATen/native/Math.h>
+
 #include "base/error.h"
+#include "base/text_date.h"
 #include "datasets/table/scaler.h"
 
 namespace ddp::datasets {
@@ -44,20 +47,96 @@ Scale ColumnFit::scale(Scale::Kind kind) const {
   return {.kind = kind, .shift = 0.0 - least_ * factor, .factor = factor};
 }
 
+namespace {
+
+constexpr std::int64_t kMostQuantiles = 1000;
+constexpr double kBound = 1e-7;  // BOUNDS_THRESHOLD of sklearn/preprocessing/_data.py
+
+// numpy.linspace(0, 1, count)[i].
+double place_in_line(std::size_t i, std::size_t count) {
+  return i + 1 == count && count > 1 ? 1 : static_cast<double>(i) * (1 / static_cast<double>(count - 1));
+}
+
+// numpy.interp of `at` between equally long, ascending `from` and what `to` gives for their places.
+template <class To>
+double interpolated(double at, const std::vector<double>& from, const To& to) {
+  if (at <= from.front()) return to(0);
+  if (at >= from.back()) return to(from.size() - 1);
+  const auto above = std::upper_bound(from.begin(), from.end(), at);
+  const auto place = static_cast<std::size_t>(above - from.begin()) - 1;
+  const double slope = (to(place + 1) - to(place)) / (from[place + 1] - from[place]);
+  return slope * (at - from[place]) + to(place);
+}
+
+}  // namespace
+
+double Scale::normal_of(double value) const {
+  const auto share_at = [this](std::size_t i) { return place_in_line(i, quantiles.size()); };
+  const double below = interpolated(value, quantiles, share_at);
+  // scikit-learn takes the mean of an interpolation from either side: equal quantiles have the share of their middle.
+  const auto same = std::equal_range(quantiles.begin(), quantiles.end(), value);
+  const double above =
+      same.second - same.first > 1 ? share_at(static_cast<std::size_t>(same.first - quantiles.begin())) : below;
+  double share = 0.5 * (below + above);
+  if (value + kBound > quantiles.back()) share = 1;
+  if (value - kBound < quantiles.front()) share = 0;
+  static const double kLeast = calc_ndtri(kBound - std::numeric_limits<double>::epsilon());
+  static const double kMost = calc_ndtri(1 - (kBound - std::numeric_limits<double>::epsilon()));
+  return std::clamp(calc_ndtri(share), kLeast, kMost);
+}
+
+void Scale::fields(config::Fields& f) {
+  f({.name = "kind"}, kind);
+  f({.name = "shift"}, shift);
+  f({.name = "factor"}, factor);
+  f({.name = "quantiles", .optional = true}, quantiles);
+  std::optional<TargetTransform> changed = transform == TargetTransform::none ? std::nullopt : std::optional(transform);
+  f({.name = "transform", .optional = true}, changed);
+  if (f.reads()) transform = changed.value_or(TargetTransform::none);
+}
+
+Scale quantile_scale(std::vector<double>& values, std::int64_t rows) {
+  if (values.empty()) return {};
+  std::sort(values.begin(), values.end());
+  const auto count = static_cast<std::size_t>(std::min(kMostQuantiles, rows));
+  Scale scale{.kind = Scale::Kind::quantile};
+  for (std::size_t i = 0; i < count; ++i) {
+    // numpy.nanpercentile of 100 times the shares, method "linear".
+    const double place = place_in_line(i, count) * 100 / 100 * static_cast<double>(values.size() - 1);
+    const auto low = static_cast<std::size_t>(place);
+    const double rest = place - static_cast<double>(low);
+    const double a = values[low], b = values[std::min(low + 1, values.size() - 1)];
+    const double quantile = rest < 0.5 ? a + (b - a) * rest : b - (b - a) * (1 - rest);
+    scale.quantiles.push_back(i == 0 ? quantile : std::max(quantile, scale.quantiles.back()));
+  }
+  return scale;
+}
+
 TargetKind target_kind(const std::string& loss) {
   if (loss == "cross_entropy" || loss == "nll") return TargetKind::classes;
   return loss == "bce_with_logits" ? TargetKind::binary : TargetKind::numbers;
 }
 
+std::int64_t Encoder::width_of(const Feature& feature) const {
+  if (feature.is_category()) return are_indices ? 0 : feature.names();
+  return std::ssize(feature.inputs) + (feature.indicator ? 1 : 0);
+}
+
 std::int64_t Encoder::width() const {
   std::int64_t sum = 0;
-  for (const Feature& feature : features) sum += feature.width();
+  for (const Feature& feature : features) sum += width_of(feature);
   return sum;
 }
 
+std::int64_t Encoder::index_width() const {
+  if (!are_indices) return 0;
+  return std::count_if(features.begin(), features.end(), [](const Feature& one) { return one.is_category(); });
+}
+
 bool Encoder::refuses_missing(const Feature& feature) const {
+  if (feature.blank_is_value) return false;
   if (missing == "drop") return keeps_rows;
-  return missing == "error" && !feature.is_category;
+  return missing == "error" && !feature.is_category();
 }
 
 std::string Encoder::if_missing() const {
@@ -70,10 +149,11 @@ std::string Encoder::if_missing() const {
 
 std::vector<format::WantedColumn> Encoder::wanted(bool with_targets) const {
   using format::CellType;
+  constexpr CellType kTypes[] = {CellType::number, CellType::date, CellType::text};
   std::vector<format::WantedColumn> columns;
   for (const Feature& f : features) {
     columns.push_back({.name = f.name,
-                       .type = f.is_category ? CellType::text : CellType::number,
+                       .type = kTypes[static_cast<std::size_t>(f.kind)],
                        .if_text = trained_before ? "correct these cells: the model was trained on numbers" : "",
                        .if_missing = refuses_missing(f) ? if_missing() : ""});
   }
@@ -94,16 +174,37 @@ std::vector<format::WantedColumn> Encoder::wanted(bool with_targets) const {
   return columns;
 }
 
-void Encoder::Feature::fields(config::Fields& f) {
-  std::optional<std::vector<std::string>> categories;
-  if (is_category) categories = values.names();
-  f({.name = "name"}, name);
-  f({.name = "categories", .optional = true}, categories);
-  if (f.reads()) is_category = categories.has_value();
-  if (f.reads() && is_category) values = ValueNames(std::move(*categories), Equal::bytes);
-  if (is_category) return;
+double Encoder::Input::part_of_date(double days) const {
+  if (part == "days") return days;
+  const DateParts parts = parts_of(days);
+  if (part == "year") return static_cast<double>(parts.year);
+  if (part == "month") return parts.month;
+  if (part == "day") return parts.day;
+  return part == "weekday" ? parts.weekday : parts.hour;
+}
+
+void Encoder::Input::fields(config::Fields& f) {
+  f({.name = "part", .optional = true}, part);
   f({.name = "fill"}, fill);
   f({.name = "scale"}, scale);
+}
+
+// A column of numbers has its one input among its own members.
+void Encoder::Feature::fields(config::Fields& f) {
+  std::optional<std::vector<std::string>> categories;
+  if (is_category()) categories = values.names();
+  std::vector<Input> parts = kind == Kind::date ? inputs : std::vector<Input>();
+  f({.name = "name"}, name);
+  f({.name = "categories", .optional = true}, categories);
+  f({.name = "blank_is_value", .optional = true}, blank_is_value);
+  f({.name = "parts", .optional = true}, parts);
+  f({.name = "indicator", .optional = true}, indicator);
+  if (f.reads()) kind = categories ? Kind::category : parts.empty() ? Kind::number : Kind::date;
+  if (f.reads() && is_category()) values = ValueNames(std::move(*categories), Equal::bytes);
+  if (f.reads() && kind == Kind::date) inputs = std::move(parts);
+  if (kind != Kind::number) return;
+  f({.name = "fill"}, inputs.front().fill);
+  f({.name = "scale"}, inputs.front().scale);
 }
 
 void Encoder::fields(config::Fields& f) {
@@ -113,6 +214,7 @@ void Encoder::fields(config::Fields& f) {
   f({.name = "kind"}, kTableKind);
   f({.name = "version", .optional = true}, later_version);
   f({.name = "missing"}, missing);
+  f({.name = "are_indices", .optional = true}, are_indices);
   f({.name = "features"}, features);
   f({.name = "targets"}, targets);
   f({.name = "target_kind"}, kind);
@@ -135,7 +237,7 @@ bool is_table(const config::Value& preprocessing) {
 std::vector<Scale> target_scales(const config::Value& preprocessing) {
   if (!is_table(preprocessing)) return {};
   std::vector<Scale> scales = encoder_from_json(preprocessing).target_scales;
-  const auto is_scale = [](const Scale& scale) { return scale.kind != Scale::Kind::none; };
+  const auto is_scale = [](const Scale& scale) { return scale.changes_values(); };
   return std::any_of(scales.begin(), scales.end(), is_scale) ? scales : std::vector<Scale>();
 }
 

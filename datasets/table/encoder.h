@@ -22,19 +22,37 @@ TargetKind target_kind(const std::string& loss);
 
 // The conversion from cells to numbers. It is fitted on the training rows and saved as preprocessing.json.
 struct Encoder {
-  struct Feature {
-    std::string name;
-    bool is_category = false;
-    ValueNames values;  // of a category
-    double fill = 0;    // value of a missing number, before scaling
-    Scale scale;        // of a number
+  // A number that the model gets: the cell of a column, or a part of its date.
+  struct Input {
+    std::string part = {};  // "days", "year", "month", "day", "weekday" or "hour"; "": the number itself
+    double fill = 0;        // value for a missing cell, before scaling
+    Scale scale = {};
 
-    // The number of input columns of this feature.
-    std::int64_t width() const { return is_category ? values.size() : 1; }
+    double value_of(double cell) const { return part.empty() ? cell : part_of_date(cell); }
+    void fields(config::Fields& f);
+
+   private:
+    double part_of_date(double days) const;
+  };
+
+  struct Feature {
+    enum class Kind { number, date, category };
+
+    std::string name = {};
+    Kind kind = Kind::number;
+    std::vector<Input> inputs = {Input{}};  // of a number or a date
+    bool indicator = false;                 // a further input is 1 for a missing cell
+    ValueNames values = {};                 // of a category
+    bool blank_is_value = false;            // of a category: behind the others
+
+    bool is_category() const { return kind == Kind::category; }
+    // The number of values of a category.
+    std::int64_t names() const { return values.size() + (blank_is_value ? 1 : 0); }
     void fields(config::Fields& f);
   };
 
   std::string missing = "error";
+  bool are_indices = false;  // categories are whole numbers in a second input
   std::vector<Feature> features;
   TargetKind kind = TargetKind::numbers;
   std::vector<std::string> targets;  // columns
@@ -52,8 +70,11 @@ struct Encoder {
   // For a prediction, which needs a result for each row: a row that `missing` would drop is an error. Not saved.
   bool keeps_rows = false;
 
-  // The number of input columns.
+  // The number of columns of a feature in the input of numbers, and of all features.
+  std::int64_t width_of(const Feature& feature) const;
   std::int64_t width() const;
+  // The number of columns in the input of categories.
+  std::int64_t index_width() const;
   // Is a missing cell of this feature an error?
   bool refuses_missing(const Feature& feature) const;
   // The remedy for a missing cell of a feature.
@@ -106,11 +127,15 @@ std::vector<std::string> in_words(const std::vector<UnknownNames>& unknown);
 // The cells of a table as tensors.
 struct Encoded {
   at::Tensor inputs;   // float32 [rows, width]
+  at::Tensor indices;  // int64 [rows, index_width]; undefined: categories are in `inputs`, or there are none
   at::Tensor targets;  // int64 [rows], or float32 [rows, columns]; undefined: they were not read
   at::Tensor weights;  // float32 [rows]; undefined: there are none
   at::Tensor usable;   // bool [rows]: false if `missing` is "drop" and a feature is missing
   std::vector<UnknownNames> unknown_names = {};
 };
+
+// Returns these inputs in the order of the model: numbers, if there are any, then the indices of categories.
+NamedTensors inputs_of(const Encoded& encoded);
 
 // Encodes all rows of a table. Throws ddp::Error (usage) for missing, infinite and unknown cells, up to 20 in one
 // error.

@@ -89,11 +89,18 @@ void check_names(const TableSection& o, const std::vector<std::string>& targets,
   const Named features{.key = "dataset.features", .names = o.features};
   const Named drop{.key = "dataset.drop", .names = o.drop};
   const Named categories{.key = "dataset.categories", .names = category_columns(o)};
+  const Named dates{.key = "dataset.dates", .names = o.dates};
   WrongNames wrong(columns, file);
   const Named weights{.key = "dataset.weights",
                       .names = o.weights.empty() ? std::vector<std::string>() : std::vector{o.weights}};
-  for (const Named* const option : {&target, &features, &drop, &categories, &weights}) wrong.require_there(*option);
-  for (const Named* const option : {&target, &features, &categories, &drop}) wrong.require_apart(weights, *option, "");
+  for (const Named* const option : {&target, &features, &drop, &categories, &dates, &weights}) {
+    wrong.require_there(*option);
+  }
+  for (const Named* const option : {&target, &features, &categories, &dates, &drop}) {
+    wrong.require_apart(weights, *option, "");
+  }
+  wrong.require_apart(dates, categories, ": a date is no category");
+  wrong.require_apart(dates, target, ": a target is no date");
   wrong.require_apart(features, target, ": the model must not see what it predicts");
   wrong.require_apart(categories, target, ": a target of classes needs no category, only a loss for classes");
   wrong.require_apart(drop, features, "");
@@ -118,13 +125,58 @@ bool is_index(const std::string& name, bool is_first) {
 
 using format::ColumnCells;
 
-ColumnFit fit_numbers(const Table& table, std::size_t column, const std::vector<bool>& mask) {
+// `value_of`: of the number in a cell.
+template <class ValueOf>
+ColumnFit fit_numbers(const Table& table, std::size_t column, const std::vector<bool>& mask, const ValueOf& value_of) {
   ColumnFit fitted;
-  each_cell(table, column, mask, [&](const ColumnCells& cells, std::int64_t r) { fitted.add(cells.numbers[r]); });
+  each_cell(table, column, mask,
+            [&](const ColumnCells& cells, std::int64_t r) { fitted.add(value_of(cells.numbers[r])); });
   fitted.end_first_pass();
   each_cell(table, column, mask,
-            [&](const ColumnCells& cells, std::int64_t r) { fitted.add_deviation(cells.numbers[r]); });
+            [&](const ColumnCells& cells, std::int64_t r) { fitted.add_deviation(value_of(cells.numbers[r])); });
   return fitted;
+}
+
+void fit_input(Encoder::Input& input, const Table& table, std::size_t column, const std::vector<bool>& mask,
+               Scale::Kind kind, bool fills_mean) {
+  const auto value_of = [&input](double cell) { return input.value_of(cell); };
+  const ColumnFit fitted = fit_numbers(table, column, mask, value_of);
+  if (fills_mean) input.fill = fitted.mean();
+  if (kind != Scale::Kind::quantile) {
+    input.scale = fitted.scale(kind);
+    return;
+  }
+  std::vector<double> values;
+  each_cell(table, column, mask,
+            [&](const ColumnCells& cells, std::int64_t r) { values.push_back(value_of(cells.numbers[r])); });
+  input.scale = quantile_scale(values, std::count(mask.begin(), mask.end(), true));
+}
+
+// Returns the parts of a date that vary in the masked rows, behind its days.
+std::vector<Encoder::Input> parts_in(const Table& table, std::size_t column, const std::vector<bool>& mask) {
+  std::vector<Encoder::Input> parts{{.part = "days"}};
+  for (const char* name : {"year", "month", "day", "weekday", "hour"}) {
+    const Encoder::Input part{.part = name};
+    std::optional<double> first;
+    bool varies = false;
+    each_cell(table, column, mask, [&](const ColumnCells& cells, std::int64_t r) {
+      const double value = part.value_of(cells.numbers[r]);
+      varies = varies || (first && *first != value);
+      first = first.value_or(value);
+    });
+    if (varies) parts.push_back(part);
+  }
+  return parts;
+}
+
+bool has_gap(const Table& table, std::size_t column, const std::vector<bool>& mask) {
+  for (const Table::Piece& piece : table.pieces) {
+    const ColumnCells& cells = piece.chunk.columns[column];
+    for (std::int64_t r = 0; cells.valid != nullptr && r < piece.chunk.rows; ++r) {
+      if (mask[static_cast<std::size_t>(piece.first_row + r)] && cells.is_missing(r)) return true;
+    }
+  }
+  return false;
 }
 
 ValueNames distinct(const Table& table, std::size_t column, const std::vector<bool>& mask, Equal equal) {
@@ -153,9 +205,10 @@ void require_distinct_numbers(const Encoder& e, const Table& table, const std::v
 }
 
 // Removes the rows with a missing feature from the mask.
-void leave_out_missing(const Table& table, std::size_t features, std::vector<bool>& mask) {
+void leave_out_missing(const Table& table, const std::vector<Encoder::Feature>& features, std::vector<bool>& mask) {
   for (const Table::Piece& piece : table.pieces) {
-    for (std::size_t column = 0; column < features; ++column) {
+    for (std::size_t column = 0; column < features.size(); ++column) {
+      if (features[column].blank_is_value) continue;
       const ColumnCells& cells = piece.chunk.columns[column];
       for (std::int64_t r = 0; cells.valid != nullptr && r < piece.chunk.rows; ++r) {
         if (cells.is_missing(r)) mask[static_cast<std::size_t>(piece.first_row + r)] = false;
@@ -176,12 +229,17 @@ void fit_targets(Encoder& e, const Table& table, const std::vector<bool>& mask, 
   if (e.kind == TargetKind::classes) {
     e.classes = e.given_classes.empty() ? distinct(table, first, mask, Equal::numbers) : ValueNames(e.given_classes);
     if (e.given_classes.empty() && !e.classes.is_numeric()) require_distinct_numbers(e, table, mask);
-    return;
   }
+  positive_class(options.positive, e.classes);
+  if (e.kind == TargetKind::classes) return;
   e.target_scales.assign(e.targets.size(), {});
-  if (e.kind != TargetKind::numbers || !options.normalise_targets) return;
+  if (e.kind != TargetKind::numbers) return;
   for (std::size_t i = 0; i < e.targets.size(); ++i) {
-    e.target_scales[i] = fit_numbers(table, first + i, mask).scale(Scale::Kind::standard);
+    const auto value_of = [&options](double cell) { return apply(options.target_transform, cell); };
+    if (options.normalise_targets) {
+      e.target_scales[i] = fit_numbers(table, first + i, mask, value_of).scale(Scale::Kind::standard);
+    }
+    e.target_scales[i].transform = options.target_transform;
   }
 }
 
@@ -238,6 +296,7 @@ Encoder choose_columns(const TableSection& o, const std::vector<format::ColumnIn
                        const std::string& file) {
   Encoder e;
   e.missing = o.missing;
+  e.are_indices = o.encode == "index";
   e.weights = o.weights;
   e.kind = is_loss_of_graph(loss) && !o.classes.empty() ? TargetKind::classes : target_kind(loss);
   e.targets = one_or_more(o.target, "dataset.target");
@@ -260,7 +319,9 @@ Encoder choose_columns(const TableSection& o, const std::vector<format::ColumnIn
       refuse_index(column.name, o.drop, file);
     Encoder::Feature feature;
     feature.name = column.name;
-    feature.is_category = holds(category_columns(o), column.name);
+    if (holds(o.dates, column.name)) feature.kind = Encoder::Feature::Kind::date;
+    if (holds(category_columns(o), column.name)) feature.kind = Encoder::Feature::Kind::category;
+    feature.blank_is_value = feature.is_category() && o.missing_categories == "value";
     e.features.push_back(std::move(feature));
   }
   if (e.features.empty()) throw usage_error("leaves no column to predict from", file, "see dataset.features and drop");
@@ -280,24 +341,27 @@ std::string id_column(const Encoder& e, const std::vector<format::ColumnInfo>& c
 void fit(Encoder& e, const Table& table, const at::Tensor& rows, const TableSection& options) {
   std::vector<bool> mask = mask_of(rows, table.rows);
   if (e.missing == "drop") {
-    leave_out_missing(table, e.features.size(), mask);
+    leave_out_missing(table, e.features, mask);
     require_rows(mask);
   }
   // One thread handles a whole column, so the order of its sums does not depend on the number of threads.
   at::parallel_for(0, static_cast<std::int64_t>(e.features.size()), 1, [&](std::int64_t begin, std::int64_t end) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
       Encoder::Feature& feature = e.features[i];
-      if (feature.is_category) {
+      if (feature.is_category()) {
         const std::vector<std::string> given = given_categories(options, feature.name);
         feature.values = given.empty() ? distinct(table, i, mask, Equal::bytes) : ValueNames(given, Equal::bytes);
-      } else if (options.normalise != Scale::Kind::none || e.missing == "mean") {
-        const ColumnFit fitted = fit_numbers(table, i, mask);
-        feature.scale = fitted.scale(options.normalise);
-        if (e.missing == "mean") feature.fill = fitted.mean();
+        continue;
       }
+      if (feature.kind == Encoder::Feature::Kind::date) feature.inputs = parts_in(table, i, mask);
+      feature.indicator = options.missing_indicator && !e.refuses_missing(feature) && has_gap(table, i, mask);
+      const bool fills_mean = e.missing == "mean";
+      if (options.normalise == Scale::Kind::none && !fills_mean) continue;
+      for (Encoder::Input& input : feature.inputs) fit_input(input, table, i, mask, options.normalise, fills_mean);
     }
   });
-  if (e.width() == 0) throw usage_error("have no value in the training rows: no input is left", "dataset.categories");
+  if (e.width() + e.index_width() == 0)
+    throw usage_error("have no value in the training rows: no input is left", "dataset.categories");
   fit_targets(e, table, mask, options);
 }
 
@@ -345,11 +409,11 @@ std::vector<std::string> warnings_of_fit(const Encoder& e, const Table& table, s
   for (std::size_t i = 0; i < e.features.size(); ++i) {
     const std::string column = "the column \"" + e.features[i].name + "\"";
     const bool is_csv = table.how && table.how->format == "csv";
-    if (e.features[i].is_category && is_csv && e.features[i].values.find("") >= 0) {
+    if (e.features[i].is_category() && is_csv && e.features[i].values.find("") >= 0) {
       warnings.push_back(column + " has empty cells, which are a category of their own: \"\" is not in " +
                          "dataset.missing_values");
     }
-    if (e.features[i].is_category) continue;
+    if (e.features[i].is_category()) continue;
     if (holds_nothing(table, i)) {
       warnings.push_back(column + " has no value in any row; leave it out with dataset.drop");
     } else if (may_be_an_id(e.features[i].name) && counts_rows(table, i)) {

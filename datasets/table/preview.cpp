@@ -66,8 +66,19 @@ Value cells_before(const std::vector<std::filesystem::path>& files, const format
 std::vector<std::string> encoded_names(const Encoder& e) {
   std::vector<std::string> names;
   for (const auto& feature : e.features) {
-    if (!feature.is_category) names.push_back(feature.name);
-    for (const auto& value : feature.values.names()) names.push_back(feature.name + " = " + value);
+    if (feature.is_category()) {
+      if (e.are_indices) continue;
+      for (const auto& value : feature.values.names()) names.push_back(feature.name + " = " + value);
+      if (feature.blank_is_value) names.push_back(feature.name + " is blank");
+      continue;
+    }
+    for (const Encoder::Input& input : feature.inputs) {
+      names.push_back(feature.name + (input.part.empty() ? "" : " " + input.part));
+    }
+    if (feature.indicator) names.push_back(feature.name + " is missing");
+  }
+  for (const auto& feature : e.features) {
+    if (feature.is_category() && e.are_indices) names.push_back(feature.name);
   }
   names.insert(names.end(), e.targets.begin(), e.targets.end());
   return names;
@@ -76,12 +87,12 @@ std::vector<std::string> encoded_names(const Encoder& e) {
 // Returns the numbers of the first rows, up to kColumnsShown columns.
 Value numbers_after(const MapDataset& encoded, std::int64_t rows) {
   const Batch batch = encoded.gather(at::arange(rows, at::kLong), /*epoch=*/0);
-  const at::Tensor inputs = batch.inputs.front().second;
-  const at::Tensor targets = batch.targets.front().second.reshape({rows, -1});
+  std::vector<at::Tensor> parts = tensors_of(batch.inputs);
+  parts.push_back(batch.targets.front().second.reshape({rows, -1}));
   Value after = Value::array();
   for (std::int64_t r = 0; r < rows; ++r) {
     Value row = Value::array();
-    for (const at::Tensor& part : {inputs, targets}) {
+    for (const at::Tensor& part : parts) {
       for (std::int64_t c = 0; c < part.size(1) && row.size() < kColumnsShown; ++c) {
         row.push_back(number_text(part[r][c]));
       }
@@ -174,12 +185,13 @@ at::Tensor missing_cells(const Table& table) {
 config::DatasetDescription describe_table(const Encoder& e, std::int64_t rows, const at::Tensor& missing) {
   std::vector<config::ColumnDescription> columns;
   const auto* cells = missing.const_data_ptr<std::int64_t>();
+  constexpr const char* names_of_kinds[] = {"number", "date", "category"};
   for (const auto& feature : e.features) {
     config::ColumnDescription column{.name = feature.name,
                                      .role = "feature",
-                                     .type = feature.is_category ? "category" : "number",
+                                     .type = names_of_kinds[static_cast<std::size_t>(feature.kind)],
                                      .missing = *cells++};
-    if (feature.is_category) {
+    if (feature.is_category()) {
       column.values = first_of(feature.values.names(), kValuesListed);
       column.value_count = feature.values.size();
     }

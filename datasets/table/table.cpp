@@ -1,10 +1,12 @@
 #include "datasets/table/table.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 
 #include "base/error.h"
+#include "base/text_date.h"
 #include "config/text/source.h"
 #include "datasets/table/options.h"
 
@@ -70,6 +72,19 @@ std::vector<std::string> given_classes(const TableSection& o) {
   std::vector<std::string> names;
   for (const config::Value& one : o.classes) names.push_back(one.is_string() ? one.get<std::string>() : one.dump());
   return names;
+}
+
+std::int64_t positive_class(const config::Value& positive, const ValueNames& classes) {
+  if (positive.is_null()) return -1;
+  const std::string name = positive.is_string() ? positive.get<std::string>() : positive.dump();
+  const std::int64_t found = classes.find(name);
+  if (found >= 0 && classes.size() == 2) return found;
+  std::string all;
+  for (const std::string& one : classes.names()) all += (all.empty() ? "" : ", ") + config::in_quotes(one);
+  throw usage_error(found < 0
+                        ? config::in_quotes(name) + " is no class of the target"
+                        : "the target has " + std::to_string(classes.size()) + " classes, and one of two is positive",
+                    "dataset.positive", classes.size() == 0 ? "the loss takes no classes" : "its classes are " + all);
 }
 
 namespace {
@@ -145,10 +160,27 @@ format::TableOptions csv_options(const CsvSection& o) {
         "the delimiter must be one character, neither a quote nor an end of line, not \"" + o.delimiter + "\"",
         "dataset.delimiter", "write delimiter = \";\", or \"\\t\" for tabs");
   }
-  return {.format = "csv",
-          .delimiter = o.delimiter.empty() ? '\0' : o.delimiter.front(),
-          .header = o.header,
-          .missing_values = o.missing_values};
+  static constexpr std::array kThousands = {"", ".", ",", " ", "'", "\u00a0", "\u202f", "\u2019"};
+  const bool is_known = std::find(kThousands.begin(), kThousands.end(), o.thousands) != kThousands.end();
+  if (!is_known || o.thousands == o.decimal) {
+    throw usage_error(
+        config::in_quotes(o.thousands) + (is_known ? " stands before fractions, too" : " cannot group thousands"),
+        "dataset.thousands", "write \".\", \",\", \" \" or \"'\", and another one than dataset.decimal");
+  }
+  format::TableOptions options = options_of(o, "csv");
+  options.delimiter = o.delimiter.empty() ? '\0' : o.delimiter.front();
+  options.header = o.header;
+  options.missing_values = o.missing_values;
+  options.numbers = {.decimal = o.decimal.front(), .thousands = o.thousands};
+  return options;
+}
+
+format::TableOptions options_of(const TableSection& o, const std::string& format) {
+  if (const std::string unknown = unknown_directive(o.date_format); !unknown.empty()) {
+    throw usage_error(config::in_quotes(unknown) + " is no part of a date", "dataset.date_format",
+                      "known are %Y %y %m %d %b %B %j %H %I %M %S %f %p %z %a %A");
+  }
+  return {.format = format, .date_format = o.date_format};
 }
 
 format::TableOptions table_options(const config::Component& dataset, const std::filesystem::path& file) {
@@ -159,8 +191,12 @@ format::TableOptions table_options(const config::Component& dataset, const std::
   if (ending == ".parquet" || ending == ".feather") format = "parquet";
   if (ending == ".jsonl" || ending == ".ndjson") format = "jsonl";
   // Only the dataset "csv" has the options of text tables.
-  if (format == "csv" && dataset.name == "csv") return csv_options(config::read<CsvSection>(dataset.options));
-  return {.format = format};
+  if (dataset.name == "csv") {
+    format::TableOptions options = csv_options(config::read<CsvSection>(dataset.options));
+    options.format = format;
+    return options;
+  }
+  return options_of(config::read<TableSection>(dataset.options), format);
 }
 
 std::map<std::int64_t, std::string> Table::places_of(const std::set<std::int64_t>& asked) const {

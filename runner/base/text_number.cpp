@@ -38,6 +38,44 @@ std::optional<double> parse_number(std::string_view cell) {
   return parse_unusual_number(cell);
 }
 
+namespace {
+
+// Returns the text with "." as its decimal character and nothing between thousands; "": it is no such number.
+std::string in_usual_format(std::string_view cell, const NumberFormat& format) {
+  std::string text;
+  std::size_t group = 0;  // digits since the last separator
+  bool is_grouped = false, is_whole = true;
+  for (std::size_t at = 0; at < cell.size();) {
+    const bool ends_group = is_grouped && group != 3;
+    if (is_whole && !format.thousands.empty() && cell.substr(at).starts_with(format.thousands)) {
+      if (ends_group || group < 1 || group > 3) return "";
+      is_grouped = true;
+      group = 0;
+      at += format.thousands.size();
+      continue;
+    }
+    const char c = cell[at++];
+    const bool is_digit = c >= '0' && c <= '9';
+    if (is_whole && !is_digit && ends_group) return "";
+    if (c == '.' && format.decimal != '.') return "";
+    if (!is_digit && c != '-' && c != '+') is_whole = false;
+    group += is_digit ? 1 : 0;
+    text += c == format.decimal ? '.' : c;
+  }
+  return is_whole && is_grouped && group != 3 ? "" : text;
+}
+
+}  // namespace
+
+std::optional<double> parse_number(std::string_view cell, const NumberFormat& format) {
+  if (format.is_usual()) return parse_number(cell);
+  double value = 0;
+  const char* const end = cell.data() + cell.size();
+  const char thousands = format.thousands.size() == 1 ? format.thousands.front() : '\0';
+  if (!cell.empty() && read_plain_number(cell.data(), end, value, format.decimal, thousands) == end) return value;
+  return parse_number(in_usual_format(without_blanks(cell), format));
+}
+
 bool is_out_of_range(std::string_view cell) {
   const std::optional<double> number = parse_number(cell);
   if (!number) return false;

@@ -74,7 +74,7 @@ struct ColumnDescription {
     f({.name = "role", .choices = {"feature", "target", "weights"}}, role);
     f({.name = "type",
        .doc = "binary: 0 or 1, independently for each target column",
-       .choices = {"number", "category", "class", "binary"}},
+       .choices = {"number", "date", "category", "class", "binary"}},
       type);
     f({.name = "values", .doc = "for a category: the first 50 values of the training rows", .optional = true}, values);
     f({.name = "value_count", .optional = true}, value_count);

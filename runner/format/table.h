@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text_number.h"
 #include "config/option/fields.h"
 
 namespace ddp::format {
@@ -16,7 +17,7 @@ namespace ddp::format {
 // (runner/tables). A process loads it when it first opens a table. Arrow starts threads: never load it in a process
 // that forks ranks.
 
-enum class CellType { number, text };
+enum class CellType { number, text, date };
 
 // A column as stored in the file. Cells of CSV and of text columns are text; columns of integers, floats or booleans
 // are numbers. All columns of a CSV file count as text.
@@ -27,7 +28,7 @@ struct ColumnInfo {
 
 // A column to read. A number is parsed exactly, as a double (as by std::from_chars); a boolean is 0 or 1. A number read
 // as text becomes the shortest text that gives the same double; an integer keeps its digits. The cells of a CSV that
-// are read as text stay as they are.
+// are read as text stay as they are. A date is a number, too: days since 1970-01-01, with the time as a fraction.
 struct WantedColumn {
   std::string name;
   CellType type = CellType::number;
@@ -40,7 +41,7 @@ struct WantedColumn {
 // TableOptions::missing_values; in quotes only if it is empty, or read as a number. In other formats a cell is missing
 // if it is null, or NaN in a column of numbers. A missing cell of a CSV that is read as text keeps its text.
 struct ColumnCells {
-  const double* numbers = nullptr;        // row i is numbers[i]; undefined for a missing cell
+  const double* numbers = nullptr;        // and dates: row i is numbers[i]; undefined for a missing cell
   const std::int32_t* offsets = nullptr;  // row i is text[offsets[i]] to text[offsets[i + 1]]
   const char* text = nullptr;
   const std::uint8_t* valid = nullptr;  // one bit per row, lowest bit first; null: no cell is missing
@@ -70,6 +71,8 @@ struct TableOptions {
   char delimiter = '\0';       // of CSV; '\0': a comma, or a tab for .tsv and .tsv.gz files
   bool header = true;          // of CSV; without a header columns are named "0", "1", …
   std::vector<std::string> missing_values = usual_missing_values();  // of CSV
+  NumberFormat numbers = {};                                         // of CSV
+  std::string date_format = {};                                      // as parse_date takes it
 };
 
 // The endings of files of tables. Other files are read in the dataset's format.

@@ -168,8 +168,13 @@ void deal_tables(const DealRequest& request, const Task& t, Dealer& dealer) {
   datasets::Encoder encoder = datasets::encoder_from_json(t.preprocessing);
   encoder.keeps_rows = true;
   encoder.trained_before = true;
-  dealer.begin({{.type = static_cast<std::int64_t>(at::kFloat), .shape = {encoder.width()}}}, request.inputs.front(),
-               request.keep);
+  std::vector<DealtRows::Input> inputs;
+  if (encoder.width() > 0)
+    inputs.push_back({.type = static_cast<std::int64_t>(at::kFloat), .shape = {encoder.width()}});
+  if (encoder.index_width() > 0) {
+    inputs.push_back({.type = static_cast<std::int64_t>(at::kLong), .shape = {encoder.index_width()}});
+  }
+  dealer.begin(inputs, request.inputs.front(), request.keep);
   std::vector<format::WantedColumn> wanted = encoder.wanted(/*with_targets=*/false);
   for (const std::string& name : request.keep) wanted.push_back({.name = name, .type = format::CellType::text});
   std::vector<datasets::UnknownNames> unknown;
@@ -187,7 +192,7 @@ void deal_tables(const DealRequest& request, const Task& t, Dealer& dealer) {
       first += table.rows;
       const datasets::Encoded encoded = datasets::encode(encoder, table, /*with_targets=*/false);
       datasets::add(unknown, encoded.unknown_names);
-      dealer.add({{"input", encoded.inputs}}, labels_in(table, request.keep));
+      dealer.add(datasets::inputs_of(encoded), labels_in(table, request.keep));
       t.progress->rank(t.rank).note_activity();
     }
   }

@@ -72,26 +72,58 @@ void require_utf8(const arrow::StringArray& text, const format::WantedColumn& co
   }
 }
 
-arrow::Result<Array> parse_text(const Array& array, const format::WantedColumn& column, std::int64_t first_row,
-                                Mistakes& mistakes) {
+arrow::Result<Array> parse_text(const Array& array, const format::WantedColumn& column, const format::TableOptions& how,
+                                std::int64_t first_row, Mistakes& mistakes) {
   const auto& text = static_cast<const arrow::StringArray&>(*array);
   arrow::DoubleBuilder numbers;
   ARROW_RETURN_NOT_OK(numbers.Reserve(text.length()));
   for (std::int64_t row = 0; row < text.length(); ++row) {
-    const auto number = text.IsNull(row) ? std::nullopt : parse_number(text.GetView(row));
+    const auto number = text.IsNull(row) ? std::nullopt : number_in(text.GetView(row), column.type, how);
     if (number) {
       numbers.UnsafeAppend(*number);
       continue;
     }
-    if (!text.IsNull(row)) mistakes.add_text(first_row + row, column, text.GetView(row));
+    if (!text.IsNull(row)) mistakes.add_text(first_row + row, column, text.GetView(row), how.date_format);
     numbers.UnsafeAppendNull();
   }
   return numbers.Finish();
 }
 
-arrow::Result<Array> to_numbers(const Array& array, const format::WantedColumn& column, std::int64_t first_row,
-                                Mistakes& mistakes) {
-  if (array->type_id() == arrow::Type::STRING) return parse_text(array, column, first_row, mistakes);
+// Returns the days since 1970-01-01 of dates and timestamps.
+arrow::Result<Array> to_days(const Array& array) {
+  std::int64_t in_a_day = 1;  // units
+  if (array->type_id() == arrow::Type::DATE64) in_a_day = 86'400'000;
+  if (array->type_id() == arrow::Type::TIMESTAMP) {
+    const auto unit = static_cast<const arrow::TimestampType&>(*array->type()).unit();
+    in_a_day = 86'400;
+    for (auto finer = arrow::TimeUnit::SECOND; finer != unit; finer = arrow::TimeUnit::type(finer + 1))
+      in_a_day *= 1000;
+  }
+  ARROW_ASSIGN_OR_RAISE(const Array units, array->type_id() == arrow::Type::DATE32
+                                               ? arrow::Result<Array>(array->View(arrow::int32()))
+                                               : array->View(arrow::int64()));
+  arrow::DoubleBuilder days;
+  ARROW_RETURN_NOT_OK(days.Reserve(units->length()));
+  ARROW_ASSIGN_OR_RAISE(const Array wide, cast(units, arrow::int64()));
+  const auto& counts = static_cast<const arrow::Int64Array&>(*wide);
+  for (std::int64_t row = 0; row < counts.length(); ++row) {
+    if (counts.IsNull(row)) {
+      days.UnsafeAppendNull();
+    } else {
+      days.UnsafeAppend(static_cast<double>(counts.Value(row)) / static_cast<double>(in_a_day));
+    }
+  }
+  return days.Finish();
+}
+
+bool is_moment(arrow::Type::type id) {
+  return id == arrow::Type::DATE32 || id == arrow::Type::DATE64 || id == arrow::Type::TIMESTAMP;
+}
+
+arrow::Result<Array> to_numbers(const Array& array, const format::WantedColumn& column, const format::TableOptions& how,
+                                std::int64_t first_row, Mistakes& mistakes) {
+  if (array->type_id() == arrow::Type::STRING) return parse_text(array, column, how, first_row, mistakes);
+  if (is_moment(array->type_id())) return to_days(array);
   ARROW_ASSIGN_OR_RAISE(const Array numbers, cast(array, arrow::float64()));
   const double* values = static_cast<const arrow::DoubleArray&>(*numbers).raw_values();
   // Most columns have no NaN, and a loop without branches is the fastest way to find out.
@@ -155,7 +187,7 @@ arrow::Result<Array> to_text(const Array& array, const format::WantedColumn& col
   if (arrow::is_integer(array->type_id()) || cell_type(*array->type()) == format::CellType::text) {
     return cast(array, arrow::utf8());
   }
-  ARROW_ASSIGN_OR_RAISE(const Array numbers, to_numbers(array, column, first_row, mistakes));
+  ARROW_ASSIGN_OR_RAISE(const Array numbers, to_numbers(array, column, {}, first_row, mistakes));
   return write_numbers(numbers);
 }
 
@@ -173,14 +205,17 @@ arrow::Result<Array> plain(Array array) {
 // Converts a column of some rows to doubles or text, as wanted; copies nothing if it already has this type. NaN becomes
 // null. Adds cells that are not numbers to `mistakes`; `first_row` is the index of the first row in the file. Throws
 // ddp::Error (usage) if a text is not UTF-8. Fails if Arrow fails.
-arrow::Result<Array> convert(Array array, const format::WantedColumn& column, std::int64_t first_row,
-                             Mistakes& mistakes) {
+arrow::Result<Array> convert(Array array, const format::WantedColumn& column, const format::TableOptions& how,
+                             std::int64_t first_row, Mistakes& mistakes) {
   if (array->type_id() == arrow::Type::NA) {
     return arrow::MakeArrayOfNull(arrow_type(column.type), array->length());
   }
   const bool is_decimal = arrow::is_decimal(array->type_id());
   ARROW_ASSIGN_OR_RAISE(array, plain(std::move(array)));
-  if (column.type == format::CellType::number) return to_numbers(array, column, first_row, mistakes);
+  if (column.type == format::CellType::date && arrow::is_integer(array->type_id())) {  // such as 20261129
+    ARROW_ASSIGN_OR_RAISE(array, cast(array, arrow::utf8()));
+  }
+  if (column.type != format::CellType::text) return to_numbers(array, column, how, first_row, mistakes);
   if (is_decimal) return write_decimals(array);
   return to_text(array, column, first_row, mistakes);
 }
@@ -192,6 +227,12 @@ void require_readable(const format::WantedColumn& column, const arrow::DataType&
                       const std::filesystem::path& file) {
   const arrow::Type::type id = type_of_cells(type).id();
   const bool has_text = is_text(id) || id == arrow::Type::NA;
+  if (column.type == format::CellType::date) {
+    if (has_text || is_moment(id) || arrow::is_integer(id)) return;
+    throw usage_error("column " + config::in_quotes(column.name) + " contains cells of type " +
+                          config::printable(type.name()) + ", which are no dates",
+                      file.string(), "leave it out of dataset.dates");
+  }
   const bool is_time = arrow::is_temporal(id) && !arrow::is_interval(id) && id != arrow::Type::DURATION;
   if (cell_type(type) == format::CellType::number || has_text) return;
   if (is_time && column.type == format::CellType::text) return;
@@ -203,8 +244,9 @@ void require_readable(const format::WantedColumn& column, const arrow::DataType&
 
 class BatchTable : public format::TableFile {
  public:
-  BatchTable(const std::filesystem::path& file, std::unique_ptr<BatchSource> source)
-      : file_(file), source_(std::move(source)) {
+  BatchTable(const std::filesystem::path& file, std::unique_ptr<BatchSource> source,
+             const format::TableOptions& options)
+      : file_(file), source_(std::move(source)), how_(options) {
     for (const auto& field : source_->schema()->fields()) {
       columns_.push_back({.name = field->name(), .type = cell_type(*field->type())});
     }
@@ -270,7 +312,7 @@ class BatchTable : public format::TableFile {
       const std::shared_ptr<arrow::Array> cells = piece.GetColumnByName(column.name);
       if (cells == nullptr)
         throw usage_error("is damaged: it lacks column " + config::in_quotes(column.name), file_.string());
-      arrays.push_back(require(convert(cells, column, rows_before_, mistakes), file_));
+      arrays.push_back(require(convert(cells, column, how_, rows_before_, mistakes), file_));
       fields.push_back(arrow::field(column.name, arrays.back()->type()));
     }
     return arrow::RecordBatch::Make(arrow::schema(std::move(fields)), piece.num_rows(), std::move(arrays));
@@ -278,6 +320,7 @@ class BatchTable : public format::TableFile {
 
   const std::filesystem::path file_;
   const std::unique_ptr<BatchSource> source_;
+  const format::TableOptions how_;
   std::vector<format::ColumnInfo> columns_;
   std::vector<format::WantedColumn> wanted_;
   std::shared_ptr<arrow::RecordBatch> batch_;
@@ -288,7 +331,7 @@ class BatchTable : public format::TableFile {
 }  // namespace
 
 std::shared_ptr<arrow::DataType> arrow_type(format::CellType type) {
-  return type == format::CellType::number ? arrow::float64() : arrow::utf8();
+  return type == format::CellType::text ? arrow::utf8() : arrow::float64();
 }
 
 arrow::Result<Array> without_rows(const Array& array, const std::vector<std::int64_t>& rows) {
@@ -317,8 +360,9 @@ format::TableChunk as_chunk(std::shared_ptr<arrow::RecordBatch> batch) {
   return chunk;
 }
 
-std::unique_ptr<format::TableFile> table_of(const std::filesystem::path& file, std::unique_ptr<BatchSource> source) {
-  return std::make_unique<BatchTable>(file, std::move(source));
+std::unique_ptr<format::TableFile> table_of(const std::filesystem::path& file, std::unique_ptr<BatchSource> source,
+                                            const format::TableOptions& options) {
+  return std::make_unique<BatchTable>(file, std::move(source), options);
 }
 
 }  // namespace ddp::tables

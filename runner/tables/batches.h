@@ -16,7 +16,7 @@
 
 namespace ddp::tables {
 
-// Returns Arrow's type for columns of this kind: doubles, or UTF-8 text with 32-bit offsets.
+// Returns Arrow's type for columns of this kind: doubles, for dates too, or UTF-8 text with 32-bit offsets.
 std::shared_ptr<arrow::DataType> arrow_type(format::CellType type);
 
 // Returns the array with these rows also missing. Copies nothing if there are none.
@@ -50,6 +50,7 @@ class BatchSource {
 };
 
 // Makes a table of a source; converts its cells to the wanted types.
-std::unique_ptr<format::TableFile> table_of(const std::filesystem::path& file, std::unique_ptr<BatchSource> source);
+std::unique_ptr<format::TableFile> table_of(const std::filesystem::path& file, std::unique_ptr<BatchSource> source,
+                                            const format::TableOptions& options);
 
 }  // namespace ddp::tables

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,11 +13,14 @@
 
 namespace ddp::tables {
 
+// Returns the number, or the days of the date, in a cell of a column that is no text; nothing: it is none.
+std::optional<double> number_in(std::string_view cell, format::CellType type, const format::TableOptions& options);
+
 // The cells of a column of a CSV that are missing. In a column of numbers a mark that is a number stands for its value,
 // and quotes have no meaning; in a column of text a cell in quotes is text, unless it is empty.
 class MissingCells {
  public:
-  MissingCells(const std::vector<std::string>& marks, const format::WantedColumn& column);
+  MissingCells(const format::TableOptions& options, const format::WantedColumn& column);
 
   bool holds(std::string_view cell, bool is_quoted) const {
     if ((sizes_ >> std::min<std::size_t>(cell.size(), 63) & 1) == 0) return false;

@@ -35,8 +35,11 @@ struct CsvColumn {
   format::WantedColumn wanted;
   std::size_t place = 0;  // index in a row
   MissingCells missing;
+  const format::TableOptions* how = nullptr;
 
-  bool is_number() const { return wanted.type == format::CellType::number; }
+  // Numbers and dates are doubles.
+  bool is_number() const { return wanted.type != format::CellType::text; }
+  std::optional<double> parsed(std::string_view cell) const { return number_in(cell, wanted.type, *how); }
 };
 
 // A column of doubles that grows row by row, up to a known number of rows.
@@ -48,10 +51,10 @@ class NumberColumn {
     return arrow::Status::OK();
   }
   void add(double number) { *next_++ = number; }
-  // Fails if the cell is not a number.
-  arrow::Status add(std::string_view cell, bool is_quoted, const MissingCells& missing) {
-    const std::optional<double> number = parse_number(cell);
-    if (number ? missing.holds(*number) : missing.holds(cell, is_quoted)) {
+  // Fails if the cell is neither a number nor missing.
+  arrow::Status add(std::string_view cell, bool is_quoted, const CsvColumn& column) {
+    const std::optional<double> number = column.parsed(cell);
+    if (number ? column.missing.holds(*number) : column.missing.holds(cell, is_quoted)) {
       missing_.push_back(next_ - reinterpret_cast<double*>(values_->mutable_data()));
       add(0);
     } else if (number) {
@@ -96,15 +99,17 @@ bool ends_row(char byte) { return byte == '\n' || byte == '\r'; }
 class PlainCells {
  public:
   // `at_place`: of each cell of a row, the index of its column in `columns`, or -1.
-  PlainCells(std::string_view rows, char delimiter, const std::vector<int>& at_place,
+  PlainCells(std::string_view rows, char delimiter, const NumberFormat& written, const std::vector<int>& at_place,
              const std::vector<CsvColumn>& columns)
       : at_(rows.data()),
         end_(rows.data() + rows.size()),
         delimiter_(delimiter),
+        decimal_(written.decimal),
+        thousands_(written.thousands.size() == 1 ? written.thousands.front() : '\0'),
         at_place_(at_place),
         columns_(columns),
         // If the delimiter is one of these characters, numbers must not be read across it.
-        quick_(std::strchr("0123456789.-", delimiter) == nullptr),
+        quick_(std::strchr("0123456789-", delimiter) == nullptr && delimiter != decimal_ && delimiter != thousands_),
         numbers_(columns.size()),
         texts_(columns.size()) {}
 
@@ -145,11 +150,10 @@ class PlainCells {
   }
 
   arrow::Status take_cell(std::size_t i) {
-    const bool is_number = columns_[i].is_number();
-    const MissingCells& missing = columns_[i].missing;
-    if (is_number && quick_ && !missing.holds_numbers()) {
+    const CsvColumn& column = columns_[i];
+    if (column.wanted.type == format::CellType::number && quick_ && !column.missing.holds_numbers()) {
       double number = 0;
-      const char* const after = read_plain_number(at_, end_, number);
+      const char* const after = read_plain_number(at_, end_, number, decimal_, thousands_);
       if (after != nullptr && (after == end_ || *after == delimiter_ || ends_row(*after))) {
         at_ = after;
         numbers_[i].add(number);
@@ -158,7 +162,8 @@ class PlainCells {
     }
     const bool is_quoted = at_ < end_ && *at_ == '"';
     const std::string_view cell = skip_cell();
-    return is_number ? numbers_[i].add(cell, is_quoted, missing) : texts_[i].add(cell, is_quoted, missing);
+    return column.is_number() ? numbers_[i].add(cell, is_quoted, column)
+                              : texts_[i].add(cell, is_quoted, column.missing);
   }
 
   // Returns the cell without its quotes.
@@ -175,7 +180,7 @@ class PlainCells {
 
   const char* at_;
   const char* const end_;
-  const char delimiter_;
+  const char delimiter_, decimal_, thousands_;
   const std::vector<int>& at_place_;
   const std::vector<CsvColumn>& columns_;
   const bool quick_;
@@ -192,7 +197,7 @@ arrow::Result<Array> take_column(const arrow::csv::BlockParser& parser, const Cs
       parser.VisitColumn(static_cast<std::int32_t>(column.place),
                          [&](const std::uint8_t* data, std::uint32_t size, bool is_quoted, bool) -> arrow::Status {
                            const std::string_view cell(reinterpret_cast<const char*>(data), size);
-                           if (column.is_number()) return numbers.add(cell, is_quoted, column.missing);
+                           if (column.is_number()) return numbers.add(cell, is_quoted, column);
                            if (!is_utf8(cell)) return arrow::Status::Invalid("a cell is not UTF-8");
                            return texts.add(cell, is_quoted, column.missing);
                          }));
@@ -205,13 +210,12 @@ class CsvColumns {
   // `places` are the indices of the wanted columns in a row of `width` cells.
   CsvColumns(const std::vector<format::WantedColumn>& wanted, const std::vector<int>& places, std::size_t width,
              const format::TableOptions& options)
-      : dialect_(csv_dialect(options.delimiter)), at_place_(width, -1) {
+      : how_(options), dialect_(csv_dialect(options.delimiter)), at_place_(width, -1) {
     arrow::FieldVector fields;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       const auto place = static_cast<std::size_t>(places[i]);
       fields.push_back(arrow::field(wanted[i].name, arrow_type(wanted[i].type)));
-      columns_.push_back(
-          {.wanted = wanted[i], .place = place, .missing = MissingCells(options.missing_values, wanted[i])});
+      columns_.push_back({.wanted = wanted[i], .place = place, .missing = MissingCells(how_, wanted[i]), .how = &how_});
       wanted_twice_ = wanted_twice_ || at_place_[place] >= 0;
       at_place_[place] = static_cast<int>(i);
     }
@@ -226,8 +230,9 @@ class CsvColumns {
     std::int64_t rows = 0;
     const std::string_view bytes(*block.bytes);
     ARROW_ASSIGN_OR_RAISE(arrow::ArrayVector arrays,
-                          are_plain(bytes) ? PlainCells(bytes, dialect_.delimiter, at_place_, columns_).take(rows)
-                                           : take_any(block, rows));
+                          are_plain(bytes)
+                              ? PlainCells(bytes, dialect_.delimiter, how_.numbers, at_place_, columns_).take(rows)
+                              : take_any(block, rows));
     return arrow::RecordBatch::Make(schema_, rows, std::move(arrays));
   }
 
@@ -257,6 +262,7 @@ class CsvColumns {
     return arrays;
   }
 
+  const format::TableOptions how_;
   const arrow::csv::ParseOptions dialect_;
   std::vector<CsvColumn> columns_;
   std::vector<int> at_place_;  // of each cell of a row, the index of its column, or -1
@@ -265,11 +271,11 @@ class CsvColumns {
 };
 
 void check_cell(const CsvCell& cell, const CsvColumn& column, Mistakes& mistakes) {
-  const auto number = column.is_number() ? parse_number(cell.text) : std::nullopt;
+  const auto number = column.is_number() ? column.parsed(cell.text) : std::nullopt;
   if (number ? column.missing.holds(*number) : column.missing.holds(cell.text, cell.is_quoted)) {
     mistakes.add_missing(cell.line, column.wanted);
   } else if (column.is_number() && !number) {
-    mistakes.add_text(cell.line, column.wanted, cell.text);
+    mistakes.add_text(cell.line, column.wanted, cell.text, column.how->date_format);
   }
 }
 

@@ -75,8 +75,8 @@ constexpr Foreign kForeign[] = {{kParquet, "a Parquet file", "give dataset.name 
 
 std::unique_ptr<format::TableFile> open_columnar(const std::filesystem::path& file, std::string_view head,
                                                  std::shared_ptr<arrow::io::ReadableFile> bytes) {
-  if (head.starts_with(kParquet)) return table_of(file, open_parquet(file, std::move(bytes)));
-  if (head.starts_with(kFeather)) return table_of(file, open_feather(file, std::move(bytes)));
+  if (head.starts_with(kParquet)) return table_of(file, open_parquet(file, std::move(bytes)), options);
+  if (head.starts_with(kFeather)) return table_of(file, open_feather(file, std::move(bytes)), options);
   throw usage_error(head.empty() ? "is empty" : "is neither a Parquet nor a Feather file", file.string(),
                     "dataset.name = \"csv\" reads CSV, \"jsonl\" JSON lines");
 }
@@ -97,7 +97,7 @@ std::unique_ptr<format::TableFile> open(const std::filesystem::path& file, const
     throw usage_error(std::string("is ") + foreign.is + ", not " + (options.format == "csv" ? "CSV" : "JSON lines"),
                       file.string(), foreign.remedy);
   }
-  return options.format == "csv" ? open_csv(file, options) : table_of(file, open_jsonl(file));
+  return options.format == "csv" ? open_csv(file, options) : table_of(file, open_jsonl(file, options), options);
 }
 
 }  // namespace

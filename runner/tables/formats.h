@@ -24,7 +24,7 @@ std::unique_ptr<BatchSource> open_feather(const std::filesystem::path& file,
                                           std::shared_ptr<arrow::io::RandomAccessFile> bytes);
 
 // Opens JSON lines: one object per line. Reads all lines once, since each may have a key that no other has.
-std::unique_ptr<BatchSource> open_jsonl(const std::filesystem::path& file);
+std::unique_ptr<BatchSource> open_jsonl(const std::filesystem::path& file, const format::TableOptions& options);
 
 // See format::open_table_writer.
 std::unique_ptr<format::TableWriter> open_parquet_writer(int descriptor,

@@ -427,7 +427,7 @@ bool fits(arrow::Type::type cell, arrow::Type::type column) {
 }
 
 void check_cell(const nlohmann::json& cell, std::int64_t line, const format::WantedColumn& column,
-                arrow::Type::type type, Mistakes& mistakes) {
+                arrow::Type::type type, const format::TableOptions& how, Mistakes& mistakes) {
   constexpr std::size_t kShown = 40;
   const std::string text =
       config::printable(cell.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).substr(0, kShown));
@@ -436,19 +436,19 @@ void check_cell(const nlohmann::json& cell, std::int64_t line, const format::Wan
                  text + " is " + kind_of(type_of(cell)) + ", but the first cells of the column are " + kind_of(type));
   } else if (cell.is_null()) {
     mistakes.add_missing(line, column);
-  } else if (cell.is_string() && column.type == format::CellType::number) {
+  } else if (cell.is_string() && column.type != format::CellType::text) {
     const auto& written = cell.get_ref<const std::string&>();
-    if (!parse_number(written)) mistakes.add_text(line, column, written);
+    if (!number_in(written, column.type, how)) mistakes.add_text(line, column, written, how.date_format);
   }
 }
 
 void check_line(const nlohmann::json& line, std::int64_t number, const arrow::Schema& types,
-                const std::vector<format::WantedColumn>& wanted, Mistakes& mistakes) {
+                const std::vector<format::WantedColumn>& wanted, const format::TableOptions& how, Mistakes& mistakes) {
   for (const format::WantedColumn& column : wanted) {
     const auto cell = line.find(column.name);
     const auto field = types.GetFieldByName(column.name);
     if (cell != line.end() && field != nullptr) {
-      check_cell(*cell, number, column, field->type()->id(), mistakes);
+      check_cell(*cell, number, column, field->type()->id(), how, mistakes);
     } else if (cell == line.end()) {
       mistakes.add_missing(number, column);
     }
@@ -458,7 +458,8 @@ void check_line(const nlohmann::json& line, std::int64_t number, const arrow::Sc
 // Reads JSON lines that the fast reader refused again, line by line, and reports their mistakes: up to 20 lines and
 // cells. `types`: the wanted columns as they were read. Returns `refusal` if it finds no mistake.
 Error jsonl_mistakes(const std::filesystem::path& file, const arrow::Schema& types,
-                     const std::vector<format::WantedColumn>& wanted, const Error& refusal) {
+                     const std::vector<format::WantedColumn>& wanted, const format::TableOptions& how,
+                     const Error& refusal) {
   Mistakes mistakes(file, kOnlyNull);
   try {
     TextLines lines(file);
@@ -466,7 +467,7 @@ Error jsonl_mistakes(const std::filesystem::path& file, const arrow::Schema& typ
       try {
         const nlohmann::json value = config::parse_json(standard_json(line));
         if (value.is_object()) {
-          check_line(value, lines.number(), types, wanted, mistakes);
+          check_line(value, lines.number(), types, wanted, how, mistakes);
         } else {
           mistakes.add(lines.number(), "is not a JSON object");
         }
@@ -484,7 +485,8 @@ Error jsonl_mistakes(const std::filesystem::path& file, const arrow::Schema& typ
 
 class JsonlSource : public BatchSource {
  public:
-  explicit JsonlSource(const std::filesystem::path& file) : file_(file), content_(jsonl_content(file)) {}
+  JsonlSource(const std::filesystem::path& file, const format::TableOptions& options)
+      : file_(file), how_(options), content_(jsonl_content(file)) {}
 
   std::shared_ptr<arrow::Schema> schema() const override { return content_.schema; }
 
@@ -519,7 +521,7 @@ class JsonlSource : public BatchSource {
 
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> next() override { return reader_->Next(); }
 
-  Error explain(const Error& refusal) const override { return jsonl_mistakes(file_, *types_, wanted_, refusal); }
+  Error explain(const Error& refusal) const override { return jsonl_mistakes(file_, *types_, wanted_, how_, refusal); }
 
   std::vector<std::int64_t> lines_of(const std::vector<std::int64_t>& rows) const override {
     TextLines all(file_);
@@ -546,20 +548,21 @@ class JsonlSource : public BatchSource {
                       file_.string() + ":" + std::to_string(line->second), "write the column as text");
   }
 
-  // Whole numbers are read as doubles, unless their digits are wanted as text. A column whose cells are all null gets
-  // the wanted type.
+  // Whole numbers are read as doubles, unless their digits are wanted as text or as a date. A column whose cells are
+  // all null gets the wanted type.
   static std::shared_ptr<arrow::Field> field_to_read(const arrow::Field& field,
                                                      const std::vector<format::WantedColumn>& wanted) {
-    const bool as_text = std::any_of(wanted.begin(), wanted.end(), [&](const format::WantedColumn& column) {
-      return column.name == field.name() && column.type == format::CellType::text;
+    const bool are_digits = std::any_of(wanted.begin(), wanted.end(), [&](const format::WantedColumn& column) {
+      return column.name == field.name() && column.type != format::CellType::number;
     });
     const arrow::Type::type type = field.type()->id();
-    if (type == arrow::Type::INT64 && !as_text) return arrow::field(field.name(), arrow::float64());
-    if (type == arrow::Type::NA) return arrow::field(field.name(), as_text ? arrow::utf8() : arrow::float64());
+    if (type == arrow::Type::INT64 && !are_digits) return arrow::field(field.name(), arrow::float64());
+    if (type == arrow::Type::NA) return arrow::field(field.name(), are_digits ? arrow::utf8() : arrow::float64());
     return arrow::field(field.name(), field.type());
   }
 
   const std::filesystem::path file_;
+  const format::TableOptions how_;
   const JsonlContent content_;
   std::vector<format::WantedColumn> wanted_;
   std::shared_ptr<arrow::Schema> types_;  // of the wanted columns
@@ -568,8 +571,8 @@ class JsonlSource : public BatchSource {
 
 }  // namespace
 
-std::unique_ptr<BatchSource> open_jsonl(const std::filesystem::path& file) {
-  return std::make_unique<JsonlSource>(file);
+std::unique_ptr<BatchSource> open_jsonl(const std::filesystem::path& file, const format::TableOptions& options) {
+  return std::make_unique<JsonlSource>(file, options);
 }
 
 }  // namespace ddp::tables

@@ -50,12 +50,19 @@ void Mistakes::add_ragged(std::int64_t line, const std::string& what) {
   note("ragged", line, what, "");
 }
 
-void Mistakes::add_text(std::int64_t line, const format::WantedColumn& column, std::string_view cell) {
+void Mistakes::add_text(std::int64_t line, const format::WantedColumn& column, std::string_view cell,
+                        const std::string& date_format) {
   count_mistake();
-  const std::string remedy = "name it in dataset.categories, leave it out with dataset.drop, or " + missing_;
+  const bool is_date = column.type == format::CellType::date;
+  const std::string what = !is_date              ? "not a number"
+                           : date_format.empty() ? "no date of ISO 8601"
+                                                 : "no date as " + config::in_quotes(date_format) + " writes it";
+  const std::string remedy = (is_date ? "give dataset.date_format, such as \"%d.%m.%Y\", or "
+                                      : "name it in dataset.categories, leave it out with dataset.drop, or ") +
+                             missing_;
   note("text " + column.name, line,
-       "column " + config::in_quotes(column.name) + ": " + config::in_quotes(cell) + " is not a number",
-       column.if_text.empty() ? remedy : column.if_text);
+       "column " + config::in_quotes(column.name) + ": " + config::in_quotes(cell) + " is " + what,
+       column.if_text.empty() || is_date ? remedy : column.if_text);
 }
 
 void Mistakes::add_missing(std::int64_t line, const format::WantedColumn& column) {

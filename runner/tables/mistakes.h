@@ -27,7 +27,8 @@ class Mistakes {
   // Adds a row with a wrong number of cells.
   void add_ragged(std::int64_t line, const std::string& what);
   // Adds a cell that is not a number.
-  void add_text(std::int64_t line, const format::WantedColumn& column, std::string_view cell);
+  void add_text(std::int64_t line, const format::WantedColumn& column, std::string_view cell,
+                const std::string& date_format);
   // Adds a missing cell if the column may not have one. Missing cells alone are no mistake of the file.
   void add_missing(std::int64_t line, const format::WantedColumn& column);
   // Counts the rows that were read.

@@ -246,7 +246,7 @@ Measured evaluate(const EvaluationParts& e) {
   const Merge merge(e.group);
   merge.left_out(statistics);
   merge.counts(statistics);
-  merge.pairs(statistics);
+  merge.rankings(statistics);
   add_metrics(e.measures, statistics, measured);
   // A rank without a batch does not know what the outputs mean; rank 0 has the first batch.
   if (e.curves && e.set.rank == 0)

@@ -227,7 +227,7 @@ TEST_CASE("each row of a table is encoded at its own place for pieces of any siz
   encoder.features.resize(2);
   encoder.features[0].name = "number";
   encoder.features[1].name = "colour";
-  encoder.features[1].is_category = true;
+  encoder.features[1].kind = Encoder::Feature::Kind::category;
   encoder.features[1].values = ValueNames(kColours);
   encoder.kind = TargetKind::classes;
   encoder.targets = {"shape"};
@@ -278,7 +278,7 @@ TEST_CASE("the id of a row is the first column of such a name that the model doe
   const std::vector<format::ColumnInfo> columns = {{.name = "weight"}, {.name = "ID"}, {.name = "x"}, {.name = "row"}};
   const auto with_features = [&](const Names& features) {
     Encoder encoder;
-    for (const std::string& name : features) encoder.features.push_back({name, /*is_category=*/false, {}, 0, {}});
+    for (const std::string& name : features) encoder.features.push_back({.name = name});
     encoder.weights = "weight";
     return encoder;
   };
@@ -298,7 +298,8 @@ TEST_CASE("a category that counts as missing by the default is named, and so is 
   const format::ColumnCells cells{.offsets = offsets.data(), .text = names.data(), .valid = &only_second};
   table.pieces.push_back({.chunk = {.rows = 3, .columns = {cells, cells}}});
   Encoder encoder;
-  encoder.features.push_back({"country", /*is_category=*/true, ValueNames({"DE"}, Equal::bytes), 0, {}});
+  encoder.features.push_back(
+      {.name = "country", .kind = Encoder::Feature::Kind::category, .values = ValueNames({"DE"}, Equal::bytes)});
   const auto warnings = [&] { return in_words(encode(encoder, table, /*with_targets=*/false).unknown_names); };
   REQUIRE(warnings().size() == 1);
   CHECK(contains(warnings().front(), "column \"country\": 2 cells hold \"NA\", which counts as missing"));
@@ -316,14 +317,15 @@ TEST_CASE("categories without a value in the training rows are refused if no oth
   Table table{.files = {{.path = "table.jsonl"}}, .rows = 1};
   table.pieces.push_back({.chunk = {.rows = 1, .columns = {{.offsets = offsets.data(), .text = "", .valid = &none}}}});
   Encoder encoder;
-  encoder.features.push_back({"colour", /*is_category=*/true, {}, 0, {}});
+  encoder.features.push_back({.name = "colour", .kind = Encoder::Feature::Kind::category});
   CHECK(contains(error_of([&] { fit(encoder, table, at::zeros({1}, at::kLong), TableSection()); }),
                  "dataset.categories: have no value in the training rows"));
 }
 
 TEST_CASE("a preprocessing.json of version 1 compares numbers by value, and stays one of version 1") {
   Encoder encoder;
-  encoder.features.push_back({"code", /*is_category=*/true, ValueNames({"007", "7"}, Equal::bytes), 0, {}});
+  encoder.features.push_back(
+      {.name = "code", .kind = Encoder::Feature::Kind::category, .values = ValueNames({"007", "7"}, Equal::bytes)});
   CHECK(encoder_from_json(config::written(encoder)).features[0].values.find("7") == 1);
   config::Value old = config::written(encoder);
   old.erase("version");

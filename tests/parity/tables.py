@@ -33,16 +33,23 @@ def read(options, loss, names=()):
     """All rows; columns that hold names are text, missing cells are NaN."""
     import pandas
 
-    text = [*options.get("categories", []), *filter(None, names)]
+    dates = options.get("dates", [])
+    text = [*options.get("categories", []), *filter(None, names), *dates]
     if loss == "cross_entropy":
         text.append(options["target"])
     if options["name"] == "csv":
-        return pandas.read_csv(options["path"], float_precision="round_trip", keep_default_na=False,
-                               na_values=MISSING, dtype=dict.fromkeys(text, str))  # fmt: skip
-    if options["name"] == "parquet":
+        frame = pandas.read_csv(options["path"], float_precision="round_trip", keep_default_na=False, na_values=options.get("missing_values", MISSING),
+                                dtype=dict.fromkeys(text, str), sep=options.get("delimiter", ","), decimal=options.get("decimal", "."),
+                                thousands=options.get("thousands"))  # fmt: skip
+    elif options["name"] == "parquet":
         is_feather = options["path"].endswith(".feather")
-        return (pandas.read_feather if is_feather else pandas.read_parquet)(options["path"])
-    return pandas.read_json(options["path"], lines=True, precise_float=True)
+        frame = (pandas.read_feather if is_feather else pandas.read_parquet)(options["path"])
+    else:
+        frame = pandas.read_json(options["path"], lines=True, precise_float=True, convert_dates=False)
+    for column in dates:
+        moments = pandas.to_datetime(frame[column], format=options.get("date_format", "ISO8601"), utc=True)
+        frame[column] = moments.dt.tz_localize(None)
+    return frame
 
 
 def usable(frame, options):
@@ -101,6 +108,10 @@ class Encoder:
         columns = feature_columns(frame, self.options)
         categories = self.options.get("categories", [])
         self.columns = [(column, column in categories) for column in columns]
+        self.parts = {column: [part for part, values in parts_of(frame[column]).items() if part == "days" or values.nunique() > 1]
+                      for column in self.options.get("dates", []) if column in columns}  # fmt: skip
+        self.gaps = [column for column, is_category in self.columns
+                     if self.options.get("missing_indicator") and not is_category and frame[column].isna().any()]  # fmt: skip
         self.values = {column: sorted(frame[column].dropna().unique()) for column in columns if column in categories}
         numbers = self.numbers(frame)
         self.fill = fitted("standard", numbers).mean_ if self.options.get("missing") == "mean" else 0
@@ -108,6 +119,7 @@ class Encoder:
         if self.loss == "cross_entropy":
             self.classes = sorted(frame[self.options["target"]].unique())
         else:
+            self.transform = {"log1p": np.log1p, "log": np.log}.get(self.options.get("target_transform"), lambda values: values)
             kind = "standard" if self.options.get("normalise_targets") else "none"
             self.target_scaler = fitted(kind, self.targets(frame))
 
@@ -119,8 +131,12 @@ class Encoder:
         for column, is_category in self.columns:
             if is_category:
                 x += [(frame[column] == value).to_numpy(np.float64) for value in self.values[column]]
+                if self.options.get("missing_categories") == "value":
+                    x.append(frame[column].isna().to_numpy(np.float64))
             else:
-                x.append(next(numbers))
+                x += [next(numbers) for _ in self.parts.get(column, [column])]
+                if column in self.gaps:
+                    x.append(frame[column].isna().to_numpy(np.float64))
         x = torch.from_numpy(np.stack(x, axis=1).astype(np.float32))
         if self.loss == "cross_entropy":
             y = torch.tensor([self.classes.index(name) for name in frame[self.options["target"]]])
@@ -129,20 +145,37 @@ class Encoder:
         return TensorDataset(x, y)
 
     def numbers(self, frame):
-        columns = [column for column, is_category in self.columns if not is_category]
-        return np.ascontiguousarray(frame[columns].to_numpy(np.float64))
+        found = []
+        for column, is_category in self.columns:
+            if column in self.parts:
+                parts = parts_of(frame[column])
+                found += [parts[part].to_numpy(np.float64) for part in self.parts[column]]
+            elif not is_category:
+                found.append(frame[column].to_numpy(np.float64))
+        return np.ascontiguousarray(np.stack(found, axis=1))
 
     def targets(self, frame):
         target = self.options["target"]
-        return np.ascontiguousarray(frame[[target] if isinstance(target, str) else target].to_numpy(np.float64))
+        return self.transform(np.ascontiguousarray(frame[[target] if isinstance(target, str) else target].to_numpy(np.float64)))
+
+
+def parts_of(moments):
+    """The days since 1970, and the parts of the date, as floats with NaN for missing cells."""
+    import pandas
+
+    days = (moments - pandas.Timestamp(0)) / pandas.Timedelta(days=1)
+    return {"days": days} | {part: getattr(moments.dt, part).astype("float64") for part in ("year", "month", "day", "weekday", "hour")}
 
 
 def fitted(kind, numbers):
     """NumPy sums a single column pairwise but two columns row by row; the contract sums row by row."""
-    from sklearn.preprocessing import MinMaxScaler, StandardScaler
+    from sklearn.preprocessing import MinMaxScaler, QuantileTransformer, StandardScaler
 
     if kind == "none":
         return None
+    if kind == "quantile":
+        scaler = QuantileTransformer(n_quantiles=min(1000, len(numbers)), output_distribution="normal", subsample=None)
+        return scaler.fit(numbers)
     scaler = (StandardScaler if kind == "standard" else MinMaxScaler)()
     twice = np.hstack([numbers, numbers])
     scaler.fit(twice)

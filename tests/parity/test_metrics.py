@@ -19,10 +19,11 @@ from program import to_toml
 
 WORLDS = (1, 2, 3, 4, 5)
 BATCH = 32
-OF_CLASSES = ["accuracy", "top1", "top2", "precision_macro", "recall_macro", "f1_macro", "f1_micro", "auroc",
-              "confusion", "perplexity"]  # fmt: skip
-OF_LABELS = ["accuracy", "precision_macro", "recall_macro", "f1_macro", "f1_micro", "auroc"]
-OF_NUMBERS = ["mae", "mse", "rmse", "r2"]
+OF_BOTH = ["accuracy", "precision_macro", "recall_macro", "f1_macro", "f1_micro", "auroc", "average_precision"]
+OF_ONE = ["confusion", "log_loss", "brier", "ece", "balanced_accuracy", "mcc"]
+OF_POSITIVE = ["precision", "recall", "f1"]
+OF_CLASSES = [*OF_BOTH, *OF_ONE, "top1", "top2", "perplexity"]
+OF_NUMBERS = ["mae", "mse", "rmse", "r2", "mape", "median_absolute_error", "explained_variance"]
 
 
 def main():
@@ -42,12 +43,12 @@ def main():
 def cases():
     """The cases: topic, loss, number of samples, targets, metrics."""
     yield "five classes", "cross_entropy", 203, classes(203, 5), OF_CLASSES
-    yield "two classes", "cross_entropy", 333, classes(333, 2), without(OF_CLASSES, "top2")
+    yield "two classes", "cross_entropy", 333, classes(333, 2), without([*OF_CLASSES, *OF_POSITIVE], "top2")
     yield "fewer batches than ranks", "cross_entropy", 70, classes(70, 3), OF_CLASSES
     yield "an absent class", "cross_entropy", 90, numpy.where(classes(90, 4) == 2, 1, classes(90, 4)), OF_CLASSES
     yield "log-probabilities", "nll", 203, classes(203, 5), OF_CLASSES
-    yield "several labels", "bce_with_logits", 203, labels(203, 4), OF_LABELS
-    yield "one label", "bce_with_logits", 203, labels(203, 1), [*OF_LABELS, "confusion"]
+    yield "several labels", "bce_with_logits", 203, labels(203, 4), OF_BOTH
+    yield "one label", "bce_with_logits", 203, labels(203, 1), [*OF_BOTH, *OF_ONE, *OF_POSITIVE]
     yield "numbers", "mse", 203, numbers(203, 3, 0), OF_NUMBERS
     yield "numbers far from zero", "mse", 203, numbers(203, 2, 1e6), OF_NUMBERS
     yield "one number", "mse", 65, numbers(65, 1, 0), OF_NUMBERS
@@ -186,30 +187,49 @@ def of_classes(name, p, y):
         return sk.confusion_matrix(y, predicted, labels=every).tolist()
     if name == "perplexity":
         return float(numpy.exp(-numpy.mean(numpy.log(p[numpy.arange(len(y)), y]))))
-    if name == "auroc":
-        if len(set(y)) < len(every):
-            return None
-        if len(every) == 2:
-            return float(sk.roc_auc_score(y, p[:, 1]))
-        return float(numpy.mean([sk.roc_auc_score(y == c, p[:, c]) for c in every]))
+    if name == "auroc" and len(set(y)) < len(every):
+        return None
+    if name in ("auroc", "average_precision"):
+        function = {"auroc": sk.roc_auc_score, "average_precision": sk.average_precision_score}[name]
+        return float(function(y, p[:, 1]) if len(every) == 2 else numpy.mean([function(y == c, p[:, c]) for c in every]))
+    if name == "log_loss":
+        return float(sk.log_loss(y, p, labels=every))
+    if name == "brier":
+        return float(sk.brier_score_loss(y, p[:, 1] if len(every) == 2 else p, labels=every))
+    if name == "ece":
+        return calibration_error(p.max(1), predicted == y)
     return score(name, y, predicted, labels=every)
+
+
+def calibration_error(confidence, right):
+    edges, error = numpy.linspace(0, 1, 16), 0
+    for low, high in zip(edges[:-1], edges[1:]):
+        bin = (confidence > low) & (confidence <= high)
+        error += bin.mean() * abs(confidence[bin].mean() - right[bin].mean()) if bin.any() else 0
+    return float(error)
 
 
 def of_labels(name, p, y):
     predicted = (p > 0.5).astype(int)
     if name == "accuracy":
         return float(numpy.mean(predicted == y))
-    if name == "auroc":
-        return float(sk.roc_auc_score(y, p, average="macro"))
+    if name in ("auroc", "average_precision"):
+        return float({"auroc": sk.roc_auc_score, "average_precision": sk.average_precision_score}[name](y, p, average="macro"))
     if name == "confusion":
         return sk.confusion_matrix(y, predicted).tolist()
+    if name in ("log_loss", "brier"):
+        return float({"log_loss": sk.log_loss, "brier": sk.brier_score_loss}[name](y[:, 0], p[:, 0]))
+    if name == "ece":
+        return calibration_error(numpy.maximum(p, 1 - p), predicted == y)
     return score(name, y, predicted)
 
 
 def score(name, y, predicted, **options):
-    if name == "accuracy":
-        return float(sk.accuracy_score(y, predicted))
-    kind, average = name.split("_")
+    whole = {"accuracy": sk.accuracy_score, "balanced_accuracy": sk.balanced_accuracy_score, "mcc": sk.matthews_corrcoef}
+    if name in whole:
+        return float(whole[name](y, predicted))
+    kind, _, average = name.partition("_")
+    average = average or "binary"
     function = {"precision": sk.precision_score, "recall": sk.recall_score, "f1": sk.f1_score}[kind]
     return float(function(y, predicted, average=average, zero_division=0, **options))
 
@@ -220,6 +240,9 @@ def of_numbers(name, outputs, targets):
         "mse": sk.mean_squared_error,
         "rmse": sk.root_mean_squared_error,
         "r2": sk.r2_score,
+        "mape": sk.mean_absolute_percentage_error,
+        "median_absolute_error": sk.median_absolute_error,
+        "explained_variance": sk.explained_variance_score,
     }
     return float(functions[name](targets, outputs))
 

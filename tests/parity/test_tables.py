@@ -47,12 +47,28 @@ def write_tables(folder):
 
     write("all", frame)
     write("holes", holes)
+    write_spreadsheet(folder, holes, draw)
     frame[:200].to_csv(os.path.join(folder, "train.csv"), index=False)
     frame[200:270].to_csv(os.path.join(folder, "validation.csv"), index=False)
     frame[270:].to_csv(os.path.join(folder, "test.csv"), index=False)
     # pandas writes 15 digits to JSON: the JSON is compared with a CSV of these digits.
     short = pandas.read_json(os.path.join(folder, "all.jsonl"), lines=True, precise_float=True)
     short.to_csv(os.path.join(folder, "short.csv"), index=False)
+
+
+def write_spreadsheet(folder, holes, draw):
+    """The same rows as a spreadsheet of another country writes them, with dates."""
+    import pandas
+
+    sheet = holes[["a", "b", "colour", "count", "kind", "one", "two"]].copy()
+    sheet.insert(1, "day", pandas.Timestamp("2023-12-30") + pandas.to_timedelta(draw.integers(0, 90, ROWS), "D"))
+    sheet.insert(2, "moment", pandas.Timestamp("2024-02-28 22:30") + pandas.to_timedelta(draw.integers(0, 200, ROWS), "h"))
+    sheet.loc[draw.random(ROWS) < 0.1, "day"] = None
+    sheet["two"] = sheet["two"].abs()
+    sheet.to_parquet(os.path.join(folder, "sheet.parquet"))
+    sheet.to_csv(os.path.join(folder, "sheet.csv"), index=False, date_format="%Y-%m-%dT%H:%M:%SZ")
+    sheet["count"] = [f"{int(one) * 1000:,}".replace(",", ".") for one in sheet["count"]]
+    sheet.to_csv(os.path.join(folder, "sheet-de.csv"), index=False, sep=";", decimal=",", date_format="%d.%m.%Y %H Uhr")
 
 
 def cases(folder):
@@ -67,13 +83,14 @@ def cases(folder):
         experiment = {"validation": {"split": 0.2}, "test": {"split": 0.1}} | experiment
         return case(title, dataset=dataset, loss="cross_entropy", model=model or mlp(7, 4), **experiment)
 
-    def numbers(title, file="all.csv", target=("one", "two"), options=None, **experiment):
+    def numbers(title, file="all.csv", target=("one", "two"), options=None, inputs=4, **experiment):
         target = target if isinstance(target, str) else list(target)
         outputs = 1 if isinstance(target, str) else len(target)
         dataset = table(file, target, features=["a", "constant", "b", "count"]) | (options or {})
         experiment = {"validation": {"split": 0.2}, "test": {"split": 0.1}} | experiment
-        return case(title, dataset=dataset, loss="mse", model=mlp(4, outputs), **experiment)
+        return case(title, dataset=dataset, loss="mse", model=mlp(inputs, outputs), **experiment)
 
+    sheet = {"features": ["a", "day", "moment", "b", "colour", "count"], "dates": ["day", "moment"], "categories": ["colour"]}
     standard, minmax = {"normalise": "standard"}, {"normalise": "minmax"}
     scaled_targets = minmax | {"normalise_targets": True}
     stratified = {"validation": {"split": 0.2, "stratify": True}, "test": {"split": 0.15, "stratify": True}}
@@ -100,6 +117,17 @@ def cases(folder):
           for world in (1, 2)),
         numbers("one number, standardised", target="one", options=standard | {"normalise_targets": True}),
         numbers("numbers as they are", target="one", options=standard),
+        *(
+            numbers(f"a table as a spreadsheet writes it, {title}", file, options=sheet | options, inputs=inputs)
+            for title, file, inputs, options in (
+                ("filled with the mean", "sheet.csv", 19, {"missing": "mean", "missing_indicator": True, "normalise": "standard"}),
+                ("quantiles", "sheet.csv", 17, {"missing": "zero", "normalise": "quantile", "missing_categories": "value"}),
+                ("another country's", "sheet-de.csv", 19,
+                 {"missing": "mean", "missing_indicator": True, "delimiter": ";", "decimal": ",", "thousands": ".", "date_format": "%d.%m.%Y %H Uhr"}),
+                ("of Parquet", "sheet.parquet", 16, {"name": "parquet", "missing": "drop", "normalise": "minmax"}),
+            )
+        ),
+        numbers("the logarithm of a target", "sheet.csv", "two", sheet | {"missing": "zero", "target_transform": "log1p", "normalise_targets": True}, 16),
         *(
             classes(f"from {file}", file, options=everything | {"name": kind}, **stratified)
             for kind, file in (("csv", "holes.csv.gz"), ("parquet", "holes.parquet"), ("parquet", "holes.feather"))

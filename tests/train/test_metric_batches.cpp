@@ -78,14 +78,14 @@ TEST_CASE("a batch of one rank that does not fit leaves the metric out on all ra
 }
 
 TEST_CASE("classes with unequal numbers of scores are ranked over all ranks") {
-  std::vector<RankedPairs> pairs[2];
+  std::vector<Ranking> pairs[2];
   as_two_ranks([&](int rank, const Merge& merge) {
     std::vector<Statistics> all(1);
     all[0].add_score(0, 2, 0.5, rank == 0);
     // The second class has more scores than the first, and the other rank has fewer.
     for (int i = 0; i < (rank == 0 ? 1000 : 10); ++i) all[0].add_score(1, 2, i, i % 2 == 0);
-    merge.pairs(all);
-    pairs[rank] = all[0].pairs();
+    merge.rankings(all);
+    pairs[rank] = all[0].rankings();
   });
   for (const auto& one : pairs) {
     REQUIRE(one.size() == 2);
@@ -167,7 +167,7 @@ TEST_CASE(
     right.push_back(draw() % columns);
   }
   const at::Tensor outputs = doubles_of(values, {rows, columns});
-  const Scores scores(outputs, indices_of(right), OutputKind::logits, -100);
+  const Scores scores(outputs, indices_of(right), {.kind = OutputKind::logits});
   const auto compare = [&](const RowOrder& order, const std::vector<std::int64_t>& expected) {
     std::int64_t sure = 0;
     for (std::int64_t row = 0; row < rows; ++row) {

@@ -69,7 +69,7 @@ std::vector<Statistics> statistics_of(const Measures& measures, const std::vecto
   const Merge merge(nullptr);
   merge.left_out(all);
   merge.counts(all);
-  merge.pairs(all);
+  merge.rankings(all);
   return all;
 }
 
@@ -186,7 +186,7 @@ TEST_CASE("pair counts equal a comparison of each positive with each negative, w
     }
   }
   sort_keys(keys);
-  const RankedPairs pairs = count_pairs(keys);
+  const Ranking pairs = ranking_of(keys);
   CHECK(pairs.wins == wins);
   CHECK(pairs.positives == std::count(positive.begin(), positive.end(), true));
   CHECK(pairs.positives + pairs.negatives == static_cast<std::int64_t>(size));

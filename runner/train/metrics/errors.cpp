@@ -1,20 +1,26 @@
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "train/metrics/metric.h"
 
 namespace ddp::train {
 namespace {
 
-double absolute_error(double error) { return std::abs(error); }
-double squared_error(double error) { return error * error; }
+double absolute_error(double error, double /*target*/) { return std::abs(error); }
+double squared_error(double error, double /*target*/) { return error * error; }
+// mean_absolute_percentage_error of scikit-learn divides by no less than the precision of its numbers.
+double relative_error(double error, double target) {
+  return std::abs(error) / std::max(std::abs(target), std::numeric_limits<double>::epsilon());
+}
 
 constexpr std::int64_t kMostToldApart = 64;  // outputs of more are no targets with names, but pictures
 
-// mean_absolute_error and mean_squared_error of scikit-learn over all targets. A part: the number of targets, then the
-// sum of their errors; of several targets in a row, then the sum of each.
+// mean_absolute_error, mean_squared_error and mean_absolute_percentage_error of scikit-learn over all targets. A part:
+// the number of targets, then the sum of their errors; of several targets in a row, then the sum of each.
 class MeanError final : public Metric {
  public:
-  using Measure = double (*)(double error);
+  using Measure = double (*)(double error, double target);
   explicit MeanError(Measure measure) : measure_(measure) {}
 
   void add(const Scores& batch, Statistics& statistics) const override {
@@ -24,7 +30,7 @@ class MeanError final : public Metric {
     auto& part = statistics.part_of_batch(2 + static_cast<std::size_t>(told_apart));
     double sum = 0;
     for (std::int64_t i = 0; i < size; ++i) {
-      const double error = measure_(batch.outputs()[i] - batch.targets()[i]);
+      const double error = measure_(batch.outputs()[i] - batch.targets()[i], batch.targets()[i]);
       sum += error;
       if (told_apart > 0) part[2 + i % columns] += error;
     }
@@ -63,7 +69,10 @@ class RootError final : public Metric {
     const double* output = batch.outputs();
     const double* target = batch.targets();
     for (std::int64_t row = 0; row < batch.rows(); ++row) {
-      for (std::int64_t i = 0; i < columns; ++i) part[1 + i] += squared_error(*output++ - *target++);
+      for (std::int64_t i = 0; i < columns; ++i) {
+        const double error = *output++ - *target++;
+        part[1 + i] += error * error;
+      }
     }
   }
 
@@ -88,6 +97,30 @@ class RootError final : public Metric {
   }
 };
 
+// median_absolute_error of scikit-learn, averaged over the targets of a row.
+class MedianError final : public Metric {
+ public:
+  void add(const Scores& batch, Statistics& statistics) const override {
+    const std::int64_t columns = batch.columns();
+    for (std::int64_t i = 0; i < batch.rows() * columns; ++i) {
+      const double error = std::abs(batch.outputs()[i] - batch.targets()[i]);
+      statistics.add_score(i % columns, columns, error, /*positive=*/false);
+    }
+  }
+
+  double value(const Statistics& all) const override {
+    double sum = 0;
+    for (const Ranking& one : all.rankings()) sum += one.median;
+    return sum / static_cast<double>(all.rankings().size());
+  }
+
+  std::vector<double> values_of_targets(const Statistics& all) const override {
+    std::vector<double> values;
+    for (const Ranking& one : all.rankings()) values.push_back(one.median);
+    return values;
+  }
+};
+
 bool add_mean(const char* name, const char* doc, MeanError::Measure measure) {
   return metrics().add<config::NoOptions>(
       name, doc, [measure](const config::NoOptions&) { return std::make_unique<MeanError>(measure); },
@@ -96,6 +129,10 @@ bool add_mean(const char* name, const char* doc, MeanError::Measure measure) {
 
 const bool mae_metric_registered = add_mean("mae", "mean absolute error", absolute_error);
 const bool mse_metric_registered = add_mean("mse", "mean squared error", squared_error);
+const bool mape_registered = add_mean("mape", "mean of the absolute error as a share of the target", relative_error);
+const bool median_registered =
+    metrics().add<config::NoOptions>("median_absolute_error", "median of the absolute errors, averaged over targets",
+                                     config::made<MedianError>, {{"direction", "less"}, {"of", {"numbers"}}});
 const bool rmse_metric_registered =
     metrics().add<config::NoOptions>("rmse", "root of the mean squared error of each target, averaged over targets",
                                      config::made<RootError>, {{"direction", "less"}, {"of", {"numbers"}}});

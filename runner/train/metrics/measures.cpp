@@ -93,20 +93,23 @@ TargetUnits units_of(const std::vector<datasets::Scale>& scales) {
     factors.mutable_data_ptr<double>()[i] = scales[i].factor;
     shifts.mutable_data_ptr<double>()[i] = scales[i].shift;
   }
-  return {.factor = factors, .shift = shifts};
+  return {.factor = factors, .shift = shifts, .transform = scales.front().transform};
 }
 
 }  // namespace
 
 Measures::Measures(const config::Experiment& experiment, const config::Value& preprocessing)
     : given_(!experiment.metrics.is_null()),
-      ignored_(experiment.ignored_target()),
-      units_(units_of(datasets::target_scales(preprocessing))) {
+      reading_{.ignored = experiment.ignored_target(), .units = units_of(datasets::target_scales(preprocessing))} {
   if (preprocessing.is_object()) classes_ = preprocessing.value("classes", std::vector<std::string>());
   if (preprocessing.is_object()) targets_ = preprocessing.value("targets", std::vector<std::string>());
   if (targets_.size() == 1) targets_.clear();
+  const auto given = experiment.dataset.options.find("positive");
+  if (!classes_.empty() && given != experiment.dataset.options.end()) {
+    reading_.positive = datasets::positive_class(*given, datasets::ValueNames(classes_));
+  }
   const std::string& loss = experiment.loss.name;
-  outputs_ = read_output_kind(losses().traits(loss).value("outputs", ""));
+  reading_.kind = read_output_kind(losses().traits(loss).value("outputs", ""));
   const config::Value& listed = experiment.metrics;
   for (const std::string& name : experiment.metric_names()) {
     const auto place = std::find(listed.begin(), listed.end(), name) - listed.begin();
@@ -131,7 +134,7 @@ std::string Measures::class_name(std::int64_t number) const {
 
 void Measures::for_each_part(const at::Tensor& output, const at::Tensor& target,
                              const std::function<void(const Scores&)>& take) const {
-  train::for_each_part(output, target, outputs_, ignored_, units_, take);
+  train::for_each_part(output, target, reading_, take);
 }
 
 void Measures::add_part(const Scores& scores, const std::string& output, std::vector<Statistics>& statistics) const {
@@ -161,7 +164,7 @@ void Measures::add(const std::optional<Answers>& main, const NamedTensors& outpu
     const at::Tensor output = named_in(outputs, one, "the model gives no output of this name");
     const at::Tensor target = named_in(targets, one, "the dataset gives no target of this name");
     const at::Tensor rows = as_output(target, output);
-    train::for_each_part(output, rows, OutputKind::unknown, ignored_, {},
+    train::for_each_part(output, rows, {.ignored = reading_.ignored},
                          [&](const Scores& scores) { add_part(scores, one.output, statistics); });
   }
 }

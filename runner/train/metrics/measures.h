@@ -58,9 +58,7 @@ class Measures {
 
   std::vector<Named> metrics_;
   bool given_ = false;
-  OutputKind outputs_ = OutputKind::unknown;
-  std::int64_t ignored_;  // class of the targets that do not count
-  TargetUnits units_;
+  Reading reading_;
   std::vector<std::string> classes_;  // empty: they have no names
   std::vector<std::string> targets_;
 };

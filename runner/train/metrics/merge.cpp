@@ -1,6 +1,8 @@
 #include "train/metrics/merge.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstring>
 #include <numeric>
 
@@ -108,23 +110,24 @@ void Merge::counts(std::vector<Statistics>& of_metrics) const {
   }
 }
 
-void Merge::pairs(std::vector<Statistics>& of_metrics) const {
+void Merge::rankings(std::vector<Statistics>& of_metrics) const {
   Counts classes;
   for (const Statistics& one : of_metrics) classes.push_back(static_cast<std::int64_t>(one.keys_.size()));
   classes = greatest_of(group_, classes);
   for (std::size_t i = 0; i < of_metrics.size(); ++i) {
-    if (classes[i] > 0) pairs(of_metrics[i], static_cast<std::size_t>(classes[i]));
+    if (classes[i] > 0) rankings(of_metrics[i], static_cast<std::size_t>(classes[i]));
   }
 }
 
-void Merge::pairs(Statistics& one, std::size_t classes) const {
+void Merge::rankings(Statistics& one, std::size_t classes) const {
   one.keys_.resize(classes);
   Counts mine_of;  // the number of scores differs between classes
   for (const auto& keys : one.keys_) mine_of.push_back(static_cast<std::int64_t>(keys.size()));
   const std::vector<at::Tensor> sizes = numbers_of_ranks(group_, mine_of);
   const std::size_t ranks = sizes.size();
   const auto rank = static_cast<std::size_t>(dist::rank_in(group_));
-  Counts found(classes * 3, 0);
+  constexpr std::size_t kNumbers = 5;
+  Counts found(classes * kNumbers, 0);
   for (std::size_t at = 0; at < classes; ++at) {
     const bool mine = at % ranks == rank;
     sort_keys(one.keys_[at]);
@@ -132,15 +135,20 @@ void Merge::pairs(Statistics& one, std::size_t classes) const {
         ranks == 1 ? std::move(one.keys_[at]) : keys_of_all(group_, one.keys_[at], sizes_of_class(sizes, at), mine);
     std::vector<std::uint64_t>().swap(one.keys_[at]);
     if (!mine) continue;
-    const RankedPairs pairs = count_pairs(keys);
-    found[at * 3] = pairs.positives;
-    found[at * 3 + 1] = pairs.negatives;
-    found[at * 3 + 2] = pairs.wins;
+    const Ranking ranking = ranking_of(keys);
+    const std::array<std::int64_t, kNumbers> numbers{ranking.positives, ranking.negatives, ranking.wins,
+                                                     std::bit_cast<std::int64_t>(ranking.average_precision),
+                                                     std::bit_cast<std::int64_t>(ranking.median)};
+    std::copy(numbers.begin(), numbers.end(), found.begin() + static_cast<std::ptrdiff_t>(at * kNumbers));
   }
-  found = sums_of(group_, found);
+  found = sums_of(group_, found);  // one rank has a class, and the others have 0
   one.keys_.clear();
-  for (std::size_t at = 0; at < found.size(); at += 3) {
-    one.pairs_.push_back({.positives = found[at], .negatives = found[at + 1], .wins = found[at + 2]});
+  for (std::size_t at = 0; at < found.size(); at += kNumbers) {
+    one.rankings_.push_back({.positives = found[at],
+                             .negatives = found[at + 1],
+                             .wins = found[at + 2],
+                             .average_precision = std::bit_cast<double>(found[at + 3]),
+                             .median = std::bit_cast<double>(found[at + 4])});
   }
 }
 

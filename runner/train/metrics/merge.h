@@ -16,8 +16,8 @@ std::uint64_t ranking_key(double score, bool positive);
 // Sorts the keys. Needs 8 more bytes for each key during the call.
 void sort_keys(std::vector<std::uint64_t>& keys);
 
-// Counts the pairs of a positive and a negative sample (Mann and Whitney 1947, U) in sorted keys. Ties are exact.
-RankedPairs count_pairs(const std::vector<std::uint64_t>& keys);
+// Ranks sorted keys. Pairs of a positive and a negative sample: Mann and Whitney 1947, U; ties are exact.
+Ranking ranking_of(const std::vector<std::uint64_t>& keys);
 
 // Merges the statistics of all ranks. Each call is a collective; the result is the same on every rank.
 class Merge {
@@ -28,9 +28,9 @@ class Merge {
   void left_out(std::vector<Statistics>& of_metrics) const;
   // Sums the counts of all ranks, for each metric.
   void counts(std::vector<Statistics>& of_metrics) const;
-  // Counts the pairs of scores of all ranks, for each metric, class by class. Each rank sorts its own scores of a
-  // class; one rank merges the scores of all ranks, which takes 16 bytes for each of them.
-  void pairs(std::vector<Statistics>& of_metrics) const;
+  // Ranks the scores of all ranks, for each metric, class by class. Each rank sorts its own scores of a class; one rank
+  // merges the scores of all ranks, which takes 16 bytes for each of them.
+  void rankings(std::vector<Statistics>& of_metrics) const;
 
   // take_parts() moves the parts of a batch from `one` into a row of numbers; give_parts() moves them back. Counts and
   // scores stay.
@@ -42,7 +42,7 @@ class Merge {
   static void move_parts(Statistics& from, Statistics& to) { to.parts_ = std::move(from.parts_); }
 
  private:
-  void pairs(Statistics& one, std::size_t classes) const;
+  void rankings(Statistics& one, std::size_t classes) const;
 
   const dist::Group group_;
 };

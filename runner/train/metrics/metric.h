@@ -10,11 +10,13 @@
 
 namespace ddp::train {
 
-// Counts how often a sample of a class, or with a label, has a higher score than a sample without it.
-struct RankedPairs {
+// What the order of scores tells: of samples of a class, or with a label, and of samples without it.
+struct Ranking {
   std::int64_t positives = 0;
   std::int64_t negatives = 0;
   std::int64_t wins = 0;  // pairs in which the positive sample has the higher score, counted twice; a tie counts once
+  double average_precision = 0;  // the sum over thresholds of the gain of recall times the precision
+  double median = 0;             // of all scores
 };
 
 // The data that a metric keeps from the batches. The data are the same for any number of ranks: integers add exactly,
@@ -46,10 +48,10 @@ class Statistics {
   const std::vector<std::int64_t>& counts() const { return counts_; }
   // The parts in the order of batches; a single part for a metric that joins them.
   const std::vector<std::vector<double>>& parts() const { return parts_; }
-  // The pairs of each class; available after the ranks' statistics are merged.
-  const std::vector<RankedPairs>& pairs() const { return pairs_; }
+  // The ranking of each class; available after the ranks' statistics are merged.
+  const std::vector<Ranking>& rankings() const { return rankings_; }
   // Tells whether no batch added anything.
-  bool empty() const { return counts_.empty() && parts_.empty() && keys_.empty() && pairs_.empty(); }
+  bool empty() const { return counts_.empty() && parts_.empty() && keys_.empty() && rankings_.empty(); }
 
  private:
   friend class Merge;
@@ -60,7 +62,7 @@ class Statistics {
   std::vector<std::vector<double>> parts_;
   std::size_t part_of_batch_ = kNone;
   std::vector<std::vector<std::uint64_t>> keys_;  // of each class; see merge.h
-  std::vector<RankedPairs> pairs_;
+  std::vector<Ranking> rankings_;
   bool left_out_ = false;
 };
 

@@ -67,19 +67,41 @@ void sort_keys(std::vector<std::uint64_t>& keys) {
   }
 }
 
-RankedPairs count_pairs(const std::vector<std::uint64_t>& keys) {
-  RankedPairs pairs;
+namespace {
+
+double score_of(std::uint64_t key) { return std::bit_cast<double>(key >> 1); }
+
+// average_precision_score of scikit-learn: from the highest score down, equal ones together.
+double average_precision(const std::vector<std::uint64_t>& keys, std::int64_t positives) {
+  double sum = 0;
+  std::int64_t right = 0;
+  for (std::size_t end = keys.size(); end > 0;) {
+    const std::uint64_t score = keys[end - 1] >> 1;
+    const std::int64_t before = right;
+    for (; end > 0 && keys[end - 1] >> 1 == score; --end) right += keys[end - 1] & 1;
+    const auto taken = static_cast<double>(keys.size() - end);
+    sum += static_cast<double>(right - before) / static_cast<double>(positives) * static_cast<double>(right) / taken;
+  }
+  return sum;
+}
+
+}  // namespace
+
+Ranking ranking_of(const std::vector<std::uint64_t>& keys) {
+  Ranking ranking;
   for (std::size_t begin = 0; begin < keys.size();) {
     std::int64_t positives = 0;
     std::size_t end = begin;
     for (; end < keys.size() && keys[end] >> 1 == keys[begin] >> 1; ++end) positives += keys[end] & 1;
     const auto negatives = static_cast<std::int64_t>(end - begin) - positives;
-    pairs.wins += positives * (2 * pairs.negatives + negatives);
-    pairs.positives += positives;
-    pairs.negatives += negatives;
+    ranking.wins += positives * (2 * ranking.negatives + negatives);
+    ranking.positives += positives;
+    ranking.negatives += negatives;
     begin = end;
   }
-  return pairs;
+  if (ranking.positives > 0) ranking.average_precision = average_precision(keys, ranking.positives);
+  if (!keys.empty()) ranking.median = (score_of(keys[(keys.size() - 1) / 2]) + score_of(keys[keys.size() / 2])) / 2;
+  return ranking;
 }
 
 void Statistics::add_score(std::size_t at, std::size_t classes, double score, bool positive) {

@@ -105,16 +105,23 @@ OutputKind read_output_kind(const std::string& text) {
   throw std::runtime_error("a loss's trait \"outputs\" is logits, log_probabilities, label_logits or numbers");
 }
 
-Scores::Scores(const at::Tensor& output, const at::Tensor& target, OutputKind kind, std::int64_t ignored,
-               const TargetUnits& units)
-    : kind_(kind) {
+Scores::Scores(const at::Tensor& output, const at::Tensor& target, const Reading& reading)
+    : kind_(reading.kind), positive_(reading.positive) {
   const auto [by_classes, class_targets] = by_class(output, target);
-  meaning_ = meaning_of(by_classes, class_targets, kind);
+  meaning_ = meaning_of(by_classes, class_targets, kind_);
   if (meaning_ == OutputMeaning::classes) {
-    take_classes(by_classes, class_targets, ignored);
+    take_classes(by_classes, class_targets, reading.ignored);
   } else if (meaning_ != OutputMeaning::other) {
-    take_columns(output, target, units);
+    take_columns(output, target, reading.units);
   }
+}
+
+bool Scores::is_binary() const {
+  return meaning_ == OutputMeaning::classes ? columns_ == 2 : meaning_ == OutputMeaning::labels && columns_ == 1;
+}
+
+bool Scores::is_positive(std::int64_t row) const {
+  return meaning_ == OutputMeaning::classes ? classes_[row] == positive() : target_numbers_[row] > 0.5;
 }
 
 void Scores::take_classes(const at::Tensor& output, const at::Tensor& target, std::int64_t ignored) {
@@ -148,7 +155,13 @@ void Scores::take_columns(const at::Tensor& output, const at::Tensor& target, co
     const bool many = meaning_ == OutputMeaning::numbers && tensor.dim() > 2;
     const at::Tensor values = doubles(many ? tensor.flatten(1) : by_rows(tensor));
     const bool scaled = units.factor.defined() && meaning_ == OutputMeaning::numbers;
-    return scaled ? values.mul(units.factor).add(units.shift) : values;
+    if (!scaled) return values;
+    at::Tensor own = values.mul(units.factor).add_(units.shift);
+    double* const numbers = own.mutable_data_ptr<double>();
+    for (std::int64_t i = 0; units.transform != datasets::TargetTransform::none && i < own.numel(); ++i) {
+      numbers[i] = datasets::undo(units.transform, numbers[i]);
+    }
+    return own;
   };
   rows_of_outputs_ = arranged(output);
   targets_ = arranged(target);
@@ -235,23 +248,29 @@ std::vector<std::int64_t> Scores::before_right() const {
 }
 
 std::vector<double> Scores::log_likelihoods() const {
+  std::vector<double> of_rows;
+  if (meaning_ == OutputMeaning::labels) {
+    for (std::int64_t row = 0; row < rows_; ++row) {
+      const double wrong = is_positive(row) ? -outputs()[row] : outputs()[row];
+      of_rows.push_back(-(std::max(wrong, 0.0) + std::log1p(std::exp(-std::abs(wrong)))));
+    }
+    return of_rows;
+  }
   const at::Tensor logs = kind_ == OutputKind::log_probabilities ? on_cpu() : at::log_softmax(on_cpu(), 1);
   const double* const values = logs.const_data_ptr<double>();
-  std::vector<double> of_rows;
   for (std::int64_t row = 0; row < rows_; ++row) of_rows.push_back(values[row * columns_ + classes()[row]]);
   return of_rows;
 }
 
-void for_each_part(const at::Tensor& output, const at::Tensor& target, OutputKind kind, std::int64_t ignored,
-                   const TargetUnits& units, const std::function<void(const Scores&)>& take) {
+void for_each_part(const at::Tensor& output, const at::Tensor& target, const Reading& reading,
+                   const std::function<void(const Scores&)>& take) {
   const auto [outputs, targets] = by_class(output, target);
   const std::int64_t rows = outputs.dim() > 0 ? outputs.size(0) : 0;
-  if (rows == 0 || targets.dim() == 0 || targets.size(0) != rows)
-    return take(Scores(output, target, kind, ignored, units));
+  if (rows == 0 || targets.dim() == 0 || targets.size(0) != rows) return take(Scores(output, target, reading));
   const std::int64_t length = std::max<std::int64_t>(1, kPart / std::max<std::int64_t>(1, outputs.numel() / rows));
   for (std::int64_t begin = 0; begin < rows; begin += length) {
     const std::int64_t end = std::min(begin + length, rows);
-    take(Scores(outputs.slice(0, begin, end), targets.slice(0, begin, end), kind, ignored, units));
+    take(Scores(outputs.slice(0, begin, end), targets.slice(0, begin, end), reading));
   }
 }
 

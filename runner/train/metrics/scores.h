@@ -7,6 +7,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "datasets/table/scaler.h"
+
 namespace ddp::train {
 
 // Two outputs closer than this may have equal probabilities.
@@ -40,9 +42,18 @@ enum class OutputKind { unknown, logits, log_probabilities, label_logits, number
 OutputKind read_output_kind(const std::string& text);
 
 // Takes targets that are numbers, and their predictions, back to their own units: value * factor + shift for each
-// target, float64 [columns]. Undefined: they have them.
+// target, float64 [columns], then the inverse of the transform. Undefined: they have them.
 struct TargetUnits {
   at::Tensor factor, shift;
+  datasets::TargetTransform transform = datasets::TargetTransform::none;
+};
+
+// How outputs and targets are read.
+struct Reading {
+  OutputKind kind = OutputKind::unknown;
+  std::int64_t ignored = -100;  // targets of this class do not count
+  TargetUnits units = {};
+  std::int64_t positive = -1;  // of two classes the one that is looked for; -1: the last
 };
 
 // The outputs and targets of a batch or of a part of one, on the CPU. Values that several metrics need are computed
@@ -54,8 +65,7 @@ class Scores {
   // Takes outputs and targets in the form for a loss, each on any device. For classes, rows whose target is `ignored`
   // are left out. If any target is not a class of the model, the meaning is OutputMeaning::other, because the loss may
   // use such targets in its own way.
-  Scores(const at::Tensor& output, const at::Tensor& target, OutputKind kind, std::int64_t ignored,
-         const TargetUnits& units = {});
+  Scores(const at::Tensor& output, const at::Tensor& target, const Reading& reading);
 
   OutputMeaning meaning() const { return meaning_; }
   // The reason for OutputMeaning::other, as a clause.
@@ -63,6 +73,11 @@ class Scores {
   std::int64_t rows() const { return rows_; }
   // The number of classes, labels or numbers in a row.
   std::int64_t columns() const { return columns_; }
+  // Tells whether targets are two classes, or one label. The column of probabilities() of the one that is looked for.
+  bool is_binary() const;
+  std::int64_t positive() const { return positive_ < 0 ? columns_ - 1 : positive_; }
+  // Of a binary target: tells whether the row has it.
+  bool is_positive(std::int64_t row) const;
 
   // float64 [rows, columns]: the outputs of the model; numbers in the units of the targets.
   const double* outputs() const;
@@ -73,7 +88,7 @@ class Scores {
   // For classes [rows]: the number of classes before the right one: more probable, or equally probable with a lower
   // index.
   std::vector<std::int64_t> before_right() const;
-  // For classes [rows]: the log-probability of the target.
+  // For classes and one label [rows]: the log-probability of the target.
   std::vector<double> log_likelihoods() const;
 
   // For classes [rows]: the right class.
@@ -87,7 +102,8 @@ class Scores {
 
   OutputMeaning meaning_ = OutputMeaning::other;
   std::string why_other_ = "the targets are neither classes nor labels nor numbers";
-  OutputKind kind_;
+  const OutputKind kind_;
+  const std::int64_t positive_;
   std::int64_t rows_ = 0;
   std::int64_t columns_ = 0;
   const at::Tensor& on_cpu() const;
@@ -106,7 +122,7 @@ class Scores {
 };
 
 // Passes a batch to `take` in parts of about 2^20 outputs, to limit memory. The parts depend only on the shapes.
-void for_each_part(const at::Tensor& output, const at::Tensor& target, OutputKind kind, std::int64_t ignored,
-                   const TargetUnits& units, const std::function<void(const Scores&)>& take);
+void for_each_part(const at::Tensor& output, const at::Tensor& target, const Reading& reading,
+                   const std::function<void(const Scores&)>& take);
 
 }  // namespace ddp::train
