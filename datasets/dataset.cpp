@@ -18,6 +18,8 @@ at::Tensor MapDataset::groups(const std::string& column) const {
   throw usage_error("has no column \"" + column + "\": only tables have columns", "dataset");
 }
 
+at::Tensor MapDataset::numbers(const std::string& column) const { return groups(column); }
+
 namespace {
 
 std::string bytes_of(const NamedTensors& tensors) {

@@ -181,6 +181,9 @@ class MapDataset : public Dataset {
   // Returns a number for each sample (int64 [size]). Samples with the same value in `column` have the same number, for
   // a split that keeps them together. Throws ddp::Error (usage) if the column does not exist.
   virtual at::Tensor groups(const std::string& column) const;
+  // Returns the number, or the days of the date, of each sample in a column (float64 [size]), for a split in this
+  // order. Throws ddp::Error (usage) if the column does not exist, or a cell is missing or no number.
+  virtual at::Tensor numbers(const std::string& column) const;
   // Fits the preprocessing on the training samples, unless the context has one, and applies it. It is called once,
   // before any gather, on training, validation and test data that are not held.
   virtual void fit(const at::Tensor& samples) { static_cast<void>(samples); }

@@ -25,6 +25,33 @@ at::Tensor groups_of(const std::vector<std::filesystem::path>& files, const form
   return numbers_of(table, 0, distinct_values(table, 0, at::arange(table.rows, at::kLong)));
 }
 
+// The numbers or dates of a column.
+at::Tensor order_of(const std::vector<std::filesystem::path>& files, const format::TableOptions& how,
+                    const std::string& column, const TableSection& options) {
+  const auto& dates = options.dates;
+  const bool is_date = std::find(dates.begin(), dates.end(), column) != dates.end();
+  const std::string remedy = "give each row a value, or another column";
+  const Table table = read_table(files, how,
+                                 {{.name = column,
+                                   .type = is_date ? format::CellType::date : format::CellType::number,
+                                   .if_text = "name a column of numbers, or add it to dataset.dates",
+                                   .if_missing = remedy}});
+  at::Tensor numbers = at::empty({table.rows}, at::kDouble);
+  auto* next = numbers.mutable_data_ptr<double>();
+  Mistakes mistakes;
+  for (const Table::Piece& piece : table.pieces) {
+    const format::ColumnCells& cells = piece.chunk.columns.front();
+    for (std::int64_t r = 0; r < piece.chunk.rows; ++r) {
+      const bool is_missing = cells.is_missing(r);
+      if (is_missing)
+        mistakes.add(piece.first_row + r, column, {.one = "is missing", .many = "are missing", .remedy = remedy});
+      *next++ = is_missing ? 0 : cells.numbers[r];
+    }
+  }
+  mistakes.require_none(table);
+  return numbers;
+}
+
 // The names that the data give to their rows. The texts are in tensors, which processes share.
 class RowIds {
  public:
@@ -134,6 +161,7 @@ class TableDataset : public MapDataset {
   }
 
   at::Tensor groups(const std::string& column) const override { return groups_of(files_, how_, column); }
+  at::Tensor numbers(const std::string& column) const override { return order_of(files_, how_, column, options_); }
 
   config::Value facts() const override {
     config::Value facts = {{"in_features", encoder_.width()}, {"out_features", encoder_.targets.size()}};
@@ -229,6 +257,7 @@ class HeldTable final : public InMemory {
   std::string sample_id(std::int64_t sample) const override { return ids_.of(sample); }
 
   at::Tensor groups(const std::string& column) const override { return groups_of(files(), how_, column); }
+  at::Tensor numbers(const std::string& column) const override { return order_of(files(), how_, column, options_); }
 
   config::DatasetDescription describe() const override {
     return describe_table(encoder_from_json(fitted_), size(), missing_);

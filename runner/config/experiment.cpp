@@ -91,6 +91,11 @@ void Loader::fields(Fields& f) {
 void Validation::fields(Fields& f) {
   add_share(f, *this);
   f({.name = "seed", .doc = "seed of the choice of held-out samples", .range = at_least(0)}, seed);
+  f({.name = "last",
+     .doc = "share of the rows to hold out in place of split: the last ones in the order of the file, or of `order`",
+     .range = from_below(0, 1)},
+    last);
+  f({.name = "order", .doc = "column of numbers or dates in whose order `last` holds out"}, order);
   f({.name = "known_rows",
      .doc = "rows were added after a split: the numbers of rows before; each part is split by itself",
      .range = at_least(1)},
@@ -102,6 +107,40 @@ void Validation::fields(Fields& f) {
      .types = {Type::integer, Type::text}},
     every);
   add_batch_size(f, *this);
+}
+
+void Folds::fields(Fields& f) {
+  f({.name = "k", .doc = "number of folds", .aliases = {"n_splits", "n_folds", "folds"}, .range = between(2, 10000)},
+    k);
+  f({.name = "repeats",
+     .doc = "number of times that all folds are trained, each time from another permutation (1)",
+     .aliases = {"n_repeats"},
+     .range = between(1, 10000)},
+    repeats);
+  f({.name = "seed",
+     .doc = "seed of the first permutation of the rows (0)",
+     .aliases = {"random_state"},
+     .range = at_least(0)},
+    seed);
+  f({.name = "stratify", .doc = "the same share of each class in each fold"}, stratify);
+  f({.name = "by", .doc = "column that groups rows: rows with equal values are in one fold", .aliases = {"groups"}},
+    by);
+  f({.name = "order",
+     .doc = "column of numbers or dates in whose order folds follow each other: a run trains on rows before its fold"},
+    order);
+  f({.name = "gap", .doc = "rows between training and a fold of `order` (0)", .range = between(0, kMost)}, gap);
+  f({.name = "fold", .doc = "the fold that a run holds out, from 0; `ddp-exp cv` trains all", .range = at_least(0)},
+    fold);
+  f({.name = "repeat", .doc = "the repeat that the fold is of, from 0", .range = at_least(0)}, repeat);
+}
+
+void Repeat::fields(Fields& f) {
+  f({.name = "seeds",
+     .doc = "number of seeds that `ddp-exp cv` trains, from `seed` on, or a list of them",
+     .types = {Type::integer, Type::list},
+     .item = Type::integer},
+    seeds);
+  f({.name = "vary", .doc = "keys that are set to a run's seed (\"seed\", \"sampler_seed\")"}, vary);
 }
 
 Period Validation::period() const {
@@ -399,6 +438,9 @@ void Experiment::fields(Fields& f) {
              .aliases = {"eval", "dev", "val", "holdout"}},
             validation);
   f.section({.name = "test", .doc = "data of the test after training"}, test);
+  f.section({.name = "folds", .doc = "folds of a cross-validation", .aliases = {"cv", "kfold"}}, folds);
+  f.section({.name = "repeat", .doc = "seeds of a cross-validation"}, repeat);
+  if (f.reads()) validation.is_of_folds = folds.fold.has_value();
   f.section({.name = "checkpoint", .doc = "when to save, and which checkpoints to keep", .aliases = {"checkpointing"}},
             checkpoint);
   f.section({.name = "stop", .doc = "conditions that end the run before its last step", .aliases = {"early_stopping"}},

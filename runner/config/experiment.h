@@ -58,11 +58,41 @@ inline constexpr const char* kOtherRowsRemedy =
 
 struct Validation : HeldOut {
   std::int64_t seed = 0;
+  double last = 0;                       // hold out this share of the rows, the last ones in the order of a column
+  std::string order;                     // this column; empty: the order of the rows
+  bool is_of_folds = false;              // the run holds out a fold of [folds]
   std::vector<std::int64_t> known_rows;  // ascending numbers of rows at which a split was drawn (data/split.h)
   Value every = 1;
 
+  // Are samples of [dataset] held out?
+  bool draws() const { return split > 0 || last > 0 || is_of_folds; }
+  bool exists() const { return draws() || !dataset.name.empty(); }
   // `every` in parsed form: epochs, or "250 steps".
   Period period() const;
+  void fields(Fields& f);
+};
+
+// The folds of a cross-validation, of which each run holds out one (data/split.h).
+struct Folds {
+  std::optional<std::int64_t> k;        // nothing: there are none
+  std::optional<std::int64_t> repeats;  // each with another permutation; default: 1
+  std::optional<std::int64_t> seed;     // of the first permutation; the next ones add 1; default: 0
+  std::optional<bool> stratify;         // the same share of each class in each fold
+  std::optional<std::string> by;        // column that keeps rows with equal values in one fold
+  std::optional<std::string> order;     // column in whose order the folds follow each other
+  std::optional<std::int64_t> gap;      // rows between training and a fold of `order`; default: 0
+  std::optional<std::int64_t> fold;     // that a run holds out, from 0; nothing: `cv` trains all
+  std::optional<std::int64_t> repeat;   // of the run, from 0; default: 0
+
+  bool on() const { return k.has_value(); }
+  void fields(Fields& f);
+};
+
+// The seeds of a cross-validation.
+struct Repeat {
+  Value seeds;                                   // a number of seeds, from the file's on, or a list; null: the file's
+  std::optional<std::vector<std::string>> vary;  // keys that are set to a run's seed; default: seed, sampler_seed
+
   void fields(Fields& f);
 };
 
@@ -226,6 +256,8 @@ struct Experiment {
   Loader loader;
   Validation validation;
   Test test;
+  Folds folds;
+  Repeat repeat;
   Checkpoint checkpoint;
   Stop stop;
   Log log;
@@ -244,7 +276,7 @@ struct Experiment {
   // The class of targets that do not count: the loss's ignore_index, or torch's default.
   std::int64_t ignored_target() const;
   // Tells whether validation or test are samples of [dataset].
-  bool draws_sets() const { return validation.split > 0 || test.split > 0; }
+  bool draws_sets() const { return validation.draws() || test.split > 0; }
   // Tells whether the samples of the dataset have weights.
   bool weighs_samples() const;
   // Tells whether batch norms of the model take their statistics from the batches of all ranks.

@@ -81,7 +81,8 @@ class Builder {
       sets.warnings = std::move(parts.warnings);
       warn_of(sets.validation, "validation", e_.validation, sets);
       warn_of(sets.test, "test", e_.test, sets);
-      for (const std::string& column : std::set{e_.validation.by, e_.test.by}) warn_of_feature(column, *train, sets);
+      for (const std::string& column : std::set{e_.validation.by, e_.test.by, e_.folds.by.value_or("")})
+        warn_of_feature(column, *train, sets);
     }
     if (preprocessing_.is_null()) preprocessing_ = train->preprocessing();
     sets.preprocessing = preprocessing_;
@@ -130,7 +131,7 @@ class Builder {
       const at::Tensor none = at::empty({0}, at::kLong);
       return {.train = at::arange(dataset.size(), at::kLong), .validation = none, .test = none};
     }
-    return split(dataset, e_.validation, e_.test);
+    return split(dataset, e_.validation, e_.test, e_.folds);
   }
 
   // Throws if no sample is left to train on: a run would end at once, without a step.
@@ -152,7 +153,7 @@ class Builder {
 
   // Warns of a held-out set that is more than a quarter larger or smaller than the file says.
   static void warn_of(const Set& set, const std::string& section, const config::HeldOut& options, Sets& sets) {
-    if (!set.of_training) return;
+    if (!set.of_training || options.split == 0) return;
     const auto all = static_cast<double>(samples_shared(sets));
     const double wanted = options.split * all;
     const double difference = std::abs(static_cast<double>(set.size()) - wanted);

@@ -12,7 +12,7 @@ namespace ddp::data {
 
 // The samples of a dataset for training, and the held-out samples.
 struct Parts {
-  at::Tensor train;       // int64 [n - held out], ascending
+  at::Tensor train;       // int64, ascending: all that are not held out; with folds in an order, those before the fold
   at::Tensor validation;  // int64 [held out], in the order of the permutation
   at::Tensor test;        // int64 [held out], in the order of the permutation
   std::vector<std::string> warnings = {};
@@ -30,8 +30,17 @@ struct Parts {
 // join it. With test.seed = "validation", as in runs of former versions, validation is drawn first, and the test from
 // the rest, with the seed of [validation].
 //
+// `validation.last` holds out the last floor(last * n) rows in the order of a column, in which equal values keep the
+// order of the rows.
+//
+// Folds are of the rows that the test leaves, in the order of p = randperm(n) of a generator with the seed of the folds
+// plus the repeat. Their sizes are those of scikit-learn's classes: KFold's contiguous cuts of p; of each class as many
+// as StratifiedKFold has, in the order of p; whole groups by GroupKFold's rule, and the cuts of TimeSeriesSplit, in
+// which p plays no part.
+//
 // Throws ddp::Error (usage) if the dataset has no classes or no such column, if a class of the first part has only one
-// sample, or if there are fewer rows than known ones.
-Parts split(const datasets::MapDataset& dataset, const config::Validation& validation, const config::Test& test);
+// sample, if there are fewer rows than known ones, or too few rows, classes or groups for the folds.
+Parts split(const datasets::MapDataset& dataset, const config::Validation& validation, const config::Test& test,
+            const config::Folds& folds = {});
 
 }  // namespace ddp::data

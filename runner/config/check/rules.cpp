@@ -315,6 +315,51 @@ void check_held_out(const Node& root, const std::string& section, const HeldOut&
   }
 }
 
+// The keys of [validation] that choose rows exclude each other, and [folds].
+void check_last(const Node& root, const Validation& validation, Mistakes& mistakes) {
+  const Node* order = root.at_path("validation.order");
+  if (order && validation.last == 0 && !validation.order.empty()) {
+    mistakes.add(order->key, "\"order\" has no effect without \"last\"", "give validation.last, such as 0.2");
+  }
+  if (validation.last == 0) return;
+  for (const char* key : {"split", "stratify", "by", "dataset"}) {
+    if (key != std::string("split") || validation.split > 0) {
+      refuse_both(root, "validation", "last", key, mistakes, "give one of them: the last rows, or others");
+    }
+  }
+}
+
+void check_folds(const Node& root, const Experiment& e, Mistakes& mistakes) {
+  const Node* folds = root.find("folds");
+  const Node* first = folds && folds->is_table() && !folds->entries.empty() ? &folds->entries.begin()->second : nullptr;
+  if (!first) return;
+  const Folds& f = e.folds;
+  const auto refuse = [&](const std::string& key, const std::string& what, const std::string& remedy) {
+    if (const Node* given = root.at_path(key)) mistakes.add(given->key, what, remedy);
+  };
+  if (!f.on()) return mistakes.add(first->key, "folds.k is missing", "give the number of folds, such as 5");
+  for (const char* key : {"validation.split", "validation.last", "validation.dataset"}) {
+    const Node* given = root.at_path(key);
+    if (given && given->scalar != 0)
+      refuse(key, "[folds] hold rows out, and so does " + std::string(key), "leave it out");
+  }
+  for (const char* key : {"folds.repeats", "folds.stratify", "folds.by"}) {
+    if (f.order)
+      refuse(key, std::string(key) + " beside folds.order",
+             "folds in an order are the same in each repeat: leave it out");
+  }
+  if (f.by && f.stratify.value_or(false))
+    refuse("folds.stratify", "folds.stratify beside folds.by", "give one of them");
+  if (f.by && f.repeats.value_or(1) > 1)
+    refuse("folds.repeats", "folds.repeats beside folds.by", "folds of groups are the same in each repeat");
+  if (f.gap && !f.order) refuse("folds.gap", "folds.gap without folds.order", "name a column of numbers or dates");
+  if (f.fold.value_or(0) >= *f.k)
+    refuse("folds.fold", "there are folds 0 to " + std::to_string(*f.k - 1), "choose one of them");
+  if (f.repeat.value_or(0) >= f.repeats.value_or(1)) {
+    refuse("folds.repeat", "there are repeats 0 to " + std::to_string(f.repeats.value_or(1) - 1), "choose one of them");
+  }
+}
+
 // The test takes its share from the samples that the validation leaves, and training needs the rest.
 void check_shares(const Node& root, const Experiment& e, Mistakes& mistakes) {
   const Node* validation = root.at_path("validation.split");
@@ -423,7 +468,9 @@ bool has_validation(const Node& root) {
   // The check of the value reports a text or number in place of the section.
   const Node* section = root.find("validation");
   const bool is_meant = section && (section->text() || section->kind == Type::number);
-  return is_meant || (split && split->scalar != 0) || root.at_path("validation.dataset");
+  const Node* last = root.at_path("validation.last");
+  return is_meant || (split && split->scalar != 0) || (last && last->scalar != 0) ||
+         root.at_path("validation.dataset") || root.at_path("folds.k");
 }
 
 bool gives_scalars(const Node& root, const Components& components) {
@@ -492,6 +539,8 @@ void check_rules(const Node& root, const Experiment& experiment, Mistakes& mista
   check_scheduler(root, experiment, mistakes);
   check_held_out(root, "validation", experiment.validation, mistakes);
   check_held_out(root, "test", experiment.test, mistakes);
+  check_last(root, experiment.validation, mistakes);
+  check_folds(root, experiment, mistakes);
   check_split(root, experiment, mistakes);
   check_shares(root, experiment, mistakes);
   check_targets(root, experiment, components, mistakes);
