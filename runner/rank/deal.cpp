@@ -314,10 +314,75 @@ void deal_files(const DealRequest& request, const Task& t, Dealer& dealer) {
   }
 }
 
+// The targets of held-out rows as texts: names of classes, or numbers in the unit of the data.
+class TargetTexts {
+ public:
+  explicit TargetTexts(const Task& t) : schema_(schema_of(t)) {}
+
+  // Appends the cells of a row. `target`: [rows, …], its row has a class, or a number for each target.
+  void append(std::vector<std::string>& cells, const at::Tensor& target, std::int64_t row) const {
+    const at::Tensor values = target[row].reshape(-1);
+    for (std::int64_t i = 0; i < values.numel(); ++i) {
+      if (!values.is_floating_point()) {
+        const auto value = values[i].item<std::int64_t>();
+        const bool is_named = schema_.kind == datasets::TargetKind::classes && value >= 0 &&
+                              value < std::ssize(schema_.classes);
+        cells.push_back(is_named ? schema_.classes[static_cast<std::size_t>(value)] : std::to_string(value));
+        continue;
+      }
+      const auto value = values[i].item<double>();
+      const bool is_scaled = static_cast<std::size_t>(i) < schema_.scales.size();
+      cells.push_back(number_text(is_scaled ? schema_.scales[static_cast<std::size_t>(i)].undo(value) : value));
+    }
+  }
+  std::vector<std::string> names(std::int64_t count) const {
+    if (count == 1) return {"target"};
+    std::vector<std::string> names;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const bool is_named = std::ssize(schema_.targets) == count;
+      names.push_back("target_" + (is_named ? schema_.targets[static_cast<std::size_t>(i)] : std::to_string(i)));
+    }
+    return names;
+  }
+
+ private:
+  static std::string number_text(double value) {
+    char text[40];
+    return {text, std::to_chars(text, text + sizeof text, value).ptr};
+  }
+
+  const PredictionSchema schema_;
+};
+
+void deal_held_out(const Task& t, Dealer& dealer) {
+  const data::Sets sets = build_sets(t);
+  const datasets::MapDataset& dataset = *sets.validation.map();
+  const at::Tensor& samples = sets.validation.samples;
+  const TargetTexts texts(t);
+  for (std::int64_t begin = 0; begin < samples.size(0); begin += kBlockRows) {
+    const at::Tensor block = samples.narrow(0, begin, std::min(kBlockRows, samples.size(0) - begin));
+    const datasets::Batch batch = dataset.gather(block, /*epoch=*/0);
+    const at::Tensor& target = train::only_target(batch.targets);
+    std::vector<std::string> labels{"row"};
+    for (std::string& name : texts.names(target.numel() / std::max<std::int64_t>(1, target.size(0))))
+      labels.push_back(std::move(name));
+    dealer.begin(layout_of(batch.inputs), "validation", labels);
+    std::vector<std::string> cells;
+    for (std::int64_t row = 0; row < block.size(0); ++row) {
+      cells.push_back(std::to_string(block[row].item<std::int64_t>()));
+      texts.append(cells, target, row);
+    }
+    dealer.add(batch.inputs, cells);
+    t.progress->rank(t.rank).note_activity();
+  }
+}
+
 void deal(const DealRequest& request, const Task& t, const TakeReply&) {
   at::set_num_threads(static_cast<int>(*t.experiment->threads));
   Dealer dealer(request);
-  if (datasets::is_table(t.preprocessing)) {
+  if (request.held_out) {
+    deal_held_out(t, dealer);
+  } else if (datasets::is_table(t.preprocessing)) {
     deal_tables(request, t, dealer);
   } else {
     deal_files(request, t, dealer);

@@ -22,6 +22,7 @@ struct DealRequest {
   std::vector<std::string> shown = {};  // the inputs as the user wrote them, for the paths of rows
   std::int64_t files_of_row = 1;        // this many consecutive inputs hold the same rows
   std::vector<std::string> keep = {};   // columns of a table to copy into the output
+  bool held_out = false;                // in place of files: the run's validation, with each row's number and target
   std::vector<std::int64_t> pipes;      // to the ranks
   std::int64_t batch_size = 0;
 
@@ -30,6 +31,7 @@ struct DealRequest {
     f({.name = "shown"}, shown);
     f({.name = "files_of_row"}, files_of_row);
     f({.name = "keep"}, keep);
+    f({.name = "held_out"}, held_out);
     f({.name = "pipes"}, pipes);
     f({.name = "batch_size"}, batch_size);
   }

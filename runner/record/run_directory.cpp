@@ -114,6 +114,7 @@ std::optional<fs::path> find_trial(const fs::path& results, const std::string& r
   const std::string named = run.substr(0, slash);
   auto sweep = find_exactly(results, named);
   if (!sweep) sweep = folder_by_part(results, named);
+  if (!sweep) sweep = find_trial(results, named);
   return sweep && is_sweep_folder(*sweep) ? folder_of_trial(*sweep, number) : std::nullopt;
 }
 
@@ -127,16 +128,23 @@ void RunDirectory::require_run_id(const std::string& run_id) {
 
 RunDirectory RunDirectory::create(const fs::path& results, const std::string& name, std::string run_id) {
   RunDirectory made = create_folder(results, name, std::move(run_id));
-  made.make_folder(made.checkpoints());
-  made.make_folder(made.log(0).parent_path());
+  made.make_for_run();
   return made;
 }
 
-RunDirectory RunDirectory::create_sweep(const fs::path& results, const std::string& name, std::string run_id) {
+void RunDirectory::make_for_run() {
+  make_folder(checkpoints());
+  make_folder(log(0).parent_path());
+}
+
+RunDirectory RunDirectory::create_sweep(const fs::path& results, const std::string& name, std::string run_id,
+                                        const char* trials) {
   RunDirectory made = create_folder(results, name, std::move(run_id));
-  made.make_folder(made.trials());
+  made.make_for_sweep(trials);
   return made;
 }
+
+void RunDirectory::make_for_sweep(const char* trials) { make_folder(path_ / trials); }
 
 RunDirectory RunDirectory::create_folder(const fs::path& results, const std::string& name, std::string run_id) {
   const bool given = !run_id.empty();
@@ -156,16 +164,14 @@ RunDirectory RunDirectory::create_folder(const fs::path& results, const std::str
   return made;
 }
 
-fs::path RunDirectory::trial_folder(int number) {
-  const std::string digits = std::to_string(number);
-  return fs::path("trials") / (std::string(digits.size() < 3 ? 3 - digits.size() : 0, '0') + digits);
+fs::path RunDirectory::trials() const {
+  const fs::path folder = path();
+  return folder / (is_there(folder / kRuns) ? kRuns : kTrials);
 }
 
-RunDirectory RunDirectory::trial(const fs::path& sweep, int number) {
-  RunDirectory trial(sweep / trial_folder(number));
-  trial.make_folder(trial.checkpoints());
-  trial.make_folder(trial.log(0).parent_path());
-  return trial;
+RunDirectory RunDirectory::trial(int number) const {
+  const std::string digits = std::to_string(number);
+  return RunDirectory(trials() / (std::string(digits.size() < 3 ? 3 - digits.size() : 0, '0') + digits));
 }
 
 bool RunDirectory::make_folder(const fs::path& folder) {
@@ -213,8 +219,8 @@ fs::path RunDirectory::path() const {
 bool RunDirectory::is_trial() const { return is_sweep_folder(path().parent_path().parent_path()); }
 
 fs::path RunDirectory::results() const {
-  const fs::path run = is_trial() ? path().parent_path().parent_path() : path();
-  return run.parent_path().parent_path();
+  const RunDirectory holder(path().parent_path().parent_path());
+  return is_trial() ? holder.results() : holder.path();
 }
 
 void RunDirectory::begin(const fs::path& file, const std::function<std::string()>& write) const {
@@ -255,7 +261,7 @@ bool RunDirectory::is_sweep() const { return is_sweep_folder(path()); }
 void RunDirectory::require_run() const {
   if (!is_sweep()) return;
   throw usage_error("this is a sweep, not a run", path().string(),
-                    "name one of its trials: " + path_word(path() / trial_folder(0)));
+                    "name one of its trials: " + path_word(trial(0).path()));
 }
 
 bool RunDirectory::is_locked() const {

@@ -16,7 +16,8 @@ inline constexpr const char* kSourcesFolder = "sources";
 
 // The folder of a run: results/<name>/<run-id>/{config.toml, metrics.jsonl, summary.json, tags.json, sources/, model/,
 // checkpoints/, logs/, tensorboard/}; or of a sweep: {sweep.toml, journal.jsonl, summary.json, tags.json, sources/,
-// trials/<number>/}.
+// trials/<number>/}; or of a cross-validation, which is a sweep whose trials lie in runs/<number>/. A trial may itself be
+// a cross-validation. What is said of a sweep and its trials here holds for a cross-validation and its runs, too.
 class RunDirectory {
  public:
   explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}
@@ -27,14 +28,17 @@ class RunDirectory {
   // Makes results/<name>/<run-id>/ for one new run or sweep. An empty id gets a new one, YYYYmmdd-HHMMSS-xxxx. If it
   // fails, it throws ddp::Error (usage) and leaves nothing behind.
   static RunDirectory create(const std::filesystem::path& results, const std::string& name, std::string run_id);
-  static RunDirectory create_sweep(const std::filesystem::path& results, const std::string& name, std::string run_id);
+  // `trials`: the name of the folder of its trials, kTrials or kRuns.
+  static RunDirectory create_sweep(const std::filesystem::path& results, const std::string& name, std::string run_id,
+                                   const char* trials);
+  static constexpr const char* kTrials = "trials";
+  static constexpr const char* kRuns = "runs";
 
-  // The folder of a trial of the sweep in folder `sweep`: results/<name>/<sweep>/trials/<number>/. Makes it if it is
-  // missing. Throws ddp::Error (usage).
-  static RunDirectory trial(const std::filesystem::path& sweep, int number);
-
-  // Returns a trial's folder relative to its sweep: "trials/003".
-  static std::filesystem::path trial_folder(int number);
+  // The folder of a trial of this sweep.
+  RunDirectory trial(int number) const;
+  // Make the folder and its folders if they are missing. Throw ddp::Error (usage).
+  void make_for_run();
+  void make_for_sweep(const char* trials);
 
   // Calls `write`, which writes a run's first files, and then writes the text that it returns as config.toml. If
   // config.toml is new, points results/<name>/latest at the run (but never at a trial). If that fails for a new run,
@@ -78,7 +82,8 @@ class RunDirectory {
 
   std::filesystem::path config() const { return path() / "config.toml"; }
   std::filesystem::path sweep() const { return path() / "sweep.toml"; }
-  std::filesystem::path trials() const { return path() / "trials"; }
+  // Of a sweep; of a cross-validation "runs".
+  std::filesystem::path trials() const;
   std::filesystem::path journal() const { return path() / "journal.jsonl"; }
   std::filesystem::path metrics() const { return path() / "metrics.jsonl"; }
   std::filesystem::path summary() const { return path() / "summary.json"; }

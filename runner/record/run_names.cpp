@@ -154,7 +154,7 @@ std::optional<fs::path> folder_by_part(const fs::path& results, const std::strin
 std::optional<fs::path> folder_of_trial(const fs::path& sweep, const std::string& number) {
   const auto trial = text_number<int>(number);
   if (!trial || *trial < 0) return {};
-  fs::path folder = sweep / RunDirectory::trial_folder(*trial);
+  fs::path folder = RunDirectory(sweep).trial(*trial).path();
   return holds_results(folder) ? std::optional(folder) : std::nullopt;
 }
 

@@ -89,6 +89,7 @@ class Processes {
     for (const launch::Pipe& pipe : pipes_.to_ranks) kept.push_back(pipe.to.get());
     rank::DealRequest request = p_.deal;
     request.pipes = as_numbers(kept);
+    kept.insert(kept.end(), p_.kept.begin(), p_.kept.end());
     start(ranks_, kept, [&] { return p_.library.serve(task_of_process(ranks_), request); });
   }
 

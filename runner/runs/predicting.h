@@ -15,6 +15,7 @@ struct Predicting {
   rank::DealRequest deal;
   rank::PredictRequest predict;
   rank::CollectRequest collect;
+  std::vector<int> kept = {};  // descriptors of held data, for the process that deals
 };
 
 // Writes the predictions of all rows, in order, to a descriptor; for .npy or .parquet it must be seekable. Memory stays

@@ -22,6 +22,7 @@ struct DeviceLease {
   std::vector<FileDescriptor> locks = {};
 
   std::vector<int> descriptors() const;
+  DeviceLease without_locks() const { return {.gpus = gpus, .cores = cores}; }
 };
 
 // The devices that the trials of a sweep share: this machine's GPUs and cores.

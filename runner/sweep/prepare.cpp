@@ -51,6 +51,8 @@ class Tries {
                         e.test.dataset.options,
                         e.validation.split,
                         e.test.split,
+                        e.validation.last,
+                        config::write(e.folds),
                         e.loss.name,
                         e.loss.options,
                         e.optimizer.name,
@@ -181,9 +183,34 @@ void try_trials(SweepPlan& p, const std::vector<config::Loaded>& trials, std::ve
   add_each_once(p.warnings, of_batches(validation_batches));
 }
 
+// The runs of a cross-validation.
+class Parts final : public search::InOrder {
+ public:
+  Parts(const config::LoadedSweep& loaded, std::int64_t until_epoch) : loaded_(loaded), until_epoch_(until_epoch) {}
+
+  int trials() const override { return static_cast<int>(loaded_.parts.size()); }
+  config::Point point(int trial) const override {
+    return loaded_.point_of(loaded_.parts.at(static_cast<std::size_t>(trial)));
+  }
+  std::optional<search::NextTrial> next(const search::Fits& fits) const override {
+    auto found = InOrder::next(fits);
+    if (found) found->epochs = until_epoch_;
+    return found;
+  }
+
+ private:
+  const config::LoadedSweep& loaded_;
+  const std::int64_t until_epoch_;
+};
+
 }  // namespace
 
-std::unique_ptr<search::Search> make_search(const config::LoadedSweep& loaded) {
+std::string method_of(const config::LoadedSweep& loaded) {
+  return loaded.kind == config::LoadedSweep::Kind::cv ? "cv" : loaded.sweep.method.name;
+}
+
+std::unique_ptr<search::Search> make_search(const config::LoadedSweep& loaded, std::int64_t until_epoch) {
+  if (loaded.kind == config::LoadedSweep::Kind::cv) return std::make_unique<Parts>(loaded, until_epoch);
   const config::Sweep& sweep = loaded.sweep;
   try {
     return search::methods().build(sweep.method.name, sweep.method.options,
@@ -226,7 +253,7 @@ SweepPlan prepare_sweep(const std::filesystem::path& file, const std::vector<std
   }
   share_machine(p, jobs);
   const bool gpus = std::any_of(plans.begin(), plans.end(), [](const auto& plan) { return plan.uses_gpus(); });
-  p.library = std::make_unique<launch::RankLibrary>(gpus, p.loaded->components().plugin());
+  p.library = std::make_shared<launch::RankLibrary>(gpus, p.loaded->components().plugin());
   for (const launch::Plan& plan : plans) p.data.expect(plan);
   try_trials(p, trials, plans, timed);
   log::warn_of(p.warnings);

@@ -1,6 +1,7 @@
 #include "sweep/trial.h"
 
 #include "base/log.h"
+#include "launch/library/plugin.h"
 #include "launch/plan/plan.h"
 #include "launch/start/probe.h"
 #include "record/saves/checkpoint_index.h"
@@ -10,6 +11,9 @@
 #include "record/saves/retention.h"
 #include "runs/summary.h"
 #include "runs/train.h"
+#include "sweep/out_of_fold.h"
+#include "sweep/prepare.h"
+#include "sweep/trial_loop.h"
 
 namespace ddp::sweep {
 namespace fs = std::filesystem;
@@ -34,7 +38,7 @@ void place(config::Experiment& e, const DeviceLease& lease) {
 
 // Finds out where a trial stands: at its newest checkpoint, or at its beginning.
 runs::Standing standing_of(const SweepPlan& sweep, int trial, const DeviceLease& lease) {
-  runs::Standing s{.directory = record::RunDirectory::trial(sweep.directory.path(), trial)};
+  runs::Standing s{.directory = sweep.directory.trial(trial)};
   s.lock = s.directory.lock();
   s.continues = s.directory.begun();
   if (s.continues) s.checkpoint = record::newest_whole(s.directory.checkpoints());
@@ -42,8 +46,7 @@ runs::Standing standing_of(const SweepPlan& sweep, int trial, const DeviceLease&
   s.loaded = s.has_checkpoint()
                  ? config::load(record::settings_file(s.directory, s.checkpoint), {}, sweep.loaded->components())
                  : sweep.loaded->trial(sweep.search->point(trial));
-  // results/<name>/<sweep>
-  launch::find_weights(s.loaded, sweep.directory.path().parent_path().parent_path());
+  launch::find_weights(s.loaded, sweep.directory.results());
   place(s.loaded.experiment, lease);
   if (!s.has_checkpoint()) {
     s.weights = launch::weights_of(s.loaded);
@@ -61,7 +64,35 @@ void take_progress(const record::RunProgress& run, TrialProgress& progress) {
   progress.loss = run.loss.load();
 }
 
+// Trains a trial that is a cross-validation: its runs one after another, on the devices of the trial.
+int train_cv(const SweepPlan& sweep, const search::NextTrial& next, DeviceLease lease) {
+  SweepPlan cv{.loaded = std::make_unique<config::LoadedSweep>(sweep.loaded->cv_of(sweep.search->point(next.trial))),
+               .library = sweep.library,
+               .data = sweep.data,
+               .gpus = sweep.gpus,
+               .directory = sweep.directory.trial(next.trial),
+               .lease = std::move(lease),
+               .until_epoch = next.epochs,
+               .data_changed = sweep.data_changed,
+               .git = sweep.git};
+  cv.search = make_search(*cv.loaded, next.epochs);
+  cv.trials.assign(cv.loaded->parts.size(), sweep.trials.at(static_cast<std::size_t>(next.trial)));
+  const FileDescriptor lock = cv.directory.lock();
+  if (!cv.directory.is_sweep()) begin(cv, cv.directory);
+  Trials trials(cv.loaded->sweep, *cv.search);
+  for (const Event& event : read_journal(cv.directory.journal())) trials.take(event);
+  return TrialLoop(cv, trials).run();
+}
+
 }  // namespace
+
+void begin(const SweepPlan& plan, const record::RunDirectory& directory, const record::TagChange& tags) {
+  directory.begin_sweep([&] {
+    if (!tags.empty()) record::change_tags(directory, tags);
+    return launch::text_for(*plan.loaded, directory);
+  });
+  Journal(directory.journal()).begin(method_of(*plan.loaded), plan.search->trials());
+}
 
 void SweepPlan::require_same_data(const std::filesystem::path& checkpoint, const config::Experiment& trial) const {
   if (!data_changed) record::require_same_data(checkpoint, record::data_files(trial), {});
@@ -72,14 +103,20 @@ fs::path trial_log(const record::RunDirectory& trial) { return trial.log(0).pare
 int train_trial(const SweepPlan& sweep, const search::NextTrial& next, DeviceLease lease, TrialProgress& progress) {
   // The trial has a log of its own, so the sweep's verbosity does not apply.
   log::set_verbosity(log::Verbosity::normal);
+  if (sweep.loaded->trials_are_cvs()) return train_cv(sweep, next, std::move(lease));
   runs::Standing standing = standing_of(sweep, next.trial, lease);
   const bool has_checkpoint = standing.has_checkpoint();
   const launch::Launch launch{.runs_here = sweep.at_once};
   launch::Plan plan =
       launch::make_plan(standing.loaded, sweep.gpus, launch,
                         has_checkpoint ? std::optional(standing.position.global_batch_size) : std::nullopt);
+  const bool holds_fold_out = standing.loaded.experiment.folds.on();
   if (standing.finished || (has_checkpoint && next.epochs > 0 && standing.position.epoch >= next.epochs)) {
     runs::settle(plan, standing);
+    if (standing.finished && holds_fold_out && !has_held_out(standing.directory)) {
+      const auto data = sweep.data.hold(*sweep.library, standing.loaded, plan);
+      predict_held_out(*sweep.library, plan, *data, standing.directory);
+    }
     return 0;
   }
   if (has_checkpoint) sweep.require_same_data(standing.checkpoint, plan.experiment);
@@ -93,7 +130,7 @@ int train_trial(const SweepPlan& sweep, const search::NextTrial& next, DeviceLea
     if (s.continues) runs::go_back(s, data->files());
   };
   launch::Nodes alone(launch, {}, std::chrono::milliseconds(0));
-  return runs::train({.standing = standing,
+  const int code = runs::train({.standing = standing,
                       .plan = plan,
                       .library = *sweep.library,
                       .data = *data,
@@ -103,6 +140,10 @@ int train_trial(const SweepPlan& sweep, const search::NextTrial& next, DeviceLea
                       .git = sweep.git,
                       .watch = [&](const record::RunProgress& run) { take_progress(run, progress); }},
                      &alone);
+  if (code != 0 || !holds_fold_out) return code;
+  if (record::last_summary(standing.directory).value("status", "") != "completed") return code;  // at a rung
+  predict_held_out(*sweep.library, plan, *data, standing.directory);
+  return code;
 }
 
 std::string last_words(const record::RunDirectory& trial) {

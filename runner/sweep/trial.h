@@ -12,6 +12,7 @@
 #include "launch/library/rank_library.h"
 #include "launch/start/held_data.h"
 #include "record/run_directory.h"
+#include "record/summary.h"
 #include "search/search.h"
 #include "sweep/devices.h"
 
@@ -29,7 +30,7 @@ struct PlannedTrial {
 struct SweepPlan {
   std::unique_ptr<config::LoadedSweep> loaded = nullptr;
   std::unique_ptr<search::Search> search = nullptr;
-  std::unique_ptr<launch::RankLibrary> library = nullptr;
+  std::shared_ptr<launch::RankLibrary> library = nullptr;
   launch::DataShelf data = {};  // data that several trials train on
   std::vector<launch::Gpu> gpus = {};
   std::vector<PlannedTrial> trials = {};
@@ -38,6 +39,10 @@ struct SweepPlan {
   int cores = 1;                           // entries of the pool for CPU ranks
   // Of a sweep that begins or resumes:
   record::RunDirectory directory{""};
+  // Of a cross-validation that is a trial: its runs take turns on the trial's devices, and train until this epoch (0: to
+  // the end).
+  std::optional<DeviceLease> lease = {};
+  std::int64_t until_epoch = 0;
   std::optional<int> only = {};  // this trial alone: other processes train the others
   bool data_changed = false;     // resumed trials accept data files as they are now
   std::string command = {};      // "ddp-exp run FILE --set …", which trains its file; "": a resumed sweep knows it
@@ -58,6 +63,9 @@ struct alignas(64) TrialProgress {
 // Trains a trial of the sweep as `next` says, from the start or from its newest checkpoint. It runs in a process of its
 // own, which forks the ranks. Returns the process's exit code.
 int train_trial(const SweepPlan& sweep, const search::NextTrial& next, DeviceLease lease, TrialProgress& progress);
+
+// Does what a sweep does when it begins: writes its first files. `tags`: of the command.
+void begin(const SweepPlan& plan, const record::RunDirectory& directory, const record::TagChange& tags = {});
 
 // Returns the last line that the trial's process printed.
 std::string last_words(const record::RunDirectory& trial);

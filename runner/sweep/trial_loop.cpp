@@ -15,11 +15,14 @@
 #include "base/log.h"
 #include "base/own_command.h"
 #include "base/paths.h"
+#include "record/cross_validation.h"
 #include "record/file/atomic_file.h"
 #include "record/liveness.h"
 #include "record/summary.h"
 #include "report/text/words.h"
 #include "runs/summary.h"
+#include "sweep/out_of_fold.h"
+#include "sweep/prepare.h"
 
 namespace ddp::sweep {
 namespace fs = std::filesystem;
@@ -31,10 +34,11 @@ using Clock = std::chrono::steady_clock;
 const std::string kOfBest = "-best";
 constexpr const char* kDefaultResults = "results";
 
+// 0 is the end.
+bool is_later(std::int64_t epoch, std::int64_t other) { return other > 0 && (epoch == 0 || epoch > other); }
+
 // The words for each Status, in their order.
 constexpr const char* kWords[] = {"waiting", "running", "stopped", "completed", "failed", "interrupted"};
-
-std::string folder_of(int trial) { return record::RunDirectory::trial_folder(trial).string(); }
 
 // The results folder: the parent of the folder with the sweep's name.
 fs::path results_root(const fs::path& sweep) {
@@ -62,21 +66,20 @@ std::string command_of_trial(const std::string& of_file, const fs::path& trial, 
 // The command that repeats a trial alone, bit for bit. `of_file`: the begin of it, or "".
 std::string repeat_command(const record::RunDirectory& directory, const std::string& name, const std::string& of_file,
                            int trial, const config::Value& parameters) {
-  const fs::path& sweep = directory.path();
   // With the sweep's own name, `latest` of that name would point to the run.
   const std::string own_name = name.substr(0, kLongestSafeName - kOfBest.size()) + kOfBest;
-  const fs::path results = results_root(sweep);
-  const fs::path folder = sweep / folder_of(trial);
+  const fs::path results = results_root(directory.path());
+  const fs::path folder = directory.trial(trial).path();
   const std::string command = of_file.empty() ? own_command("run " + path_word(folder / "config.toml"))
                                               : command_of_trial(of_file, folder, parameters);
   return command + " --name " + shell_word(own_name) +
          (results == kDefaultResults ? "" : " --results " + path_word(results));
 }
 
-report::TrialView row_of(const Trial& t, const Trials& trials, int place) {
+report::TrialView row_of(const record::RunDirectory& sweep, const Trial& t, const Trials& trials, int place) {
   report::TrialView row{.trial = t.number,
                         .place = {},
-                        .folder = folder_of(t.number),
+                        .folder = sweep.trial(t.number).path().lexically_relative(sweep.path()),
                         .status = kWords[static_cast<std::size_t>(t.status)],
                         .rung = trials.rung(t),
                         .metric = t.metric,
@@ -100,7 +103,7 @@ struct WrittenSummary {
 
   void fields(config::Fields& f) {
     f.version();
-    f({.name = "kind", .choices = {"sweep"}}, "sweep");
+    f({.name = "kind", .choices = report::kSweepKinds}, view.kind);
     f({.name = "status", .choices = record::kStatuses}, view.status);
     f({"name"}, view.name);
     f({"run_id"}, view.run_id);
@@ -131,12 +134,32 @@ report::SweepView summary_before(const record::RunDirectory& directory) {
   return kept;
 }
 
+// The result of a cross-validation whose runs have completed.
+record::CrossValidation result_of(const SweepPlan& plan) {
+  const config::Folds folds = plan.loaded->trial(plan.search->point(0)).experiment.folds;
+  record::CrossValidation cv{.folds = folds.k.value_or(0), .in_order = folds.order.has_value()};
+  for (std::size_t i = 0; i < plan.loaded->parts.size(); ++i) {
+    const config::Part& part = plan.loaded->parts[i];
+    const fs::path folder = plan.directory.trial(static_cast<int>(i)).path();
+    cv.runs.push_back({.run = folder.filename().string(),
+                       .seed = part.seed,
+                       .repeat = part.repeat,
+                       .fold = part.fold,
+                       .metrics = Value(report::read_run(folder).figures)});
+  }
+  cv.summarise();
+  return cv;
+}
+
 // Writes summary.json atomically, with the ranking. Throws ddp::Error (training).
-void write_summary(const record::RunDirectory& directory, report::SweepView view, const config::Sweep& sweep,
+void write_summary(const record::RunDirectory& directory, report::SweepView view, const config::LoadedSweep& loaded,
                    const Trials& trials) {
+  const config::Sweep& sweep = loaded.sweep;
+  const bool is_cv = loaded.kind == config::LoadedSweep::Kind::cv;
   view.run_id = directory.path().filename().string();
   view.tags = record::read_tags(directory);
-  view.method = sweep.method.name;
+  view.kind = is_cv ? "cv" : "sweep";
+  view.method = method_of(loaded);
   view.metric = sweep.metric.name;
   view.goal = sweep.goal();
   for (const auto& parameter : sweep.parameters) view.parameters.push_back(parameter.key);
@@ -145,10 +168,12 @@ void write_summary(const record::RunDirectory& directory, report::SweepView view
   view.stopped = trials.count(Status::paused);
   view.failed = trials.count(Status::failed);
   view.waiting = trials.count(Status::waiting);
-  for (const Trial* trial : trials.ranking()) {
-    view.ranking.push_back(row_of(*trial, trials, static_cast<int>(view.ranking.size()) + 1));
+  // The runs of a cross-validation do not compete.
+  for (const Trial* trial : is_cv ? trials.in_order() : trials.ranking()) {
+    view.ranking.push_back(row_of(directory, *trial, trials, static_cast<int>(view.ranking.size()) + 1));
+    if (is_cv) view.ranking.back().place.reset();
   }
-  if (const Trial* best = trials.best()) {
+  if (const Trial* best = is_cv ? nullptr : trials.best()) {
     view.repeat =
         repeat_command(directory, view.name, view.command, best->number, trials.decided_parameters(best->number));
   }
@@ -186,9 +211,12 @@ TrialLoop::TrialLoop(const SweepPlan& plan, Trials& trials)
     const bool begun = trial.status == Status::running || trial.status == Status::interrupted;
     // A trial whose folder was removed has no model to use.
     const bool has_result = trial.status == Status::completed || trial.status == Status::paused;
-    const bool is_gone = has_result && !record::RunDirectory::trial(plan_.directory.path(), trial.number).begun();
-    if (begun || is_gone || (trial.status == Status::failed && fails_again(trial.number))) {
-      unfinished_.push_back({.trial = trial.number, .epochs = trial.until_epoch});
+    const record::RunDirectory folder = plan_.directory.trial(trial.number);
+    const bool is_gone = has_result && !folder.begun() && !folder.is_sweep();
+    // The sweep of a cross-validation lets its runs go on from a rung.
+    const bool goes_on = plan_.lease && trial.status == Status::paused && is_later(plan_.until_epoch, trial.until_epoch);
+    if (begun || is_gone || goes_on || (trial.status == Status::failed && fails_again(trial.number))) {
+      unfinished_.push_back({.trial = trial.number, .epochs = goes_on ? plan_.until_epoch : trial.until_epoch});
     }
   }
 }
@@ -216,7 +244,7 @@ void TrialLoop::start_what_fits() {
   while (static_cast<int>(running_.size()) < plan_.at_once) {
     std::optional<DeviceLease> lease;
     const auto fits = [&](int trial) {
-      lease = devices_.take(plan_.trials.at(trial).request);
+      lease = plan_.lease ? plan_.lease->without_locks() : devices_.take(plan_.trials.at(trial).request);
       return lease.has_value();
     };
     const std::optional<search::NextTrial> next = next_trial(fits);
@@ -247,8 +275,14 @@ void TrialLoop::start(const search::NextTrial& next, DeviceLease lease) {
                 .trial = next.trial,
                 .until_epoch = next.epochs,
                 .parameters = trials_.parameters(next.trial)});
-  const auto directory = record::RunDirectory::trial(plan_.directory.path(), next.trial);
-  std::vector<int> kept = running.lease.descriptors();
+  record::RunDirectory directory = plan_.directory.trial(next.trial);
+  if (plan_.loaded->trials_are_cvs()) {
+    directory.make_for_sweep(record::RunDirectory::kRuns);
+    paths::make_folders(trial_log(directory).parent_path());
+  } else {
+    directory.make_for_run();
+  }
+  std::vector<int> kept = (plan_.lease ? *plan_.lease : running.lease).descriptors();
   const std::vector<int> of_data = plan_.data.descriptors();
   kept.insert(kept.end(), of_data.begin(), of_data.end());
   running.process =
@@ -298,23 +332,38 @@ bool TrialLoop::fails_again(int trial) const { return trials_.at(trial).failures
 
 Event TrialLoop::end_of(int trial, int exit_status) const {
   const std::string& metric = plan_.loaded->sweep.metric.name;
-  const auto directory = record::RunDirectory::trial(plan_.directory.path(), trial);
-  report::RunView run;
-  std::string error;
+  const record::RunDirectory directory = plan_.directory.trial(trial);
+  std::string status, error;
+  Event event{.trial = trial};
   try {
-    run = report::read_run(directory.path());
-    if (run.error) error = run.error->what;
+    if (plan_.loaded->trials_are_cvs()) {
+      const report::SweepView cv = report::read_sweep(directory.path());
+      status = cv.status;
+      event.seconds = cv.seconds;
+      event.metric = cv.mean();
+      for (const report::TrialView& run : cv.ranking) {
+        event.epochs = std::max(event.epochs, run.epochs);
+        if (error.empty()) error = run.error;
+      }
+    } else {
+      const report::RunView run = report::read_run(directory.path());
+      status = run.status;
+      event.epochs = run.epochs;
+      event.seconds = run.seconds;
+      event.stopped_by = run.stopped_by;
+      const auto reached = run.figures.find(metric);
+      if (reached != run.figures.end()) event.metric = reached->second;
+      if (run.error) error = run.error->what;
+    }
   } catch (const Error& unreadable) {
     error = unreadable.what();
   }
-  Event event{.trial = trial, .epochs = run.epochs, .seconds = run.seconds};
-  const auto reached = run.figures.find(metric);
-  if (reached != run.figures.end()) event.metric = reached->second;
   const bool ended_well = WIFEXITED(exit_status) && WEXITSTATUS(exit_status) == 0;
-  if (run.status == "completed") {
+  const bool lacks_rows =
+      is_cv() && plan_.loaded->parts.front().fold && status == "completed" && !has_held_out(directory);
+  if (status == "completed" && !lacks_rows) {
     event.kind = "finished";
-    event.stopped_by = run.stopped_by;
-  } else if (run.status == "interrupted" && ended_well) {
+  } else if (status == "interrupted" && ended_well) {
     event.kind = "paused";
   } else if (stop_signal_ != 0) {
     event.kind = "interrupted";
@@ -348,7 +397,7 @@ void TrialLoop::handle_signals() {
     const bool at_once = *request == record::StopRequest::at_once;
     // To a trial the signal alone would be the first, after which it saves.
     for (const Running& running : running_) {
-      if (at_once) record::request_stop(record::RunDirectory::trial(plan_.directory.path(), running.trial), *request);
+      if (at_once) record::request_stop(plan_.directory.trial(running.trial), *request);
     }
     stop(SIGINT, at_once);
   }
@@ -372,7 +421,7 @@ void TrialLoop::save_summary(const std::string& status) {
   journal_.alone([this] {
     if (plan_.only) catch_up();
     if (summary_.status != "running") summary_.ended = std::time(nullptr);
-    write_summary(plan_.directory, summary_, plan_.loaded->sweep, trials_);
+    write_summary(plan_.directory, summary_, *plan_.loaded, trials_);
   });
   summary_written_ = Clock::now();
 }
@@ -383,14 +432,33 @@ int TrialLoop::conclude() {
   const bool all_ended =
       trials_.count(Status::waiting) + trials_.count(Status::interrupted) == 0 && unfinished_.empty();
   const bool stopped = stop_signal_ != 0 && !all_ended;
+  if (is_cv()) return conclude_cv(stopped);
   const bool failed = trials_.best() == nullptr;
   save_summary(stopped ? "interrupted" : failed ? "failed" : "completed");
   if (failed && !stopped) log::error("every trial failed: " + plan_.directory.path().string());
-  if (stopped) {
-    log::info("stopped; to continue: " + own_command("resume " + path_word(plan_.directory.path())));
-    return runs::exit_code_of(stop_signal_);
+  return stopped ? say_stopped() : failed ? 1 : 0;
+}
+
+int TrialLoop::say_stopped() const {
+  log::info("stopped; to continue: " + own_command("resume " + path_word(plan_.directory.path())));
+  return runs::exit_code_of(stop_signal_);
+}
+
+// A cross-validation has a result if each of its runs has one.
+int TrialLoop::conclude_cv(bool stopped) {
+  const int failed = trials_.count(Status::failed);
+  const bool at_rung = trials_.count(Status::paused) > 0;
+  const bool completed = !stopped && !at_rung && failed == 0;
+  if (completed) {
+    if (plan_.loaded->parts.front().fold) join_held_out(plan_.directory, plan_.loaded->parts);
+    record::write_cross_validation(plan_.directory.path(), result_of(plan_));
   }
-  return failed ? 1 : 0;
+  save_summary(completed ? "completed" : failed > 0 && !stopped ? "failed" : "interrupted");
+  if (stopped) return say_stopped();
+  if (failed == 0) return 0;
+  log::error(std::to_string(failed) + " of " + std::to_string(trials_.all().size()) +
+             " runs failed, so there is no result: " + plan_.directory.path().string());
+  return 1;
 }
 
 int TrialLoop::conclude_one(int number) {

@@ -33,7 +33,8 @@ class TrialLoop {
   TrialLoop(const TrialLoop&) = delete;
   TrialLoop& operator=(const TrialLoop&) = delete;
 
-  // Returns the program's exit code: 0 done, 1 every trial failed, 128 + n stopped by signal n after saving.
+  // Returns the program's exit code: 0 done, 1 every trial failed, or a run of a cross-validation, 128 + n stopped by
+  // signal n after saving.
   int run();
 
  private:
@@ -60,6 +61,9 @@ class TrialLoop {
   void save_summary(const std::string& status);
   int conclude();
   int conclude_one(int number);
+  bool is_cv() const { return plan_.loaded->kind == config::LoadedSweep::Kind::cv; }
+  int conclude_cv(bool stopped);
+  int say_stopped() const;
   void catch_up();
   bool is_ours(int trial) const;
 

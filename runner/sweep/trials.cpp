@@ -68,9 +68,14 @@ int Trials::count(Status status) const {
       std::count_if(all_.begin(), all_.end(), [&](const Trial& trial) { return trial.status == status; }));
 }
 
+std::vector<const Trial*> Trials::in_order() const {
+  std::vector<const Trial*> all;
+  for (const Trial& trial : all_) all.push_back(&trial);
+  return all;
+}
+
 std::vector<const Trial*> Trials::ranking() const {
-  std::vector<const Trial*> ranked;
-  for (const Trial& trial : all_) ranked.push_back(&trial);
+  std::vector<const Trial*> ranked = in_order();
   const auto place = [&](const Trial* t) { return std::tuple(!t->metric, t->metric ? cost(*t) : 0, t->number); };
   std::sort(ranked.begin(), ranked.end(), [&](const Trial* a, const Trial* b) { return place(a) < place(b); });
   return ranked;

@@ -55,6 +55,7 @@ class Trials {
   // The same; {} if results of other trials will still decide them.
   config::Value decided_parameters(int trial) const;
 
+  std::vector<const Trial*> in_order() const;
   // Returns the trials by the metric of their best checkpoints, best first; trials without a metric last.
   std::vector<const Trial*> ranking() const;
   // Returns the best trial that has a metric; null if none has.

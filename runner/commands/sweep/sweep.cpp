@@ -62,7 +62,7 @@ void require_same_data(const sweep::SweepPlan& plan, const sweep::Trials& trials
   const record::RunDirectory& directory = plan.directory;
   for (const sweep::Trial& trial : trials.all()) {
     if (trial.status != sweep::Status::running && trial.status != sweep::Status::interrupted) continue;
-    const record::RunDirectory run(directory.path() / record::RunDirectory::trial_folder(trial.number));
+    const record::RunDirectory run = directory.trial(trial.number);
     const fs::path checkpoint = run.begun() ? record::latest_checkpoint(run.checkpoints()) : fs::path();
     if (checkpoint.empty()) continue;
     plan.require_same_data(checkpoint, launch::load_experiment(record::settings_file(run, checkpoint)).experiment);
@@ -109,14 +109,6 @@ void place(sweep::SweepPlan& plan, const record::RunDirectory& directory, config
   plan.git = std::move(git);
 }
 
-void begin(const sweep::SweepPlan& p, const record::RunDirectory& directory, const record::TagChange& tags) {
-  directory.begin_sweep([&] {
-    if (!tags.empty()) record::change_tags(directory, tags);
-    return launch::text_for(*p.loaded, directory);
-  });
-  sweep::Journal(directory.journal()).begin(p.loaded->sweep.method.name, p.search->trials());
-}
-
 constexpr std::chrono::seconds kPatience{60};
 
 // If several processes start at the same moment, the first one begins the sweep.
@@ -132,7 +124,7 @@ void begin_once(const sweep::SweepPlan& p, const record::RunDirectory& directory
   while (!directory.is_sweep()) {
     try {
       const FileDescriptor lock = directory.lock();
-      if (!directory.is_sweep()) begin(p, directory, tags);
+      if (!directory.is_sweep()) sweep::begin(p, directory, tags);
     } catch (const Error&) {
       // Another process is beginning the sweep, perhaps on a slow disk; it then trains and keeps the lock.
       if (!directory.is_sweep() && std::chrono::steady_clock::now() > until) throw;
@@ -222,16 +214,16 @@ int write_array(SweepOptions& o, const std::vector<std::string>& sets) {
   return write_job(slurm);
 }
 
-int sweep(SweepOptions& o) {
-  if (!o.run_id.empty()) record::RunDirectory::require_run_id(o.run_id);
-  std::vector<std::string> sets = o.sets;
-  if (!o.name.empty()) sets.push_back(config::assignment_of_option("--name", "name", o.name));
-  if (o.array) return write_array(o, sets);
-  if (o.trial) return sweep_one(o, sets);
-  if (o.dry_run) {
-    show_sweep(sweep::prepare_sweep(o.file, sets, o.jobs, o.results, /*timed=*/true), o.results, /*json=*/false);
-    return 0;
-  }
+// Refuses a file for another command.
+void require_kind(const SweepOptions& o, const std::vector<std::string>& sets, config::LoadedSweep::Kind kind) {
+  const bool is_cv = launch::load_sweep(o.file, sets).kind == config::LoadedSweep::Kind::cv;
+  if (is_cv == (kind == config::LoadedSweep::Kind::cv)) return;
+  throw usage_error(is_cv ? "the file has no [sweep] table" : "the file has a [sweep]", o.file,
+                    is_cv ? "train its folds or seeds: " + own_command("cv " + path_word(o.file))
+                          : "each of its trials is a cross-validation: " + own_command("sweep " + path_word(o.file)));
+}
+
+int train(const SweepOptions& o, const std::vector<std::string>& sets) {
   launch::require_one_process("sweep", "use srun -n 1, or --array");
   const fs::path folder = paths::absolute(o.file).parent_path();
   if (!o.run_id.empty()) {
@@ -244,13 +236,41 @@ int sweep(SweepOptions& o) {
   }
   runs::GitState git(folder);
   sweep::SweepPlan prepared = sweep::prepare_sweep(o.file, sets, o.jobs, o.results);
-  const auto directory = record::RunDirectory::create_sweep(o.results, prepared.loaded->name, o.run_id);
+  const bool is_cv = prepared.loaded->kind == config::LoadedSweep::Kind::cv;
+  const auto directory = record::RunDirectory::create_sweep(
+      o.results, prepared.loaded->name, o.run_id, is_cv ? record::RunDirectory::kRuns : record::RunDirectory::kTrials);
   FileDescriptor lock = directory.lock();
   if (directory.is_sweep()) throw usage_error("another process has begun this sweep", directory.path().string());
-  begin(prepared, directory, o.tags);
+  sweep::begin(prepared, directory, o.tags);
   place(prepared, directory, git.result());
   prepared.command = command_of(o);
   return run_trials(prepared, std::move(lock));
+}
+
+// The --set of a command.
+std::vector<std::string> sets_of(const SweepOptions& o) {
+  if (!o.run_id.empty()) record::RunDirectory::require_run_id(o.run_id);
+  std::vector<std::string> sets = o.sets;
+  if (!o.name.empty()) sets.push_back(config::assignment_of_option("--name", "name", o.name));
+  return sets;
+}
+
+int sweep(SweepOptions& o) {
+  const std::vector<std::string> sets = sets_of(o);
+  require_kind(o, sets, config::LoadedSweep::Kind::sweep);
+  if (o.array) return write_array(o, sets);
+  if (o.trial) return sweep_one(o, sets);
+  if (o.dry_run) {
+    show_sweep(sweep::prepare_sweep(o.file, sets, o.jobs, o.results, /*timed=*/true), o.results, /*json=*/false);
+    return 0;
+  }
+  return train(o, sets);
+}
+
+int cross_validate(SweepOptions& o) {
+  const std::vector<std::string> sets = sets_of(o);
+  require_kind(o, sets, config::LoadedSweep::Kind::cv);
+  return train(o, sets);
 }
 
 }  // namespace
@@ -267,15 +287,24 @@ int resume_sweep(const record::RunDirectory& directory, std::optional<int> jobs,
 
 namespace {
 
-void add_sweep(CLI::App& verb, SweepOptions& o) {
-  completes(verb.add_option("FILE", o.file, "experiment file with a [sweep] table")->required(),
-            completion::files({".toml"}));
+// The options of both commands.
+void add_common(CLI::App& verb, SweepOptions& o, const std::string& file, const std::string& of_what) {
+  completes(verb.add_option("FILE", o.file, file)->required(), completion::files({".toml"}));
   add_sets(verb, o.sets, completion::Argument::sweep_file);
   add_name(verb, o.name);
   add_results(verb, o.results);
-  add_run_id(verb, o.run_id, "id of the sweep; an existing sweep is resumed");
+  add_run_id(verb, o.run_id, "id of the " + of_what + "; an existing one is resumed");
   add_tags(verb, o.tags);
   add_jobs(verb, o.jobs);
+}
+
+void add_cv(CLI::App& verb, SweepOptions& o) {
+  add_common(verb, o, "experiment file with [folds] or [repeat]", "cross-validation");
+  add_output(verb);
+}
+
+void add_sweep(CLI::App& verb, SweepOptions& o) {
+  add_common(verb, o, "experiment file with a [sweep] table", "sweep");
   verb.add_option("--trial", o.trial,
                   "train only this trial; other processes train the other trials of the same --run-id")
       ->check(CLI::Range(0, 1'000'000));
@@ -292,6 +321,12 @@ const bool sweep_registered =
     register_verb(40, "sweep", "train all trials of a file's [sweep] and rank them", add_sweep, sweep,
                   {.examples = {"sweep experiments/digits_sweep.toml", "sweep experiments/digits_sweep.toml --jobs 2"},
                    .aliases = {"tune", "search", "hpo"}});
+
+const bool cv_registered =
+    register_verb(41, "cv", "train all folds or seeds of a file: the mean and spread of each metric", add_cv,
+                  cross_validate,
+                  {.examples = {"cv people.toml", "cv people.toml --set folds.k=10 --jobs 2"},
+                   .aliases = {"crossval", "cross-validate", "kfold"}});
 
 }  // namespace
 

@@ -353,6 +353,10 @@ void check_folds(const Node& root, const Experiment& e, Mistakes& mistakes) {
   if (f.by && f.repeats.value_or(1) > 1)
     refuse("folds.repeats", "folds.repeats beside folds.by", "folds of groups are the same in each repeat");
   if (f.gap && !f.order) refuse("folds.gap", "folds.gap without folds.order", "name a column of numbers or dates");
+  if (!f.fold) {
+    mistakes.add(first->key, "the fold of the run is missing",
+                 "`ddp-exp cv FILE` trains all folds; --set folds.fold=0 chooses one");
+  }
   if (f.fold.value_or(0) >= *f.k)
     refuse("folds.fold", "there are folds 0 to " + std::to_string(*f.k - 1), "choose one of them");
   if (f.repeat.value_or(0) >= f.repeats.value_or(1)) {

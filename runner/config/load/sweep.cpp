@@ -54,6 +54,15 @@ Node assignment(const std::string& key, const SourceRange& key_place, Node value
   return table;
 }
 
+constexpr const char* kSection = "sweep";
+
+// Returns the value of a key that a cross-validation sets.
+Node number_at(const SourceRange& place, std::int64_t number) {
+  return {.kind = Type::integer, .scalar = number, .key = place, .place = place};
+}
+
+bool chooses_fold(const Node& root) { return root.at_path("folds.fold") != nullptr; }
+
 // Adds the mistakes of the experiment itself, with each value of each parameter once. For a sweep whose [sweep] has
 // mistakes: without them the check of all trials reports the same.
 void check_experiment_of(const LoadedSweep& loaded, Mistakes& mistakes) {
@@ -96,7 +105,48 @@ class SweepReader {
     return loaded;
   }
 
+  LoadedSweep read_cv(const std::filesystem::path& file, Node root) {
+    LoadedSweep loaded;
+    loaded.kind = LoadedSweep::Kind::cv;
+    loaded.file = file;
+    loaded.components_ = components_;
+    const bool has_folds = root.find("folds") != nullptr;
+    loaded.place = root.find(has_folds ? "folds" : "repeat")->key;
+    if (const Node* chosen = root.at_path("folds.fold")) {
+      mistakes_.add(chosen->key, "folds.fold chooses one fold, and a cross-validation trains all", "leave it out");
+    }
+    const Node* name = root.find("name");
+    loaded.name = name && name->text() ? *name->text() : name_of_file(file);
+    loaded.base_ = std::move(root);
+    const Experiment e = loaded.trial({}, mistakes_).experiment;
+    if (!mistakes_.empty()) return loaded;
+    loaded.sweep.metric = e.best_metric();
+    loaded.epochs = e.steps > 0 ? 0 : e.epochs;
+    loaded.parts = parts_of(e);
+    if (loaded.base_.find("repeat")) {
+      for (const std::string& key : e.repeat.vary.value_or(std::vector<std::string>{"seed", "sampler_seed"}))
+        add_key(loaded, key == "sampler_seed" ? "loader.sampler_seed" : key, &Part::seed);
+    }
+    if (!has_folds) return loaded;
+    add_key(loaded, "folds.repeat", &Part::repeat);
+    add_key(loaded, "folds.fold", &Part::fold);
+    return loaded;
+  }
+
  private:
+  // Adds a key that the runs of a cross-validation set, with the values that it has in them.
+  template <class Number>
+  static void add_key(LoadedSweep& loaded, const std::string& key, Number Part::*number) {
+    Parameter parameter{.key = key, .key_place = loaded.place, .place = loaded.place};
+    for (const Part& part : loaded.parts) {
+      const std::optional<std::int64_t> value = part.*number;
+      const auto is_known = [&](const Node& known) { return known.scalar == *value; };
+      if (std::none_of(parameter.choices.begin(), parameter.choices.end(), is_known))
+        parameter.choices.push_back(number_at(loaded.place, *value));
+    }
+    loaded.sweep.parameters.push_back(std::move(parameter));
+  }
+
   void read_section(const Node& section, LoadedSweep& loaded) {
     const Node* named = section.find("method");
     const std::string method = named && named->text() ? *named->text() : "grid";
@@ -202,7 +252,41 @@ Value Sweep::named(const Point& point) const {
   return values;
 }
 
-Loaded LoadedSweep::trial(const Point& point, Mistakes& mistakes) const {
+std::vector<Part> parts_of(const Experiment& e) {
+  std::vector<std::int64_t> seeds;
+  if (e.repeat.seeds.is_array()) {
+    seeds = e.repeat.seeds.get<std::vector<std::int64_t>>();
+  } else {
+    const std::int64_t count = e.repeat.seeds.is_null() ? 1 : e.repeat.seeds.get<std::int64_t>();
+    for (std::int64_t i = 0; i < count; ++i) seeds.push_back(e.seed + i);
+  }
+  std::vector<Part> parts;
+  for (const std::int64_t seed : seeds) {
+    if (!e.folds.on()) parts.push_back({.seed = seed});
+    for (std::int64_t repeat = 0; e.folds.on() && repeat < e.folds.repeats.value_or(1); ++repeat) {
+      for (std::int64_t fold = 0; fold < *e.folds.k; ++fold)
+        parts.push_back({.seed = seed, .repeat = repeat, .fold = fold});
+    }
+  }
+  return parts;
+}
+
+bool LoadedSweep::trials_are_cvs() const {
+  return kind == Kind::sweep && ((base_.find("folds") && !chooses_fold(base_)) || base_.find("repeat"));
+}
+
+Point LoadedSweep::point_of(const Part& part) const {
+  Point point;
+  for (const Parameter& parameter : sweep.parameters) {
+    const std::int64_t number = parameter.key == "folds.repeat" ? *part.repeat
+                                : parameter.key == "folds.fold" ? *part.fold
+                                                                : part.seed;
+    point.push_back(number_at(place, number));
+  }
+  return point;
+}
+
+Node LoadedSweep::with(const Point& point, Mistakes& mistakes) const {
   std::vector<Node> assigned;
   for (std::size_t i = 0; i < point.size(); ++i) {
     const Parameter& parameter = sweep.parameters[i];
@@ -212,15 +296,35 @@ Loaded LoadedSweep::trial(const Point& point, Mistakes& mistakes) const {
   }
   Node root = base_;
   assign(root, std::move(assigned), describe<Experiment>(), mistakes);
+  return root;
+}
+
+LoadedSweep LoadedSweep::cv_of(const Point& point) const {
+  Mistakes mistakes;
+  LoadedSweep cv = SweepReader(components_, mistakes).read_cv(file, with(point, mistakes));
+  if (!mistakes.empty()) throw mistakes.error();
+  cv.sweep.metric = sweep.metric;
+  cv.given_goal_ = given_goal_;
+  cv.sweep.retries = sweep.retries;
+  return cv;
+}
+
+Loaded LoadedSweep::trial(const Point& point, Mistakes& mistakes) const {
+  Node root = with(point, mistakes);
+  const auto folds = root.entries.find("folds");
+  if (folds != root.entries.end() && folds->second.is_table())
+    folds->second.entries.try_emplace("fold", number_at(folds->second.key, 0));
   Node with_loss = root;
   supply_loss(with_loss, components_, mistakes);
   const auto metric = places.find("sweep.metric");
-  check_measured(sweep.metric.name, given_goal_, metric == places.end() ? place : metric->second, with_loss,
-                 components_, mistakes);
+  if (!sweep.metric.name.empty()) {
+    check_measured(sweep.metric.name, given_goal_, metric == places.end() ? place : metric->second, with_loss,
+                   components_, mistakes);
+  }
   Loaded loaded = check_root(std::move(root), file, components_, mistakes);
   // The checkpoint that a trial keeps as best is the one that ranks it.
   Experiment& e = loaded.experiment;
-  const std::string& ranked_by = sweep.metric.name;
+  const std::string& ranked_by = sweep.metric.name.empty() ? e.best_metric().name : sweep.metric.name;
   if (e.stop.patience > 0 && e.stop.metric.empty() && e.best_metric().name != ranked_by) {
     e.stop.metric = ranked_by;
   }
@@ -255,7 +359,7 @@ Value LoadedSweep::to_value() const {
   make_paths_absolute(base, base_, sweep.parameters, components_);
   Value written = config::to_value(base);
   written["name"] = name;
-  written["sweep"] = section_;
+  if (kind == Kind::sweep) written[kSection] = section_;
   return written;
 }
 
@@ -275,7 +379,7 @@ std::vector<Option> sweep_options(const Components& components) {
 bool has_sweep(const std::filesystem::path& file, const std::vector<std::string>& sets) {
   Mistakes mistakes;
   const std::optional<Node> root = compose(file, sets, describe<Experiment>(), mistakes);
-  return root && root->find("sweep");
+  return root && (root->find(kSection) || (root->find("folds") && !chooses_fold(*root)));
 }
 
 LoadedSweep load_sweep(const std::filesystem::path& file, const std::vector<std::string>& sets,
@@ -283,7 +387,12 @@ LoadedSweep load_sweep(const std::filesystem::path& file, const std::vector<std:
   Mistakes mistakes;
   std::optional<Node> root = compose(file, sets, describe<Experiment>(), mistakes);
   if (!root) throw mistakes.error();
-  const Node* section = root->find("sweep");
+  const Node* section = root->find(kSection);
+  if (!section && (root->find("folds") || root->find("repeat"))) {
+    LoadedSweep cv = SweepReader(components, mistakes).read_cv(file, std::move(*root));
+    if (!mistakes.empty()) throw mistakes.error();
+    return cv;
+  }
   if (!section || !section->is_table()) {
     throw usage_error("the file has no [sweep] table", file.string(),
                       "give the keys to vary:\n    [sweep.parameters]\n    \"optimizer.lr\" = [0.1, 0.01, 0.001]");

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,21 +28,41 @@ struct Sweep {
   Value named(const Point& point) const;
 };
 
-// An experiment file with a [sweep] table; each trial is an experiment.
+// A run of a cross-validation.
+struct Part {
+  std::int64_t seed = 0;
+  std::optional<std::int64_t> repeat = {};  // with folds
+  std::optional<std::int64_t> fold = {};
+};
+// The runs of an experiment's cross-validation, in their order: each seed trains all folds of all repeats.
+std::vector<Part> parts_of(const Experiment& e);
+
+// A file that trains several experiments: the trials of its [sweep], or the runs of its [folds] and [repeat]. With both,
+// each trial of the sweep is a cross-validation.
 class LoadedSweep {
  public:
-  Sweep sweep;
+  enum class Kind { sweep, cv };
+
+  Kind kind = Kind::sweep;
+  Sweep sweep;              // of a cross-validation: its metric, and the keys in which its runs differ
+  std::vector<Part> parts;  // of a cross-validation
   std::string name;  // of the experiment: the folder under the results folder
   std::filesystem::path file;
   std::int64_t epochs = 0;                    // of a trial; 0: the file gives steps
   SourceRange place;                          // of [sweep]
   std::map<std::string, SourceRange> places;  // of its keys: "sweep.min_epochs"
 
-  // The experiment with these values. Adds its mistakes to `mistakes`, at the places of the sweep's values; also that
+  // The experiment with these values; of a sweep of cross-validations the first run of the trial's. Adds its mistakes to `mistakes`, at the places of the sweep's values; also that
   // it does not measure the sweep's metric.
   Loaded trial(const Point& point, Mistakes& mistakes) const;
   // The same, but throws ddp::Error (usage) with all mistakes.
   Loaded trial(const Point& point) const;
+  // Is each trial of the sweep a cross-validation?
+  bool trials_are_cvs() const;
+  // The cross-validation of a trial. Throws ddp::Error (usage).
+  LoadedSweep cv_of(const Point& point) const;
+  // The values of a run of a cross-validation.
+  Point point_of(const Part& part) const;
 
   // Sets the file's `threads`, the same for all trials, if the file does not give it and it does not vary.
   void set_threads(std::int64_t threads);
@@ -57,8 +78,10 @@ class LoadedSweep {
  private:
   friend class SweepReader;
 
+  Node with(const Point& point, Mistakes& mistakes) const;
+
   Node base_;               // the experiment without [sweep]
-  Value section_;           // [sweep]
+  Value section_ = {};      // [sweep]
   std::string given_goal_;  // of the metric; empty: its own direction
   Components components_;
 };
@@ -66,10 +89,12 @@ class LoadedSweep {
 // The keys of [sweep], including the options of all search methods.
 std::vector<Option> sweep_options(const Components& components);
 
-// Does the file, a file that it extends, or a --set have a [sweep] table? False if the file cannot be read.
+// Does the file, a file that it extends, or a --set have a [sweep] table, or [folds] of which none is chosen? False if
+// the file cannot be read.
 bool has_sweep(const std::filesystem::path& file, const std::vector<std::string>& sets);
 
-// Reads a file and checks its [sweep] table; trial() checks each trial. Throws ddp::Error (usage) with every mistake.
+// Reads a file and checks its [sweep] table, or its [folds] and [repeat]; trial() checks each trial. Throws ddp::Error
+// (usage) with every mistake.
 LoadedSweep load_sweep(const std::filesystem::path& file, const std::vector<std::string>& sets,
                        const Components& components);
 

@@ -105,7 +105,8 @@ std::string data_key(const Plan& plan) {
   }
   return record::hash_hex(rank::json_line({build_id(), plan.experiment.components().plugin().hash,
                                            experiment.at("dataset"), experiment.at("seed"), experiment.at("loss"),
-                                           experiment.at("validation"), experiment.at("test"), *states}));
+                                           experiment.at("validation"), experiment.at("test"),
+                                           experiment.value("folds", config::Value()), *states}));
 }
 
 template <class Request>

@@ -133,9 +133,7 @@ TrialView read_trial(const Value& json, const fs::path& sweep) {
   trial.metric = to_number(member(json, "metric"));
   if (trial.metric) trial.place = to_count(member(json, "place"));
   // Not from the file: its path could lead anywhere.
-  std::string number = std::to_string(trial.trial);
-  if (number.size() < 3) number.insert(0, 3 - number.size(), '0');
-  trial.folder = record::RunDirectory(sweep).trials() / number;
+  trial.folder = record::RunDirectory(sweep).trial(static_cast<int>(trial.trial)).path();
   trial.status = text(json, "status");
   trial.rung = to_count(member(json, "rung"));
   trial.epochs = count_of(json, "epochs");
@@ -292,11 +290,22 @@ void TrialView::fields(config::Fields& f) {
 }
 
 void SweepView::fields(config::Fields& f) {
-  f({.name = "kind", .choices = {"sweep"}}, "sweep");
+  f({.name = "kind", .choices = kSweepKinds}, kind);
   View::fields(f);
   list_facts(f);
+  f({"metrics", "of a cross-validation that has completed; null: none"},
+    result ? std::optional(result->metrics) : std::nullopt);
   f({"best"}, best() ? std::optional(*best()) : std::nullopt);
   f({"repeat", "command that trains the best trial alone"}, repeat);
+}
+
+std::optional<double> SweepView::mean() const {
+  double sum = 0;
+  for (const TrialView& trial : ranking) {
+    if (!trial.metric) return {};
+    sum += *trial.metric;
+  }
+  return ranking.empty() ? std::nullopt : std::optional(sum / static_cast<double>(ranking.size()));
 }
 
 void SweepView::list_facts(config::Fields& f) const {
@@ -402,6 +411,8 @@ SweepView read_sweep(const fs::path& folder) {
   SweepView sweep;
   const Value json = summary_of(record::RunDirectory(folder).summary());
   read_view(sweep, json, folder);
+  if (text(json, "kind") == "cv") sweep.kind = "cv";
+  if (sweep.is_cv() && sweep.status == "completed") sweep.result = record::read_cross_validation(folder);
   sweep.method = text(json, "method");
   sweep.metric = text(json, "metric");
   sweep.goal = text(json, "goal");

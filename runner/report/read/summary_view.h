@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/option/value.h"
+#include "record/cross_validation.h"
 #include "record/metrics/metric_values.h"
 #include "record/summary.h"
 
@@ -97,7 +98,11 @@ struct TrialView {
 // Returns "at rung 1" for a trial that may continue later, "promoted from rung 1" for one that does; else its status.
 std::string status_in_words(const TrialView& trial);
 
+inline const std::vector<std::string> kSweepKinds = {"sweep", "cv"};
+
+// A sweep, or a cross-validation, whose trials are its runs.
 struct SweepView : View {
+  std::string kind = "sweep";
   std::string method;
   std::string metric;
   std::string goal;
@@ -110,6 +115,11 @@ struct SweepView : View {
   std::vector<TrialView> ranking;  // best first; trials without a metric last
   std::string command;             // trains the file of the sweep; empty: unknown
   std::string repeat;              // command that trains the best trial alone
+  std::optional<record::CrossValidation> result;  // of a cross-validation that has completed
+
+  bool is_cv() const { return kind == "cv"; }
+  // The mean of the metric over all trials; nothing if one has none.
+  std::optional<double> mean() const;
 
   // As commands print it, without the ranking.
   void fields(config::Fields& f);

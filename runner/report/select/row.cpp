@@ -187,6 +187,10 @@ std::vector<std::string> Listing::problems() const {
 
 std::optional<double> metric_of(const Row& row, const std::string& name) {
   if (const SweepView* sweep = row.as_sweep()) {
+    if (sweep->result) {
+      const auto found = sweep->result->metrics.find(name);
+      return found == sweep->result->metrics.end() ? std::nullopt : std::optional(found->second.mean);
+    }
     return sweep->best() && sweep->metric == name ? sweep->best()->metric : std::nullopt;
   }
   const bool of_last = name.starts_with(kLast);
@@ -204,6 +208,8 @@ std::vector<std::string> metrics_of(const std::vector<Row>& rows) {
   for (const Row& row : rows) {
     if (const SweepView* sweep = row.as_sweep()) {
       if (!sweep->metric.empty()) names.insert(sweep->metric);
+      if (!sweep->result) continue;
+      for (const auto& [name, figure] : sweep->result->metrics) names.insert(name);
     } else {
       for (const auto& [name, value] : row.as_run()->figures) names.insert(name);
     }
@@ -224,7 +230,7 @@ config::Value value_of(const Row& row, const std::string& key) {
   const RunView* run = row.as_run();
   const SweepView* sweep = row.as_sweep();
   if (key == "run") return row.run;
-  if (key == "kind") return sweep ? "sweep" : "run";
+  if (key == "kind") return sweep ? sweep->kind : "run";
   if (key == "name") return view.name;
   if (key == "run_id") return view.run_id;
   if (key == "status") return view.status;
@@ -239,6 +245,7 @@ config::Value value_of(const Row& row, const std::string& key) {
   if (key == "restarts") return run ? Value(run->restarts) : Value();
   if (key == "best") {
     if (run) return run->best ? or_null(run->best->value) : Value();
+    if (sweep->is_cv()) return or_null(metric_of(row, sweep->metric));
     return sweep->best() ? or_null(sweep->best()->metric) : Value();
   }
   if (const auto metric = metric_of(row, key)) return *metric;

@@ -164,20 +164,36 @@ void print_ranking(const std::string& name, const SweepView& sweep, std::ostream
   print_table(table_of(sweep.ranking, fields), out, terminal);
 }
 
+// The metrics of a cross-validation.
+void print_figures(const record::CrossValidation& cv, std::ostream& out, const Terminal& terminal) {
+  using Row = std::pair<std::string, record::CrossValidation::Figure>;
+  const std::vector<Row> rows(cv.metrics.begin(), cv.metrics.end());
+  const std::vector<Field<Row>> fields = {
+      {{.header = "metric"}, [](auto& row) { return row.first; }},
+      {{.header = "mean", .right = true}, [](auto& row) { return in_words(row.second.mean); }},
+      {{.header = "std", .right = true}, [](auto& row) { return in_words(row.second.std); }},
+      {{.header = "n", .right = true}, [](auto& row) { return std::to_string(row.second.n); }},
+      {{.header = "95 % from", .right = true}, [](auto& row) { return in_words(row.second.low); }},
+      {{.header = "to", .right = true}, [](auto& row) { return in_words(row.second.high); }}};
+  out << "\n";
+  print_table(table_of(rows, fields), out, terminal);
+}
+
 void print_sweep(const std::string& name, const SweepView& sweep, std::ostream& out, const Terminal& terminal) {
   Facts facts;
-  facts.add("sweep", name);
+  facts.add(sweep.is_cv() ? "cv" : "sweep", name);
   facts.add("status", sweep.status);
   add_tags(facts, sweep.tags);
-  facts.add("method", sweep.method + " over " + joined(sweep.parameters));
+  if (!sweep.is_cv()) facts.add("method", sweep.method + " over " + joined(sweep.parameters));
   facts.add("metric", sweep.metric + (sweep.goal == "max" ? ", greatest is best" : ", least is best"));
   facts.add("started", since(sweep));
   facts.add("time", duration(sweep.seconds));
-  facts.add("trials", trials_in_words(sweep));
+  facts.add(sweep.is_cv() ? "runs" : "trials", trials_in_words(sweep));
   facts.add("train best", sweep.repeat);
   facts.add("folder", config::printable(sweep.folder.string()));
   if (sweep.status == "interrupted") facts.add("resume", resume_command(sweep));
   facts.print(out);
+  if (sweep.result) print_figures(*sweep.result, out, terminal);
   if (sweep.ranking.empty()) return;
   out << "\n";
   print_ranking(name, sweep, out, terminal);
@@ -444,15 +460,15 @@ std::string progress_of(const Row& row) {
   if (const RunView* run = row.as_run()) return std::to_string(run->epochs);
   const SweepView& sweep = *row.as_sweep();
   const auto done = sweep.completed + sweep.stopped + sweep.failed;
-  return "sweep " + std::to_string(done) + "/" + std::to_string(sweep.trials);
+  return sweep.kind + " " + std::to_string(done) + "/" + std::to_string(sweep.trials);
 }
 
 // Returns the sweep to which all of these trials belong, "name/run-id"; "" if there is no such sweep.
 std::string sweep_of(const std::vector<Row>& rows) {
-  static const std::string kTrials = "/trials/";
-  const std::size_t end = rows.empty() ? std::string::npos : rows.front().run.rfind(kTrials);
-  if (end == std::string::npos) return "";
-  const std::string begin = rows.front().run.substr(0, end + kTrials.size());
+  if (rows.empty() || !record::RunDirectory(rows.front().view().folder).is_trial()) return "";
+  const fs::path holder = fs::path(rows.front().run).parent_path();
+  const std::string begin = holder.string() + "/";
+  const std::size_t end = holder.parent_path().string().size();
   const auto is_other = [&](const Row& row) {
     return row.run.rfind('/') + 1 != begin.size() || !row.run.starts_with(begin);
   };
