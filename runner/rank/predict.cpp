@@ -110,6 +110,8 @@ class Answering {
     return true;
   }
 
+  // Of the block in the whole input.
+  std::int64_t first_row() const { return first_row_; }
   // The names of the columns of labels.
   const std::vector<std::string>& label_names() const { return rows_.labels; }
   // The labels of the block's rows, row by row, each followed by a zero byte.
@@ -215,7 +217,8 @@ void predict(const PredictRequest& request, const Task& t, const TakeReply&) {
   const at::Tensor looked = answering.look();
   PredictionSchema schema = schema_of(t, answering.label_names());
   if (!schema.of_table && answering.answers_classes()) schema.kind = datasets::TargetKind::classes;
-  schema.others = answering.columns_of_others();
+  if (request.other_models.empty()) schema.others = answering.columns_of_others();
+  schema.other_models = request.other_models;
   const Predictions predictions(std::move(schema), form_named(request.form), looked);
   const auto to = static_cast<int>(request.to);
   // The header waits for the first rows: input that is refused leaves no output.
@@ -231,7 +234,7 @@ void predict(const PredictRequest& request, const Task& t, const TakeReply&) {
       const at::Tensor sound = outputs.flatten(1).isfinite().all(1);
       t.progress->rank(t.rank).not_finite_rows += outputs.size(0) - sound.sum().item<std::int64_t>();
     }
-    predictions.append(answers, outputs, others, answering.labels());
+    predictions.append(answers, answering.first_row(), outputs, others, answering.labels());
     write_block(to, answers.data(), answers.size());
     t.progress->rank(t.rank).note_activity();
   }

@@ -72,10 +72,13 @@ struct PredictRequest {
   std::int64_t to = -1;
   std::int64_t ranks = 1;
   std::int64_t batch_size = 0;  // of a forward pass; it affects the last bits
-  std::string form = "csv";     // "csv", "npy" or "parquet"
+  std::string form = "csv";     // "csv", "npy", "parquet", or "floats": those of "npy" without a head
   bool raw = false;             // the trained weights, not their average
+  // Files with the results of other models for the same rows, which form "floats" wrote: the mean is predicted.
+  std::vector<std::string> other_models = {};
 
   void fields(config::Fields& f) {
+    f({.name = "other_models"}, other_models);
     f({.name = "from"}, from);
     f({.name = "to"}, to);
     f({.name = "ranks"}, ranks);

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <utility>
 
 #include <ATen/ops/argmax.h>
@@ -16,6 +18,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/file_descriptor.h"
 #include "base/text_number.h"
 #include "rank/request.h"
 
@@ -120,6 +123,7 @@ void append_column(std::string& block, std::int64_t rows, const CellOf& cell_of)
 
 Form form_named(const std::string& name) {
   if (name == "npy") return Form::npy;
+  if (name == "floats") return Form::floats;
   return name == "parquet" ? Form::parquet : Form::csv;
 }
 
@@ -128,7 +132,7 @@ Predictions::Predictions(PredictionSchema schema, Form form, const at::Tensor& l
   require_fit(looked);
   row_shape_ = looked.sizes().slice(1).vec();
   if (row_shape_.size() == 1) width_ = row_shape_.front();
-  if (form_ != Form::npy) {
+  if (form_ != Form::npy && form_ != Form::floats) {
     name_columns();
     for (const std::string& name : schema_.others) columns_.push_back({.name = name});
   }
@@ -151,7 +155,7 @@ void Predictions::require_fit(const at::Tensor& looked) const {
   if (schema_.of_table && (looked.dim() != 2 || (schema_.kind != TargetKind::classes && looked.size(1) != targets))) {
     throw usage_error(shape + ", but the data have " + std::to_string(targets) + " target columns", "the model");
   }
-  if (looked.dim() > 2 && form_ != Form::npy) {
+  if (looked.dim() > 2 && form_ != Form::npy && form_ != Form::floats) {
     throw usage_error(shape + ", which cannot be table columns", "the model", "write them to a .npy file: -o");
   }
 }
@@ -179,14 +183,15 @@ void Predictions::name_columns() {
   }
   const bool binary = schema_.kind == TargetKind::binary;
   const OutputType type = binary                   ? OutputType::integer
-                          : schema_.scales.empty() ? OutputType::float32
-                                                   : OutputType::float64;
+                          : writes_scaled() ? OutputType::float64
+                                            : OutputType::float32;
   for (const std::string& name : target_names()) columns_.push_back({.name = "prediction_" + name, .type = type});
   if (!binary) return;
   for (const std::string& name : target_names()) columns_.push_back({.name = "probability_" + name});
 }
 
 std::string Predictions::head() const {
+  if (form_ == Form::floats) return "";
   if (form_ == Form::npy) return config::Value(row_shape_).dump();
   if (form_ == Form::csv) {
     std::string line;
@@ -202,11 +207,13 @@ at::Tensor Predictions::probabilities(const at::Tensor& output) const {
   return schema_.kind == TargetKind::binary ? at::sigmoid(output) : output;
 }
 
-void Predictions::append(std::string& block, const at::Tensor& output, const at::Tensor& others,
-                         const std::string& labels) const {
+void Predictions::append(std::string& block, std::int64_t first_row, const at::Tensor& output,
+                         const at::Tensor& others, const std::string& labels) const {
   const at::Tensor values = probabilities(output.detach().to(at::kCPU, at::kFloat)).contiguous();
-  if (form_ == Form::npy) {
-    undo_scales(values);
+  const bool are_floats = form_ == Form::npy || form_ == Form::floats;
+  if (are_floats || !schema_.other_models.empty()) undo_scales(values);
+  if (!schema_.other_models.empty()) average(values, first_row);
+  if (are_floats) {
     block.append(static_cast<const char*>(values.const_data_ptr()), values.nbytes());
   } else if (form_ == Form::csv) {
     append_lines(block, values, others, labels);
@@ -223,6 +230,26 @@ void Predictions::undo_scales(const at::Tensor& values) const {
     for (std::int64_t i = 0; i < width_; ++i) {
       row[i] = static_cast<float>(schema_.scales[static_cast<std::size_t>(i)].undo(row[i]));
     }
+  }
+}
+
+// Replaces values by their mean with the values of the other models.
+void Predictions::average(const at::Tensor& values, std::int64_t first_row) const {
+  const std::int64_t count = values.numel(), width = values.size(0) == 0 ? 0 : count / values.size(0);
+  std::vector<double> sums(static_cast<std::size_t>(count), 0);
+  std::vector<float> others(static_cast<std::size_t>(count));
+  for (const std::string& file : schema_.other_models) {
+    std::ifstream in(file, std::ios::binary);
+    in.seekg(first_row * width * static_cast<std::int64_t>(sizeof(float)));
+    in.read(reinterpret_cast<char*>(others.data()), count * static_cast<std::int64_t>(sizeof(float)));
+    if (!in) throw training_error("cannot read the results of another model: " + errno_text(errno), file);
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += others[i];
+  }
+  auto* own = values.mutable_data_ptr<float>();
+  const auto models = static_cast<double>(schema_.other_models.size() + 1);
+  for (const double sum : sums) {
+    *own = static_cast<float>((sum + *own) / models);
+    ++own;
   }
 }
 
@@ -278,7 +305,7 @@ void Predictions::append_numbers(std::string& line, const float* row) const {
     if (i > 0) line += ',';
     if (schema_.kind == TargetKind::binary) {
       line += row[i] > 0.5f ? '1' : '0';
-    } else if (schema_.scales.empty()) {
+    } else if (!writes_scaled()) {
       append_number(line, row[i], /*is_float=*/true);
     } else {
       append_number(line, schema_.scales[static_cast<std::size_t>(i)].undo(row[i]), /*is_float=*/false);
@@ -311,7 +338,7 @@ void Predictions::append_cells(std::string& block, const at::Tensor& values, con
     append_column<std::int64_t>(block, rows, [&](std::int64_t row) { return value(row, i) > 0.5f ? 1 : 0; });
   }
   for (std::int64_t i = 0; i < width_; ++i) {
-    if (schema_.kind == TargetKind::numbers && !schema_.scales.empty()) {
+    if (schema_.kind == TargetKind::numbers && writes_scaled()) {
       const datasets::Scale& scale = schema_.scales[static_cast<std::size_t>(i)];
       append_column<double>(block, rows, [&](std::int64_t row) { return scale.undo(value(row, i)); });
     } else {

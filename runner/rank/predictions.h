@@ -21,6 +21,8 @@ struct PredictionSchema {
   std::vector<std::string> classes;     // names of classes; a class without a name is shown by its number
   std::vector<datasets::Scale> scales;  // of numeric targets; empty: no target was scaled
   std::vector<std::string> others;      // columns of further outputs, behind the results; not in NumPy files
+  // Other models' results for the same rows: files of float32 [rows, outputs]. The mean of all is written.
+  std::vector<std::string> other_models = {};
 };
 
 // Derives the schema from the preprocessing for tables; for other data from the loss, the option "targets", and the
@@ -28,11 +30,11 @@ struct PredictionSchema {
 PredictionSchema schema_of(const Task& task, const std::vector<std::string>& labels = {});
 
 // The file formats of predictions.
-enum class Form { csv, npy, parquet };
+enum class Form { csv, npy, parquet, floats };
 Form form_named(const std::string& name);
 
 // Converts outputs of a model for the collector. CSV: lines of text; the header is the first line. NumPy: rows of
-// float32; the header is the shape of a row, as JSON. Parquet: the cells of a block's rows, see append(); the header is
+// float32; the header is the shape of a row, as JSON; "floats" are the same rows without a header. Parquet: the cells of a block's rows, see append(); the header is
 // the columns, as JSON.
 class Predictions {
  public:
@@ -43,8 +45,8 @@ class Predictions {
   std::string head() const;
   // Appends the rows of a block; `output`: [n, …]; `others`: float32 [n, columns of further outputs]. For Parquet,
   // appends n (8 bytes), then the n cells of each column; each column begins at a multiple of 8 bytes. `labels`: the
-  // rows' labels, row by row, each followed by a zero byte.
-  void append(std::string& block, const at::Tensor& output, const at::Tensor& others = {},
+  // rows' labels, row by row, each followed by a zero byte. `first_row`: of the block in the whole input.
+  void append(std::string& block, std::int64_t first_row, const at::Tensor& output, const at::Tensor& others = {},
               const std::string& labels = "") const;
 
  private:
@@ -53,6 +55,8 @@ class Predictions {
   std::vector<std::string> target_names() const;
   at::Tensor probabilities(const at::Tensor& output) const;
   void undo_scales(const at::Tensor& values) const;
+  void average(const at::Tensor& values, std::int64_t first_row) const;
+  bool writes_scaled() const { return !schema_.scales.empty() && schema_.other_models.empty(); }
   void append_lines(std::string& block, const at::Tensor& values, const at::Tensor& others,
                     const std::string& labels) const;
   void append_cells(std::string& block, const at::Tensor& values, const at::Tensor& others,

@@ -23,8 +23,20 @@ namespace fs = std::filesystem;
 namespace {
 
 // The options of a table that its preprocessing contains.
-constexpr std::array kFitted = {"target",  "features",       "drop",      "categories",       "classes",
-                                "missing", "missing_values", "normalise", "normalise_targets"};
+constexpr std::array kFitted = {"target",
+                                "features",
+                                "drop",
+                                "categories",
+                                "classes",
+                                "dates",
+                                "encode",
+                                "missing",
+                                "missing_categories",
+                                "missing_indicator",
+                                "missing_values",
+                                "normalise",
+                                "normalise_targets",
+                                "target_transform"};
 
 // The key of an assignment: "dataset.path" of "dataset.path = …".
 std::string key_of(const std::string& set) {
@@ -48,6 +60,17 @@ record::RunDirectory choose_run(TrainedOptions& o) {
   o.run = sweep.best()->folder.string();
   log::info("the best trial of the sweep: " + o.run);
   return find_run(o);
+}
+
+std::optional<record::CrossValidation> cross_validation(const TrainedOptions& o) {
+  const record::RunDirectory directory = record::RunDirectory::find(o.results, o.run);
+  if (!directory.is_sweep()) return {};
+  const report::SweepView sweep = report::read_sweep(directory.path());
+  if (sweep.is_cv() && !sweep.result) {
+    throw usage_error("this cross-validation has no result yet: it is " + sweep.status, directory.path().string(),
+                      "let all of its runs end: " + own_command("resume " + path_word(directory.path())));
+  }
+  return sweep.result;
 }
 
 namespace {

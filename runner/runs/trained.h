@@ -3,12 +3,14 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "config/option/fields.h"
 #include "launch/library/rank_library.h"
 #include "launch/plan/plan.h"
+#include "record/cross_validation.h"
 #include "record/run_directory.h"
 #include "runs/standing.h"
 
@@ -28,6 +30,9 @@ struct TrainedOptions {
 record::RunDirectory find_run(const TrainedOptions& options);
 // The same for a run that may be given as a sweep, which stands for its best trial: `options` then name the trial.
 record::RunDirectory choose_run(TrainedOptions& options);
+// The result of the cross-validation that the options name; nothing: they name a run, or another sweep. Throws
+// ddp::Error (usage) if it has no result yet.
+std::optional<record::CrossValidation> cross_validation(const TrainedOptions& options);
 
 // Returns the run at the checkpoint that the options name, with the settings that trained it and --set of the command:
 // best, latest, a step, or "": best if the run had validation, else latest. Throws ddp::Error (usage) if there is none.

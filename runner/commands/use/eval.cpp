@@ -129,6 +129,27 @@ void eval(const EvalOptions& o) {
   print(values, t.preprocessing);
 }
 
+// The mean and spread over the runs of a cross-validation. On other data than theirs each run is measured.
+void eval_all(EvalOptions o, const record::CrossValidation& trained) {
+  const record::RunDirectory folder = record::RunDirectory::find(o.trained.results, o.trained.run);
+  record::CrossValidation cv = trained;
+  const bool whole = sets_dataset(o.trained.sets);
+  for (std::size_t i = 0; i < cv.runs.size(); ++i) {
+    o.trained.run = folder.trial(static_cast<int>(i)).path().string();
+    const runs::Trained t = runs::open_trained(o.trained);
+    if (i == 0) warn_of_trained_samples(t, o.trained.sets, whole);
+    cv.runs[i].metrics = measure_trained(t, whole, o.trained.raw);
+  }
+  cv.summarise();
+  if (o.json) return report::print_json(config::written(cv), std::cout);
+  report::print_figures(cv, std::cout, report::terminal_of_stdout());
+}
+
+void eval_run_or_all(EvalOptions& o) {
+  if (const auto cv = runs::cross_validation(o.trained)) return eval_all(o, *cv);
+  runs::while_saving(runs::choose_run(o.trained), [&] { eval(o); });
+}
+
 void add_eval(CLI::App& verb, EvalOptions& o) {
   add_trained(verb, o.trained, {"loss", "metrics", "validation", "test"});
   verb.add_flag("--json", o.json, "print JSON");
@@ -136,7 +157,7 @@ void add_eval(CLI::App& verb, EvalOptions& o) {
 
 const bool eval_registered =
     register_verb(45, "eval", "measure a trained model on its validation and test data, or on other data", add_eval,
-                  [](EvalOptions& o) { runs::while_saving(runs::choose_run(o.trained), [&] { eval(o); }); },
+                  eval_run_or_all,
                   {.examples = {"eval people", "eval people --from best --set dataset.path=other.csv"},
                    .aliases = {"test", "evaluate", "score"}}) &&
     register_schema<EvalOutput>("eval", "eval RUN --json");

@@ -1,14 +1,18 @@
+#include <fcntl.h>
 #include <unistd.h>
+#include <cerrno>
 #include <optional>
 #include <set>
 
 #include <CLI/CLI.hpp>
 
+#include "base/file_descriptor.h"
 #include "base/glob.h"
 #include "base/paths.h"
 #include "commands/options.h"
 #include "commands/use/unnamed_output.h"
 #include "config/check/suggest.h"
+#include "record/cross_validation.h"
 #include "record/run_directory.h"
 #include "report/text/words.h"
 #include "runs/predicting.h"
@@ -107,9 +111,10 @@ void require_kept(const PredictOptions& o, const std::string& form, const runs::
   if (distinct.size() < o.keep.size()) throw usage_error("names a column twice", "--keep");
 }
 
-void predict_rows(const PredictOptions& o, const std::string& form) {
-  std::optional<UnnamedOutput> output;
-  if (!o.output.empty()) output.emplace(o.output);
+// Writes the results of one model, or their mean with those of other models (rank::PredictRequest). Returns the classes
+// of its training.
+config::Value predict_rows(const PredictOptions& o, const std::string& form, int out,
+                           const std::vector<std::string>& other_models = {}) {
   runs::Trained t = runs::open_trained(o.trained, /*tables=*/form == "parquet");
   require_kept(o, form, t);
   const Inputs inputs = inputs_for(t, o.inputs);
@@ -126,9 +131,52 @@ void predict_rows(const PredictOptions& o, const std::string& form) {
                .keep = o.keep,
                .pipes = {},
                .batch_size = batch_size},
-      .predict = {.batch_size = batch_size, .form = form, .raw = o.trained.raw},
+      .predict = {.batch_size = batch_size, .form = form, .raw = o.trained.raw, .other_models = other_models},
       .collect = {.pipes = {}, .form = form, .name = o.output.empty() ? "stdout" : o.output}};
-  runs::predict(predicting, output ? output->descriptor() : STDOUT_FILENO);
+  runs::predict(predicting, out);
+  return t.preprocessing.is_object() ? t.preprocessing.value("classes", config::Value()) : config::Value();
+}
+
+// A file without a name for the results of a model.
+struct Results {
+  FileDescriptor file;
+
+  Results() : file(open(fs::temp_directory_path().c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)) {
+    if (!file) throw training_error("cannot write: " + errno_text(errno), fs::temp_directory_path().string());
+  }
+  // Children know it by this.
+  std::string path() const { return "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(file.get()); }
+};
+
+// The mean of the models of a cross-validation.
+void predict_with_all(PredictOptions o, const record::CrossValidation& cv, const std::string& form, int out) {
+  const record::RunDirectory folder = record::RunDirectory::find(o.trained.results, o.trained.run);
+  std::vector<Results> results(cv.runs.size() - 1);
+  std::vector<std::string> files;
+  config::Value classes;
+  for (std::size_t i = 0; i < cv.runs.size(); ++i) {
+    o.trained.run = folder.trial(static_cast<int>(i)).path().string();
+    const bool is_last = i + 1 == cv.runs.size();
+    const config::Value own = predict_rows(o, is_last ? form : "floats", is_last ? out : results[i].file.get(),
+                                           is_last ? files : std::vector<std::string>());
+    if (i == 0) classes = own;
+    if (own != classes) {
+      throw usage_error("has other classes than run 0: a class is too rare for each fold's training rows",
+                        o.trained.run, "train again with dataset.classes, or folds.stratify = true");
+    }
+    if (!is_last) files.push_back(results[i].path());
+  }
+}
+
+void predict_to(const PredictOptions& o, const std::string& form, const std::optional<record::CrossValidation>& cv) {
+  std::optional<UnnamedOutput> output;
+  if (!o.output.empty()) output.emplace(o.output);
+  const int out = output ? output->descriptor() : STDOUT_FILENO;
+  if (cv) {
+    predict_with_all(o, *cv, form, out);
+  } else {
+    predict_rows(o, form, out);
+  }
   if (output) output->put_in_place();
 }
 
@@ -136,7 +184,8 @@ void predict(PredictOptions& o) {
   const std::string form = form_of(o.output);
   refuse_input(o.output, input_files(o.inputs).files);
   // A lost checkpoint is noticed before the first row is written (rank/collect).
-  runs::while_saving(runs::choose_run(o.trained), [&] { predict_rows(o, form); });
+  if (const auto cv = runs::cross_validation(o.trained)) return predict_to(o, form, cv);
+  runs::while_saving(runs::choose_run(o.trained), [&] { predict_to(o, form, {}); });
 }
 
 void add_predict(CLI::App& verb, PredictOptions& o) {

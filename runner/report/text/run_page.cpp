@@ -164,7 +164,8 @@ void print_ranking(const std::string& name, const SweepView& sweep, std::ostream
   print_table(table_of(sweep.ranking, fields), out, terminal);
 }
 
-// The metrics of a cross-validation.
+}  // namespace
+
 void print_figures(const record::CrossValidation& cv, std::ostream& out, const Terminal& terminal) {
   using Row = std::pair<std::string, record::CrossValidation::Figure>;
   const std::vector<Row> rows(cv.metrics.begin(), cv.metrics.end());
@@ -175,9 +176,10 @@ void print_figures(const record::CrossValidation& cv, std::ostream& out, const T
       {{.header = "n", .right = true}, [](auto& row) { return std::to_string(row.second.n); }},
       {{.header = "95 % from", .right = true}, [](auto& row) { return in_words(row.second.low); }},
       {{.header = "to", .right = true}, [](auto& row) { return in_words(row.second.high); }}};
-  out << "\n";
   print_table(table_of(rows, fields), out, terminal);
 }
+
+namespace {
 
 void print_sweep(const std::string& name, const SweepView& sweep, std::ostream& out, const Terminal& terminal) {
   Facts facts;
@@ -193,7 +195,10 @@ void print_sweep(const std::string& name, const SweepView& sweep, std::ostream& 
   facts.add("folder", config::printable(sweep.folder.string()));
   if (sweep.status == "interrupted") facts.add("resume", resume_command(sweep));
   facts.print(out);
-  if (sweep.result) print_figures(*sweep.result, out, terminal);
+  if (sweep.result) {
+    out << "\n";
+    print_figures(*sweep.result, out, terminal);
+  }
   if (sweep.ranking.empty()) return;
   out << "\n";
   print_ranking(name, sweep, out, terminal);

@@ -17,6 +17,8 @@ std::string in_lines(const std::vector<std::vector<std::int64_t>>& matrix, const
 // Prints the output of `show` for one run: its results and its files; for a sweep, its ranking. `row.run` names it.
 void print_page(const Row& row, std::ostream& out, const Terminal& terminal);
 void print_page_as_json(const Row& row, std::ostream& out);
+// The metrics of a cross-validation, a line each.
+void print_figures(const record::CrossValidation& cv, std::ostream& out, const Terminal& terminal);
 config::Value show_schema();
 
 // The table of `list`: its columns, and the cells of each row. A column may be empty.
