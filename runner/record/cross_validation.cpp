@@ -1,7 +1,7 @@
 #include "record/cross_validation.h"
 
 #include <algorithm>
-#include <cmath>
+#include <tuple>
 #include <utility>
 
 #include "base/student.h"
@@ -21,6 +21,8 @@ void CrossValidation::Run::fields(config::Fields& f) {
   f({"seed"}, seed);
   f({"repeat", "from 0; null: without folds"}, repeat);
   f({"fold", "from 0; null: without folds"}, fold);
+  f({.name = "held_out", .doc = "the same in runs that are measured on the same rows; null: not known", .may_be_null = true},
+    held_out);
   f({"metrics", "of its best checkpoint"}, metrics, schema_of_metrics("train|val|test", false));
 }
 
@@ -74,6 +76,47 @@ void CrossValidation::summarise() {
     }
     metrics.emplace(name, figure);
   }
+}
+
+void PairedDifference::fields(config::Fields& f) {
+  f({"metric"}, metric);
+  f({"mean", "of A - B"}, mean);
+  f({"low", "of the 95 % interval of the mean"}, low);
+  f({"high"}, high);
+  f({"p", "probability of a difference at least as large, if the true one is 0"}, p);
+  f({"n"}, n);
+}
+
+Pairing pair(const CrossValidation& a, const CrossValidation& b) {
+  if (a.folds != b.folds || a.in_order != b.in_order || a.runs.size() != b.runs.size())
+    return {.refusal = "they have other folds or another number of seeds"};
+  CrossValidation difference = a;
+  for (CrossValidation::Run& run : difference.runs) {
+    const auto other = std::find_if(b.runs.begin(), b.runs.end(), [&](const auto& one) {
+      return std::tie(one.seed, one.repeat, one.fold) == std::tie(run.seed, run.repeat, run.fold);
+    });
+    if (other == b.runs.end()) return {.refusal = "they have other seeds"};
+    if (run.held_out != other->held_out) return {.refusal = "they were not measured on the same rows"};
+    for (auto metric = run.metrics.begin(); metric != run.metrics.end();) {
+      const config::Value theirs = other->metrics.value(metric.key(), config::Value());
+      if (metric->is_number() && theirs.is_number()) {
+        *metric = metric->get<double>() - theirs.get<double>();
+        ++metric;
+      } else {
+        metric = run.metrics.erase(metric);
+      }
+    }
+  }
+  difference.summarise();
+  Pairing pairing;
+  for (const auto& [name, figure] : difference.metrics) {
+    const std::vector<double> values = difference.values_of(name);
+    const auto test = mean_test(values, difference.variance_of_mean(values.size()));
+    if (!test) return {.refusal = "a single pair proves nothing"};
+    pairing.metrics.push_back(
+        {.metric = name, .mean = test->mean, .low = test->low, .high = test->high, .p = test->p, .n = figure.n});
+  }
+  return pairing;
 }
 
 config::Value cv_schema() { return config::output_schema<CrossValidation>("cv.json: the result of a cross-validation"); }

@@ -19,6 +19,7 @@ struct CrossValidation {
     std::int64_t seed = 0;
     std::optional<std::int64_t> repeat = {};  // with folds
     std::optional<std::int64_t> fold = {};
+    std::string held_out = {};  // hash of the rows that were measured; empty: unknown
     config::Value metrics = config::Value::object();  // of its best checkpoint, by name
 
     void fields(config::Fields& f);
@@ -49,6 +50,23 @@ struct CrossValidation {
   // Fills in `metrics`.
   void summarise();
 };
+
+// The difference A - B of a metric of two cross-validations, over pairs of runs with the same seed and the same fold.
+struct PairedDifference {
+  std::string metric = {};
+  double mean = 0;
+  double low = 0;  // of the 95 % interval
+  double high = 0;
+  double p = 1;        // of a difference at least as large if there is none
+  std::int64_t n = 0;  // values, as of Figure
+
+  void fields(config::Fields& f);
+};
+struct Pairing {
+  std::vector<PairedDifference> metrics = {};  // that both have
+  std::string refusal = {};                    // why the runs do not pair; empty: they do
+};
+Pairing pair(const CrossValidation& a, const CrossValidation& b);
 
 // The JSON Schema of cv.json.
 config::Value cv_schema();

@@ -141,11 +141,13 @@ record::CrossValidation result_of(const SweepPlan& plan) {
   for (std::size_t i = 0; i < plan.loaded->parts.size(); ++i) {
     const config::Part& part = plan.loaded->parts[i];
     const fs::path folder = plan.directory.trial(static_cast<int>(i)).path();
+    const report::RunView run = report::read_run(folder);
     cv.runs.push_back({.run = folder.filename().string(),
                        .seed = part.seed,
                        .repeat = part.repeat,
                        .fold = part.fold,
-                       .metrics = Value(report::read_run(folder).figures)});
+                       .held_out = run.held_out,
+                       .metrics = Value(run.figures)});
   }
   cv.summarise();
   return cv;

@@ -20,13 +20,13 @@ struct CompareOptions {
   bool json = false;
 };
 
-// A sweep stands for its trials that have begun, best first.
+// A sweep stands for its trials that have begun, best first; so does a cross-validation without a result.
 std::vector<report::Row> runs_of(const CompareOptions& o) {
   std::vector<report::Row> runs;
   for (const std::string& name : o.runs) {
     report::Row row = find_result(o.results, name);
     const report::SweepView* sweep = row.as_sweep();
-    if (sweep == nullptr) {
+    if (sweep == nullptr || sweep->result) {
       runs.push_back(std::move(row));
       continue;
     }

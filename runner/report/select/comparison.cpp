@@ -21,13 +21,16 @@ bool all_equal(const std::vector<Value>& values) {
 template <class Function>
 std::vector<Value> of_each(const std::vector<Row>& runs, const Function& value) {
   std::vector<Value> values;
-  for (const Row& run : runs) values.push_back(value(*run.as_run()));
+  for (const Row& run : runs) values.push_back(run.as_run() ? Value(value(*run.as_run())) : Value());
   return values;
 }
 
 std::vector<ComparisonLine> config_lines(const std::vector<Row>& runs) {
   std::vector<Value> configs;
-  for (const Row& run : runs) configs.push_back(read_config(record::RunDirectory(run.view().folder).config()));
+  for (const Row& run : runs) {
+    const record::RunDirectory directory(run.view().folder);
+    configs.push_back(read_config(run.as_run() ? directory.config() : directory.sweep()));
+  }
   // Compares each run with the first one and collects the differences.
   std::vector<ComparisonLine> lines;
   for (std::size_t i = 1; i < configs.size(); ++i) {
@@ -47,10 +50,12 @@ std::vector<ComparisonLine> config_lines(const std::vector<Row>& runs) {
 }
 
 void add_metric(std::vector<ComparisonLine>& lines, const std::vector<Row>& runs, const std::string& name) {
-  lines.emplace_back(name, of_each(runs, [&](const RunView& run) {
-                       const auto found = run.figures.find(name);
-                       return found == run.figures.end() ? Value() : Value(found->second);
-                     }));
+  std::vector<Value> values;
+  for (const Row& run : runs) {
+    const std::optional<double> value = metric_of(run, name);
+    values.push_back(value ? Value(*value) : Value());
+  }
+  lines.emplace_back(name, std::move(values));
 }
 
 std::vector<ComparisonLine> metric_lines(const std::vector<Row>& runs) {
@@ -79,6 +84,7 @@ std::vector<ComparisonLine> environment_lines(const std::vector<Row>& runs) {
   lines.emplace_back("backend", of_each(runs, [](const RunView& run) { return run.backend; }));
   std::set<std::string> parts;
   for (const Row& run : runs) {
+    if (!run.as_run()) continue;
     for (const auto& [part, version] : run.as_run()->versions) parts.insert(part);
   }
   for (const std::string& part : parts) {
@@ -114,6 +120,8 @@ Comparison compare(std::vector<Row> runs) {
   comparison.config = config_lines(runs);
   comparison.metrics = metric_lines(runs);
   comparison.environment = environment_lines(runs);
+  const SweepView *a = runs[0].as_sweep(), *b = runs[1].as_sweep();
+  if (runs.size() == 2 && a && b) comparison.paired = record::pair(*a->result, *b->result);
   comparison.runs = std::move(runs);
   return comparison;
 }

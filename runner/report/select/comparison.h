@@ -1,6 +1,7 @@
 #pragma once
 
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,10 +16,11 @@ using ComparisonLine = std::pair<std::string, std::vector<config::Value>>;
 
 // Several runs side by side.
 struct Comparison {
-  std::vector<Row> runs;                // no sweeps
+  std::vector<Row> runs;                // and cross-validations; no sweeps
   std::vector<ComparisonLine> config;   // differences of config.toml, except the name, a part of each run's own name
   std::vector<ComparisonLine> metrics;  // last and best values, and costs
   std::vector<ComparisonLine> environment;  // differences of ranks, versions and other surroundings
+  std::optional<record::Pairing> paired = {};  // of two cross-validations
 
   void fields(config::Fields& f);
 };

@@ -39,7 +39,8 @@ std::string change(const std::string& key, const Value& first, const Value& seco
 void print_names(const Comparison& c, std::ostream& out, const Terminal& terminal) {
   Table names({{}, {}, {.colour = colour_of_status}});
   for (std::size_t i = 0; i < c.runs.size(); ++i) {
-    names.row({letter(i), c.runs[i].run, status_in_words(*c.runs[i].as_run())});
+    const RunView* run = c.runs[i].as_run();
+    names.row({letter(i), c.runs[i].run, run ? status_in_words(*run) : c.runs[i].view().status});
   }
   names.print(out, terminal);
 }
@@ -113,6 +114,22 @@ Table with_change(const std::vector<ComparisonLine>& lines) {
 
 namespace {
 
+void print_paired(const record::Pairing& pairing, std::ostream& out, const Terminal& terminal) {
+  if (!pairing.refusal.empty()) return log::warn("their runs do not pair: " + pairing.refusal);
+  out << "\npairs\n";
+  Table table({{},
+               {.header = "A - B", .right = true},
+               {.header = "95 % from", .right = true},
+               {.header = "to", .right = true},
+               {.header = "p", .right = true},
+               {.header = "n", .right = true}});
+  for (const record::PairedDifference& one : pairing.metrics) {
+    table.row({one.metric, in_words(one.mean), in_words(one.low), in_words(one.high), in_words(one.p),
+               std::to_string(one.n)});
+  }
+  table.print(out, terminal, "  ");
+}
+
 // Warns of metrics that say nothing about which run is better.
 void tell_other_rows(const Comparison& c) {
   std::string groups;
@@ -133,12 +150,13 @@ void print_comparison(const Comparison& c, std::ostream& out, const Terminal& te
   print_lines("config", c.config, c.runs.size(), out, terminal);
   print_lines("environment", c.environment, c.runs.size(), out, terminal);
   print_lines("metrics", c.metrics, c.runs.size(), out, terminal);
+  if (c.paired) print_paired(*c.paired, out, terminal);
   print_chart(c, out, terminal);
 }
 
 void Comparison::fields(config::Fields& f) {
-  std::vector<Named<RunView>> named;
-  for (const Row& row : runs) named.push_back({.run = row.run, .view = *row.as_run()});
+  std::vector<ListedRow> named;
+  for (const Row& row : runs) named.push_back(listed(row));
   const auto list = [&f](const char* name, const std::vector<ComparisonLine>& lines) {
     Value json = Value::object();
     for (const auto& [key, values] : lines) json[key] = values;
@@ -150,9 +168,14 @@ void Comparison::fields(config::Fields& f) {
   list("config", config);
   list("environment", environment);
   list("metrics", metrics);
+  f({"paired", "of two cross-validations, for each metric; null: their runs do not pair"},
+    paired && paired->refusal.empty() ? std::optional(paired->metrics) : std::nullopt);
 }
 
-void print_comparison_as_json(const Comparison& c, std::ostream& out) { print_json(config::written(c), out); }
+void print_comparison_as_json(const Comparison& c, std::ostream& out) {
+  if (c.paired && !c.paired->refusal.empty()) log::warn("their runs do not pair: " + c.paired->refusal);
+  print_json(config::written(c), out);
+}
 
 void print_difference(const Comparison& c, std::ostream& out, const Terminal& terminal) {
   tell_other_rows(c);

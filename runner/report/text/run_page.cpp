@@ -468,6 +468,14 @@ std::string progress_of(const Row& row) {
   return sweep.kind + " " + std::to_string(done) + "/" + std::to_string(sweep.trials);
 }
 
+// "± 0.01" of a cross-validation.
+std::string spread_in_words(const Row& row, const std::string& metric) {
+  const SweepView* sweep = row.as_sweep();
+  if (!sweep || !sweep->result) return "";
+  const auto found = sweep->result->metrics.find(metric);
+  return found == sweep->result->metrics.end() || !found->second.std ? "" : " ± " + in_words(found->second.std);
+}
+
 // Returns the sweep to which all of these trials belong, "name/run-id"; "" if there is no such sweep.
 std::string sweep_of(const std::vector<Row>& rows) {
   if (rows.empty() || !record::RunDirectory(rows.front().view().folder).is_trial()) return "";
@@ -502,7 +510,7 @@ ListTable list_table(const std::vector<Row>& rows, bool with_curves) {
   for (const std::string& name : metrics_of(rows)) {
     const int spare = name == "val_loss" ? 0 : name == "train_loss" ? 1 : 3;
     fields.push_back({{.header = name, .right = true, .spare = spare},
-                      [name](const Row& row) { return in_words(metric_of(row, name)); }});
+                      [name](const Row& row) { return in_words(metric_of(row, name)) + spread_in_words(row, name); }});
   }
   const std::vector<Field<Row>> more = {
       {{.header = "time", .right = true, .spare = 4}, [](auto& row) { return duration(row.view().seconds); }},
