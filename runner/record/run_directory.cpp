@@ -105,12 +105,11 @@ std::optional<fs::path> find_exactly(const fs::path& results, const std::string&
   return {};
 }
 
-// Returns the folder of the trial SWEEP/007. SWEEP is a whole name or a part of an id.
+// Returns the folder of the trial SWEEP/007 or RACE/A-7. SWEEP is a whole name or a part of an id.
 std::optional<fs::path> find_trial(const fs::path& results, const std::string& run) {
   const std::size_t slash = run.rfind('/');
   if (slash == std::string::npos || slash + 1 == run.size()) return {};
   const std::string number = run.substr(slash + 1);
-  if (number.find_first_not_of("0123456789") != std::string::npos) return {};
   const std::string named = run.substr(0, slash);
   auto sweep = find_exactly(results, named);
   if (!sweep) sweep = folder_by_part(results, named);
@@ -169,7 +168,8 @@ fs::path RunDirectory::trials() const {
   return folder / (is_there(folder / kRuns) ? kRuns : kTrials);
 }
 
-RunDirectory RunDirectory::trial(int number) const {
+RunDirectory RunDirectory::trial(int number, const std::string& name) const {
+  if (!name.empty()) return RunDirectory(trials() / name);
   const std::string digits = std::to_string(number);
   return RunDirectory(trials() / (std::string(digits.size() < 3 ? 3 - digits.size() : 0, '0') + digits));
 }

@@ -34,8 +34,8 @@ class RunDirectory {
   static constexpr const char* kTrials = "trials";
   static constexpr const char* kRuns = "runs";
 
-  // The folder of a trial of this sweep.
-  RunDirectory trial(int number) const;
+  // The folder of a trial of this sweep: its number, or its own name ("A-7" of a race).
+  RunDirectory trial(int number, const std::string& name = "") const;
   // Make the folder and its folders if they are missing. Throw ddp::Error (usage).
   void make_for_run();
   void make_for_sweep(const char* trials);

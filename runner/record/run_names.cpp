@@ -152,9 +152,10 @@ std::optional<fs::path> folder_by_part(const fs::path& results, const std::strin
 }
 
 std::optional<fs::path> folder_of_trial(const fs::path& sweep, const std::string& number) {
-  const auto trial = text_number<int>(number);
+  const bool is_of_race = number.starts_with("A-") || number.starts_with("B-");
+  const auto trial = text_number<int>(number.substr(is_of_race ? 2 : 0));
   if (!trial || *trial < 0) return {};
-  fs::path folder = RunDirectory(sweep).trial(*trial).path();
+  fs::path folder = RunDirectory(sweep).trial(*trial, is_of_race ? number : "").path();
   return holds_results(folder) ? std::optional(folder) : std::nullopt;
 }
 

@@ -11,7 +11,7 @@
 
 namespace ddp::sweep {
 
-inline const std::vector<std::string> kMethods = {"grid", "random", "asha", "tpe", "cv"};
+inline const std::vector<std::string> kMethods = {"grid", "random", "asha", "tpe", "cv", "race"};
 
 // An event of a trial: a line of journal.jsonl.
 struct Event {

@@ -159,6 +159,18 @@ void share_machine(SweepPlan& p, std::optional<int> jobs) {
   p.loaded->set_threads(default_threads(p.at_once * narrowest));
 }
 
+// Throws if the two experiments of a race are not measured on the same rows.
+void require_same_rows(SweepPlan& p, const std::vector<config::Loaded>& trials, std::vector<launch::Plan>& plans) {
+  std::array<config::Rows, 2> rows;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto data = p.data.hold(*p.library, trials[i], plans[i]);
+    rows[i] = launch::rows_of_data(*p.library, plans[i], *data);
+  }
+  if (rows[0].held_out == rows[1].held_out) return;
+  throw usage_error("A and B are not measured on the same rows", p.loaded->name,
+                    "give both the same [validation] and [test], and the same data");
+}
+
 // Tries model and data of the trials. Throws ddp::Error (usage) with the mistakes of all of them.
 void try_trials(SweepPlan& p, const std::vector<config::Loaded>& trials, std::vector<launch::Plan>& plans, bool timed) {
   Tries tries(*p.library, p.data, timed);
@@ -181,9 +193,10 @@ void try_trials(SweepPlan& p, const std::vector<config::Loaded>& trials, std::ve
   }
   mistakes.require_none();
   add_each_once(p.warnings, of_batches(validation_batches));
+  if (p.loaded->kind == config::LoadedSweep::Kind::race) require_same_rows(p, trials, plans);
 }
 
-// The runs of a cross-validation.
+// The runs of a cross-validation or race.
 class Parts final : public search::InOrder {
  public:
   Parts(const config::LoadedSweep& loaded, std::int64_t until_epoch) : loaded_(loaded), until_epoch_(until_epoch) {}
@@ -206,11 +219,12 @@ class Parts final : public search::InOrder {
 }  // namespace
 
 std::string method_of(const config::LoadedSweep& loaded) {
-  return loaded.kind == config::LoadedSweep::Kind::cv ? "cv" : loaded.sweep.method.name;
+  using Kind = config::LoadedSweep::Kind;
+  return loaded.kind == Kind::cv ? "cv" : loaded.kind == Kind::race ? "race" : loaded.sweep.method.name;
 }
 
 std::unique_ptr<search::Search> make_search(const config::LoadedSweep& loaded, std::int64_t until_epoch) {
-  if (loaded.kind == config::LoadedSweep::Kind::cv) return std::make_unique<Parts>(loaded, until_epoch);
+  if (loaded.kind != config::LoadedSweep::Kind::sweep) return std::make_unique<Parts>(loaded, until_epoch);
   const config::Sweep& sweep = loaded.sweep;
   try {
     return search::methods().build(sweep.method.name, sweep.method.options,
@@ -234,22 +248,22 @@ std::vector<config::Loaded> check_trials(const config::LoadedSweep& loaded, cons
   return trials;
 }
 
-SweepPlan prepare_sweep(const std::filesystem::path& file, const std::vector<std::string>& sets,
-                        std::optional<int> jobs, const std::filesystem::path& results, bool timed) {
+SweepPlan prepare_sweep(config::LoadedSweep loaded, std::optional<int> jobs, const std::filesystem::path& results,
+                        bool timed) {
   SweepPlan p;
-  p.loaded = std::make_unique<config::LoadedSweep>(launch::load_sweep(file, sets));
+  p.loaded = std::make_unique<config::LoadedSweep>(std::move(loaded));
   p.search = make_search(*p.loaded);
   std::vector<config::Loaded> trials = check_trials(*p.loaded, *p.search);
-  for (auto& loaded : trials) launch::find_weights(loaded, results);
+  for (auto& trial : trials) launch::find_weights(trial, results);
   const auto& varied = p.loaded->sweep.parameters;
   const bool weights_vary =
       std::any_of(varied.begin(), varied.end(), [](const auto& one) { return one.key.starts_with("init_from"); });
   if (!weights_vary) p.loaded->set_weights(trials.front().experiment.init_from.path);
   p.gpus = launch::visible_gpus();
   std::vector<launch::Plan> plans;
-  for (const auto& loaded : trials) {
-    plans.push_back(launch::make_plan(loaded, p.gpus));
-    p.trials.push_back({.ranks = plans.back().ranks_here(), .request = request_of(loaded, plans.back()), .length = {}});
+  for (const auto& trial : trials) {
+    plans.push_back(launch::make_plan(trial, p.gpus));
+    p.trials.push_back({.ranks = plans.back().ranks_here(), .request = request_of(trial, plans.back()), .length = {}});
   }
   share_machine(p, jobs);
   const bool gpus = std::any_of(plans.begin(), plans.end(), [](const auto& plan) { return plan.uses_gpus(); });

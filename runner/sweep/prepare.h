@@ -22,11 +22,11 @@ std::string method_of(const config::LoadedSweep& loaded);
 // trials.
 std::vector<config::Loaded> check_trials(const config::LoadedSweep& loaded, const search::Search& search);
 
-// Reads the sweep and checks every trial: against the known keys and the machine; and, once for each kind of model,
+// Checks every trial of a sweep: against the known keys and the machine; and, once for each kind of model,
 // data and loss, with a batch. `jobs`: most trials side by side. `results`: the results folder for runs that init_from
 // names. `timed`: also measures the time of a step. Prints the warnings. Throws ddp::Error (usage) with all mistakes
 // before anything starts.
-SweepPlan prepare_sweep(const std::filesystem::path& file, const std::vector<std::string>& sets,
-                        std::optional<int> jobs, const std::filesystem::path& results, bool timed = false);
+SweepPlan prepare_sweep(config::LoadedSweep loaded, std::optional<int> jobs, const std::filesystem::path& results,
+                        bool timed = false);
 
 }  // namespace ddp::sweep

@@ -38,7 +38,7 @@ void place(config::Experiment& e, const DeviceLease& lease) {
 
 // Finds out where a trial stands: at its newest checkpoint, or at its beginning.
 runs::Standing standing_of(const SweepPlan& sweep, int trial, const DeviceLease& lease) {
-  runs::Standing s{.directory = sweep.directory.trial(trial)};
+  runs::Standing s{.directory = sweep.folder_of(trial)};
   s.lock = s.directory.lock();
   s.continues = s.directory.begun();
   if (s.continues) s.checkpoint = record::newest_whole(s.directory.checkpoints());
@@ -70,7 +70,7 @@ int train_cv(const SweepPlan& sweep, const search::NextTrial& next, DeviceLease 
                .library = sweep.library,
                .data = sweep.data,
                .gpus = sweep.gpus,
-               .directory = sweep.directory.trial(next.trial),
+               .directory = sweep.folder_of(next.trial),
                .lease = std::move(lease),
                .until_epoch = next.epochs,
                .data_changed = sweep.data_changed,

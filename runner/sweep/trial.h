@@ -48,6 +48,8 @@ struct SweepPlan {
   std::string command = {};      // "ddp-exp run FILE --set …", which trains its file; "": a resumed sweep knows it
   config::Value git = nullptr;   // the state of the checkout that contains the file
 
+  record::RunDirectory folder_of(int trial) const { return directory.trial(trial, loaded->folder_name(trial)); }
+
   // Throws ddp::Error (usage) if a trial that resumes from this checkpoint has another model or other data now, unless
   // they are accepted and the checkpoint's weights fit.
   void require_same_data(const std::filesystem::path& checkpoint, const config::Experiment& trial) const;

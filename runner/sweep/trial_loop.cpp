@@ -76,10 +76,10 @@ std::string repeat_command(const record::RunDirectory& directory, const std::str
          (results == kDefaultResults ? "" : " --results " + path_word(results));
 }
 
-report::TrialView row_of(const record::RunDirectory& sweep, const Trial& t, const Trials& trials, int place) {
+report::TrialView row_of(const SweepPlan& plan, const Trial& t, const Trials& trials, int place) {
   report::TrialView row{.trial = t.number,
                         .place = {},
-                        .folder = sweep.trial(t.number).path().lexically_relative(sweep.path()),
+                        .folder = plan.folder_of(t.number).path().lexically_relative(plan.directory.path()),
                         .status = kWords[static_cast<std::size_t>(t.status)],
                         .rung = trials.rung(t),
                         .metric = t.metric,
@@ -140,7 +140,7 @@ record::CrossValidation result_of(const SweepPlan& plan) {
   record::CrossValidation cv{.folds = folds.k.value_or(0), .in_order = folds.order.has_value()};
   for (std::size_t i = 0; i < plan.loaded->parts.size(); ++i) {
     const config::Part& part = plan.loaded->parts[i];
-    const fs::path folder = plan.directory.trial(static_cast<int>(i)).path();
+    const fs::path folder = plan.folder_of(static_cast<int>(i)).path();
     const report::RunView run = report::read_run(folder);
     cv.runs.push_back({.run = folder.filename().string(),
                        .seed = part.seed,
@@ -154,14 +154,14 @@ record::CrossValidation result_of(const SweepPlan& plan) {
 }
 
 // Writes summary.json atomically, with the ranking. Throws ddp::Error (training).
-void write_summary(const record::RunDirectory& directory, report::SweepView view, const config::LoadedSweep& loaded,
-                   const Trials& trials) {
-  const config::Sweep& sweep = loaded.sweep;
-  const bool is_cv = loaded.kind == config::LoadedSweep::Kind::cv;
+void write_summary(const SweepPlan& plan, report::SweepView view, const Trials& trials) {
+  const record::RunDirectory& directory = plan.directory;
+  const config::Sweep& sweep = plan.loaded->sweep;
+  const bool competes = plan.loaded->kind == config::LoadedSweep::Kind::sweep;
   view.run_id = directory.path().filename().string();
   view.tags = record::read_tags(directory);
-  view.kind = is_cv ? "cv" : "sweep";
-  view.method = method_of(loaded);
+  view.kind = competes ? "sweep" : method_of(*plan.loaded);
+  view.method = method_of(*plan.loaded);
   view.metric = sweep.metric.name;
   view.goal = sweep.goal();
   for (const auto& parameter : sweep.parameters) view.parameters.push_back(parameter.key);
@@ -170,12 +170,13 @@ void write_summary(const record::RunDirectory& directory, report::SweepView view
   view.stopped = trials.count(Status::paused);
   view.failed = trials.count(Status::failed);
   view.waiting = trials.count(Status::waiting);
-  // The runs of a cross-validation do not compete.
-  for (const Trial* trial : is_cv ? trials.in_order() : trials.ranking()) {
-    view.ranking.push_back(row_of(directory, *trial, trials, static_cast<int>(view.ranking.size()) + 1));
-    if (is_cv) view.ranking.back().place.reset();
+  for (const Trial* trial : competes ? trials.ranking() : trials.in_order()) {
+    // Of a race only the runs that it needed.
+    if (view.kind == "race" && trial->status == Status::waiting) continue;
+    view.ranking.push_back(row_of(plan, *trial, trials, static_cast<int>(view.ranking.size()) + 1));
+    if (!competes) view.ranking.back().place.reset();
   }
-  if (const Trial* best = is_cv ? nullptr : trials.best()) {
+  if (const Trial* best = competes ? trials.best() : nullptr) {
     view.repeat =
         repeat_command(directory, view.name, view.command, best->number, trials.decided_parameters(best->number));
   }
@@ -213,7 +214,7 @@ TrialLoop::TrialLoop(const SweepPlan& plan, Trials& trials)
     const bool begun = trial.status == Status::running || trial.status == Status::interrupted;
     // A trial whose folder was removed has no model to use.
     const bool has_result = trial.status == Status::completed || trial.status == Status::paused;
-    const record::RunDirectory folder = plan_.directory.trial(trial.number);
+    const record::RunDirectory folder = plan_.folder_of(trial.number);
     const bool is_gone = has_result && !folder.begun() && !folder.is_sweep();
     // The sweep of a cross-validation lets its runs go on from a rung.
     const bool goes_on = plan_.lease && trial.status == Status::paused && is_later(plan_.until_epoch, trial.until_epoch);
@@ -221,6 +222,7 @@ TrialLoop::TrialLoop(const SweepPlan& plan, Trials& trials)
       unfinished_.push_back({.trial = trial.number, .epochs = goes_on ? plan_.until_epoch : trial.until_epoch});
     }
   }
+  if (is_race()) add_pairs();
 }
 
 // If the sweep cannot write its journal, no trial may keep training.
@@ -232,9 +234,9 @@ TrialLoop::~TrialLoop() {
 int TrialLoop::run() {
   save_summary("running");
   for (;;) {
-    if (stop_signal_ == 0) start_what_fits();
+    if (stop_signal_ == 0 && !is_decided()) start_what_fits();
     screen_.refresh();
-    if (running_.empty() && (stop_signal_ != 0 || !more())) return conclude();
+    if (running_.empty() && (stop_signal_ != 0 || is_decided() || !more())) return conclude();
     wait();
     handle_signals();
     reap();
@@ -277,7 +279,7 @@ void TrialLoop::start(const search::NextTrial& next, DeviceLease lease) {
                 .trial = next.trial,
                 .until_epoch = next.epochs,
                 .parameters = trials_.parameters(next.trial)});
-  record::RunDirectory directory = plan_.directory.trial(next.trial);
+  record::RunDirectory directory = plan_.folder_of(next.trial);
   if (plan_.loaded->trials_are_cvs()) {
     directory.make_for_sweep(record::RunDirectory::kRuns);
     paths::make_folders(trial_log(directory).parent_path());
@@ -325,6 +327,7 @@ void TrialLoop::end(int trial, int exit_status) {
   const Event event = end_of(trial, exit_status);
   record_event(event);
   screen_.print_end(trials_.at(trial));
+  if (is_race()) add_pairs();
   if (event.kind == "failed" && fails_again(trial)) {
     unfinished_.push_back({.trial = trial, .epochs = trials_.at(trial).until_epoch});
   }
@@ -334,7 +337,7 @@ bool TrialLoop::fails_again(int trial) const { return trials_.at(trial).failures
 
 Event TrialLoop::end_of(int trial, int exit_status) const {
   const std::string& metric = plan_.loaded->sweep.metric.name;
-  const record::RunDirectory directory = plan_.directory.trial(trial);
+  const record::RunDirectory directory = plan_.folder_of(trial);
   std::string status, error;
   Event event{.trial = trial};
   try {
@@ -367,7 +370,7 @@ Event TrialLoop::end_of(int trial, int exit_status) const {
     event.kind = "finished";
   } else if (status == "interrupted" && ended_well) {
     event.kind = "paused";
-  } else if (stop_signal_ != 0) {
+  } else if (stop_signal_ != 0 || is_decided()) {
     event.kind = "interrupted";
   } else {
     event.kind = "failed";
@@ -399,7 +402,7 @@ void TrialLoop::handle_signals() {
     const bool at_once = *request == record::StopRequest::at_once;
     // To a trial the signal alone would be the first, after which it saves.
     for (const Running& running : running_) {
-      if (at_once) record::request_stop(plan_.directory.trial(running.trial), *request);
+      if (at_once) record::request_stop(plan_.folder_of(running.trial), *request);
     }
     stop(SIGINT, at_once);
   }
@@ -423,7 +426,7 @@ void TrialLoop::save_summary(const std::string& status) {
   journal_.alone([this] {
     if (plan_.only) catch_up();
     if (summary_.status != "running") summary_.ended = std::time(nullptr);
-    write_summary(plan_.directory, summary_, *plan_.loaded, trials_);
+    write_summary(plan_, summary_, trials_);
   });
   summary_written_ = Clock::now();
 }
@@ -435,6 +438,7 @@ int TrialLoop::conclude() {
       trials_.count(Status::waiting) + trials_.count(Status::interrupted) == 0 && unfinished_.empty();
   const bool stopped = stop_signal_ != 0 && !all_ended;
   if (is_cv()) return conclude_cv(stopped);
+  if (is_race()) return conclude_race();
   const bool failed = trials_.best() == nullptr;
   save_summary(stopped ? "interrupted" : failed ? "failed" : "completed");
   if (failed && !stopped) log::error("every trial failed: " + plan_.directory.path().string());
@@ -461,6 +465,49 @@ int TrialLoop::conclude_cv(bool stopped) {
   log::error(std::to_string(failed) + " of " + std::to_string(trials_.all().size()) +
              " runs failed, so there is no result: " + plan_.directory.path().string());
   return 1;
+}
+
+// Counts the pairs whose runs have ended, as far as all earlier ones have. Then nothing depends on which run ends first.
+void TrialLoop::add_pairs() {
+  for (std::size_t i = 2 * race_.pairs.size(); i + 1 < plan_.loaded->parts.size() && race_.is_undecided(); i += 2) {
+    const Trial& a = trials_.at(static_cast<int>(i));
+    const Trial& b = trials_.at(static_cast<int>(i) + 1);
+    if (a.status != Status::completed || b.status != Status::completed || !a.metric || !b.metric) break;
+    race_.add(plan_.loaded->parts[i].seed, *a.metric, *b.metric, plan_.loaded->rules, plan_.loaded->sweep.metric);
+    const record::Race::Pair& pair = race_.pairs.back();
+    screen_.print("pair " + std::to_string(race_.pairs.size()) + " (seed " + std::to_string(pair.seed) + "): A " +
+                  report::in_words(pair.a) + ", B " + report::in_words(pair.b) + ", difference " +
+                  report::in_words(pair.difference) + ", evidence " + report::in_words(pair.e));
+  }
+  // What runs now cannot change the result.
+  if (is_decided()) signal_all(SIGTERM);
+}
+
+// A run without a value leaves its pair, and so the race, without a result.
+bool TrialLoop::is_decided() const {
+  if (!is_race()) return false;
+  const auto& all = trials_.all();
+  const auto has_failed = [this](const Trial& trial) {
+    return trial.status == Status::failed && !fails_again(trial.number);
+  };
+  return !race_.is_undecided() || std::any_of(all.begin(), all.end(), has_failed);
+}
+
+int TrialLoop::conclude_race() {
+  const int failed = trials_.count(Status::failed);
+  const bool is_done = failed == 0 && (!race_.is_undecided() || race_.pairs.size() * 2 == plan_.loaded->parts.size());
+  race_.metric = plan_.loaded->sweep.metric.name;
+  race_.alpha = plan_.loaded->rules.alpha;
+  if (is_done || failed > 0) record::write_race(plan_.directory.path(), race_);
+  save_summary(is_done ? "completed" : failed > 0 ? "failed" : "interrupted");
+  if (is_done && race_.seeds_change_nothing()) {
+    log::warn("all pairs have the same difference: the seed changes nothing, so there is nothing to average over");
+  }
+  if (failed > 0) {
+    log::error("a run failed, so the race has no result: " + plan_.directory.path().string());
+    return 1;
+  }
+  return is_done ? 0 : say_stopped();
 }
 
 int TrialLoop::conclude_one(int number) {

@@ -10,6 +10,7 @@
 #include "launch/process/child.h"
 #include "launch/process/stop_signals.h"
 #include "record/liveness.h"
+#include "record/race.h"
 #include "record/run_directory.h"
 #include "report/read/summary_view.h"
 #include "sweep/journal.h"
@@ -61,6 +62,10 @@ class TrialLoop {
   void save_summary(const std::string& status);
   int conclude();
   int conclude_one(int number);
+  bool is_race() const { return plan_.loaded->kind == config::LoadedSweep::Kind::race; }
+  void add_pairs();
+  bool is_decided() const;
+  int conclude_race();
   bool is_cv() const { return plan_.loaded->kind == config::LoadedSweep::Kind::cv; }
   int conclude_cv(bool stopped);
   int say_stopped() const;
@@ -86,6 +91,7 @@ class TrialLoop {
   record::StopRequests requests_;
   int stop_signal_ = 0;
   Screen screen_;
+  record::Race race_;  // of a race
 };
 
 }  // namespace ddp::sweep

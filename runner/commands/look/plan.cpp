@@ -48,7 +48,7 @@ void plan(const PlanOptions& o) {
       throw usage_error("is a sweep, but " + option + " shows the data of one experiment", o.file,
                         "leave " + option + " out, or plan the experiment that the sweep extends");
     }
-    show_sweep(sweep::prepare_sweep(o.file, o.sets, o.jobs, o.results, /*timed=*/true), o.results, o.json);
+    show_sweep(sweep::prepare_sweep(launch::load_sweep(o.file, o.sets), o.jobs, o.results, /*timed=*/true), o.results, o.json);
     return;
   }
   config::Loaded loaded = launch::load_experiment(o.file, o.sets);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iostream>
 #include <sstream>
 
 #include <CLI/CLI.hpp>
@@ -10,6 +11,7 @@
 #include "base/log.h"
 #include "base/own_command.h"
 #include "base/paths.h"
+#include "base/student.h"
 #include "commands/cluster/slurm.h"
 #include "commands/look/report.h"
 #include "commands/look/show_plan.h"
@@ -18,9 +20,11 @@
 #include "config/load/compose.h"
 #include "launch/cluster/launcher.h"
 #include "launch/library/plugin.h"
+#include "record/race.h"
 #include "record/saves/checkpoint_index.h"
 #include "record/saves/checkpoint_settings.h"
 #include "report/text/run_page.h"
+#include "report/text/words.h"
 #include "runs/notify.h"
 #include "runs/summary.h"
 #include "sweep/trial_loop.h"
@@ -62,7 +66,7 @@ void require_same_data(const sweep::SweepPlan& plan, const sweep::Trials& trials
   const record::RunDirectory& directory = plan.directory;
   for (const sweep::Trial& trial : trials.all()) {
     if (trial.status != sweep::Status::running && trial.status != sweep::Status::interrupted) continue;
-    const record::RunDirectory run = directory.trial(trial.number);
+    const record::RunDirectory run = plan.folder_of(trial.number);
     const fs::path checkpoint = run.begun() ? record::latest_checkpoint(run.checkpoints()) : fs::path();
     if (checkpoint.empty()) continue;
     plan.require_same_data(checkpoint, launch::load_experiment(record::settings_file(run, checkpoint)).experiment);
@@ -81,7 +85,8 @@ void tell_end(const sweep::SweepPlan& plan, FileDescriptor lock, const std::stri
 std::string status_of(const record::RunDirectory& sweep) { return record::last_summary(sweep).value("status", ""); }
 
 // `lock`: of the sweep.
-int run_trials(const sweep::SweepPlan& plan, FileDescriptor lock) {
+// `json`: print the result of a race.
+int run_trials(const sweep::SweepPlan& plan, FileDescriptor lock, bool json = false) {
   sweep::Trials trials(plan.loaded->sweep, *plan.search);
   for (const sweep::Event& event : sweep::read_journal(plan.directory.journal())) trials.take(event);
   if (!plan.only) require_same_data(plan, trials);
@@ -96,6 +101,8 @@ int run_trials(const sweep::SweepPlan& plan, FileDescriptor lock) {
   }
   // A single job of an array has nothing to show yet.
   if (!plan.only) show_results(plan.directory);
+  if (const auto result = json ? record::read_race(plan.directory.path()) : std::nullopt)
+    report::print_json(config::written(*result), std::cout);
   const std::string status = status_of(plan.directory);
   const bool had_ended = before == "completed" || before == "failed";
   // Of an array's jobs only the last one ends the sweep.
@@ -174,7 +181,7 @@ int sweep_one(const SweepOptions& o, const std::vector<std::string>& sets) {
   if (o.run_id.empty())
     throw usage_error("needs the sweep of the trial", "--trial", "give the id of the sweep too: --run-id ID");
   runs::GitState git(paths::absolute(o.file).parent_path());
-  sweep::SweepPlan prepared = sweep::prepare_sweep(o.file, sets, 1, o.results);
+  sweep::SweepPlan prepared = sweep::prepare_sweep(launch::load_sweep(o.file, sets), 1, o.results);
   require_independent(*prepared.search, prepared.loaded->sweep.method.name, "--trial");
   if (*o.trial >= prepared.search->trials()) {
     throw usage_error("no trial " + std::to_string(*o.trial), "--trial",
@@ -214,20 +221,21 @@ int write_array(SweepOptions& o, const std::vector<std::string>& sets) {
   return write_job(slurm);
 }
 
-// Refuses a file for another command.
-void require_kind(const SweepOptions& o, const std::vector<std::string>& sets, config::LoadedSweep::Kind kind) {
-  const bool is_cv = launch::load_sweep(o.file, sets).kind == config::LoadedSweep::Kind::cv;
-  if (is_cv == (kind == config::LoadedSweep::Kind::cv)) return;
+// Reads a file for one of the two commands, and refuses it for the other.
+config::LoadedSweep load(const SweepOptions& o, const std::vector<std::string>& sets, config::LoadedSweep::Kind kind) {
+  config::LoadedSweep loaded = launch::load_sweep(o.file, sets);
+  if (loaded.kind == kind) return loaded;
+  const bool is_cv = loaded.kind == config::LoadedSweep::Kind::cv;
   throw usage_error(is_cv ? "the file has no [sweep] table" : "the file has a [sweep]", o.file,
                     is_cv ? "train its folds or seeds: " + own_command("cv " + path_word(o.file))
                           : "each of its trials is a cross-validation: " + own_command("sweep " + path_word(o.file)));
 }
 
-int train(const SweepOptions& o, const std::vector<std::string>& sets) {
+// Begins the sweep, or resumes the one of --run-id.
+int train(const SweepOptions& o, config::LoadedSweep asked, bool json = false) {
   launch::require_one_process("sweep", "use srun -n 1, or --array");
   const fs::path folder = paths::absolute(o.file).parent_path();
   if (!o.run_id.empty()) {
-    const config::LoadedSweep asked = launch::load_sweep(o.file, sets);
     const record::RunDirectory own(fs::path(o.results) / asked.name / o.run_id);
     if (own.is_sweep()) {
       require_settings_of(own, asked);
@@ -235,16 +243,17 @@ int train(const SweepOptions& o, const std::vector<std::string>& sets) {
     }
   }
   runs::GitState git(folder);
-  sweep::SweepPlan prepared = sweep::prepare_sweep(o.file, sets, o.jobs, o.results);
-  const bool is_cv = prepared.loaded->kind == config::LoadedSweep::Kind::cv;
+  sweep::SweepPlan prepared = sweep::prepare_sweep(std::move(asked), o.jobs, o.results);
+  const bool has_trials = prepared.loaded->kind == config::LoadedSweep::Kind::sweep;
   const auto directory = record::RunDirectory::create_sweep(
-      o.results, prepared.loaded->name, o.run_id, is_cv ? record::RunDirectory::kRuns : record::RunDirectory::kTrials);
+      o.results, prepared.loaded->name, o.run_id,
+      has_trials ? record::RunDirectory::kTrials : record::RunDirectory::kRuns);
   FileDescriptor lock = directory.lock();
   if (directory.is_sweep()) throw usage_error("another process has begun this sweep", directory.path().string());
   sweep::begin(prepared, directory, o.tags);
   place(prepared, directory, git.result());
-  prepared.command = command_of(o);
-  return run_trials(prepared, std::move(lock));
+  if (prepared.loaded->kind != config::LoadedSweep::Kind::race) prepared.command = command_of(o);
+  return run_trials(prepared, std::move(lock), json);
 }
 
 // The --set of a command.
@@ -257,29 +266,55 @@ std::vector<std::string> sets_of(const SweepOptions& o) {
 
 int sweep(SweepOptions& o) {
   const std::vector<std::string> sets = sets_of(o);
-  require_kind(o, sets, config::LoadedSweep::Kind::sweep);
+  config::LoadedSweep loaded = load(o, sets, config::LoadedSweep::Kind::sweep);
   if (o.array) return write_array(o, sets);
   if (o.trial) return sweep_one(o, sets);
   if (o.dry_run) {
-    show_sweep(sweep::prepare_sweep(o.file, sets, o.jobs, o.results, /*timed=*/true), o.results, /*json=*/false);
+    show_sweep(sweep::prepare_sweep(launch::load_sweep(o.file, sets), o.jobs, o.results, /*timed=*/true), o.results,
+               /*json=*/false);
     return 0;
   }
-  return train(o, sets);
+  return train(o, std::move(loaded));
 }
 
-int cross_validate(SweepOptions& o) {
-  const std::vector<std::string> sets = sets_of(o);
-  require_kind(o, sets, config::LoadedSweep::Kind::cv);
-  return train(o, sets);
+int cross_validate(SweepOptions& o) { return train(o, load(o, sets_of(o), config::LoadedSweep::Kind::cv)); }
+
+struct RaceOptions : SweepOptions {
+  std::string other;
+  config::RaceRules rules;
+  bool json = false;
+};
+
+// Warns of a race that cannot end.
+void warn_of_end(const config::RaceRules& rules) {
+  if (most_evidence(static_cast<std::size_t>(rules.max_seeds)) >= rules.enough_evidence()) return;
+  log::warn("no " + std::to_string(rules.max_seeds) + " pairs can prove anything at alpha = " +
+            report::in_words(rules.alpha) + ": give more --max-seeds");
+}
+
+int race(RaceOptions& o) {
+  if (!o.run_id.empty()) record::RunDirectory::require_run_id(o.run_id);
+  warn_of_end(o.rules);
+  config::LoadedSweep loaded = launch::load_race(o.file, o.other, o.sets, o.rules);
+  loaded.name = !o.name.empty() ? o.name : config::name_of_file(o.file) + "-" + config::name_of_file(o.other);
+  record::RunDirectory::require_run_id(loaded.name);
+  return train(o, std::move(loaded), o.json);
 }
 
 }  // namespace
 
-int resume_sweep(const record::RunDirectory& directory, std::optional<int> jobs, bool data_changed) {
+int resume_sweep(const record::RunDirectory& directory, std::optional<int> jobs, bool data_changed,
+                 std::optional<std::int64_t> max_seeds) {
   FileDescriptor lock = directory.lock();
   runs::GitState git(paths::working_folder());
+  const std::vector<std::string> more =
+      max_seeds ? std::vector{"race.max_seeds=" + std::to_string(*max_seeds)} : std::vector<std::string>();
+  config::LoadedSweep loaded = launch::load_sweep(directory.sweep(), more);
+  if (max_seeds && loaded.kind != config::LoadedSweep::Kind::race)
+    throw usage_error("this is no race", "--max-seeds", "leave it out");
+  if (max_seeds) directory.begin_sweep([&] { return launch::text_for(loaded, directory); });
   sweep::SweepPlan prepared =
-      sweep::prepare_sweep(directory.sweep(), {}, jobs, directory.path().parent_path().parent_path());
+      sweep::prepare_sweep(std::move(loaded), jobs, directory.path().parent_path().parent_path());
   place(prepared, directory, git.result());
   prepared.data_changed = data_changed;
   return run_trials(prepared, std::move(lock));
@@ -321,6 +356,23 @@ const bool sweep_registered =
     register_verb(40, "sweep", "train all trials of a file's [sweep] and rank them", add_sweep, sweep,
                   {.examples = {"sweep experiments/digits_sweep.toml", "sweep experiments/digits_sweep.toml --jobs 2"},
                    .aliases = {"tune", "search", "hpo"}});
+
+void add_race(CLI::App& verb, RaceOptions& o) {
+  add_common(verb, o, "experiment file A", "race");
+  completes(verb.add_option("OTHER", o.other, "experiment file B")->required(), completion::files({".toml"}));
+  verb.add_option("--metric", o.rules.metric, "metric that decides; default: checkpoint.metric of A");
+  verb.add_option("--alpha", o.rules.alpha, "most probability that equal experiments get a winner")
+      ->check(CLI::Range(1e-12, 0.5));
+  verb.add_option("--max-seeds", o.rules.max_seeds, "most pairs")->check(CLI::Range(2, 100'000));
+  verb.add_option("--min-seeds", o.rules.min_seeds, "least pairs before it ends")->check(CLI::Range(2, 100'000));
+  verb.add_flag("--json", o.json, "print race.json");
+  add_output(verb);
+}
+
+const bool race_registered =
+    register_verb(42, "race", "train two files, seed by seed, until one is proved better", add_race, race,
+                  {.examples = {"race small.toml wide.toml", "race small.toml wide.toml --alpha 0.01 --jobs 2"},
+                   .aliases = {"duel", "ab"}});
 
 const bool cv_registered =
     register_verb(41, "cv", "train all folds or seeds of a file: the mean and spread of each metric", add_cv,

@@ -20,6 +20,7 @@ struct ResumeOptions {
   bool data_changed = false;
   launch::LaunchFlags flags;
   std::optional<int> jobs;  // for a sweep
+  std::optional<std::int64_t> max_seeds;  // for a race
 };
 
 // A sweep's trials are runs of one node each; only a single trial can be launched in another way.
@@ -32,7 +33,7 @@ int go_on_with_sweep(const record::RunDirectory& directory, const ResumeOptions&
     throw usage_error("a sweep keeps its settings: with others its trials could not be compared",
                       directory.path().string(), "begin another one: " + own_command("sweep FILE --set …"));
   }
-  return resume_sweep(directory, o.jobs, o.data_changed);
+  return resume_sweep(directory, o.jobs, o.data_changed, o.max_seeds);
 }
 
 int resume(const ResumeOptions& o) {
@@ -48,6 +49,7 @@ int resume(const ResumeOptions& o) {
                                     .data_changed = o.data_changed,
                                     .show = print_folder_of};
   if (request.directory.is_sweep()) return go_on_with_sweep(request.directory, o, launch);
+  if (o.max_seeds) throw usage_error("this is a run, not a race", "--max-seeds", "leave it out");
   if (o.jobs) log::warn("--jobs has no effect: " + o.run + " is a run, not a sweep");
   const auto loaded = launch::load_experiment(request.directory.config(), o.sets);
   launch::apply_init_method(loaded, launch);
@@ -62,6 +64,7 @@ void add_resume(CLI::App& verb, ResumeOptions& o) {
   add_from(verb, o.from, "checkpoint: latest, best or a step");
   add_data_changed(verb, o.data_changed);
   add_jobs(verb, o.jobs);
+  verb.add_option("--max-seeds", o.max_seeds, "most pairs of a race")->check(CLI::Range(2, 100'000));
   add_launch_flags(verb, o.flags);
   add_max_restarts(verb, o.flags);
   add_output(verb);

@@ -55,13 +55,24 @@ Node assignment(const std::string& key, const SourceRange& key_place, Node value
 }
 
 constexpr const char* kSection = "sweep";
+constexpr const char* kRace = "race";
+constexpr const char* kCandidate = "candidate";  // the key by which the runs of a race name their experiment
+constexpr const char* kOther = "b";
+const std::vector<std::string> kCandidates = {"A", "B"};
+
+Node text_at(const SourceRange& place, const std::string& text) {
+  return {.kind = Type::text, .scalar = text, .key = place, .place = place};
+}
 
 // Returns the value of a key that a cross-validation sets.
 Node number_at(const SourceRange& place, std::int64_t number) {
   return {.kind = Type::integer, .scalar = number, .key = place, .place = place};
 }
 
-bool chooses_fold(const Node& root) { return root.at_path("folds.fold") != nullptr; }
+// Does the experiment stand for several runs?
+bool has_parts(const Node& root) {
+  return (root.find("folds") && !root.at_path("folds.fold")) || root.find("repeat");
+}
 
 // Adds the mistakes of the experiment itself, with each value of each parameter once. For a sweep whose [sweep] has
 // mistakes: without them the check of all trials reports the same.
@@ -133,7 +144,57 @@ class SweepReader {
     return loaded;
   }
 
+  LoadedSweep read_race(const std::filesystem::path& file, Node root) {
+    LoadedSweep loaded;
+    loaded.kind = LoadedSweep::Kind::race;
+    loaded.file = file;
+    loaded.components_ = components_;
+    Node section = std::move(root.entries.at(kRace));
+    root.entries.erase(kRace);
+    loaded.other_ = std::move(section.entries.at(kOther));
+    section.entries.erase(kOther);
+    loaded.place = section.key;
+    loaded.rules = config::read<RaceRules>(to_value(section));
+    const Node* name = root.find("name");
+    loaded.name = name && name->text() ? *name->text() : name_of_file(file);
+    for (const Node* candidate : {&std::as_const(root), &std::as_const(loaded.other_)}) refuse_in_race(*candidate);
+    if (has_parts(root) != has_parts(loaded.other_)) {
+      mistakes_.add(loaded.place, "only one of the two experiments has [folds]", "give both the same [folds]");
+    }
+    loaded.base_ = std::move(root);
+    if (!mistakes_.empty()) return loaded;
+    const Experiment e = loaded.trial({}, mistakes_).experiment;
+    if (!mistakes_.empty()) return loaded;
+    loaded.sweep.metric = e.best_metric();
+    if (!loaded.rules.metric.empty() && loaded.rules.metric != loaded.sweep.metric.name) {
+      loaded.sweep.metric = {.name = loaded.rules.metric, .direction = direction_for("", loaded.rules.metric, components_)};
+    } else if (!has_direction(loaded.sweep.metric.name, components_)) {
+      loaded.given_goal_ = e.checkpoint.goal;
+    }
+    for (std::int64_t i = 0; i < loaded.rules.max_seeds; ++i) {
+      for (const std::int64_t candidate : {0, 1}) loaded.parts.push_back({.seed = e.seed + i, .candidate = candidate});
+    }
+    loaded.sweep.parameters.push_back({.key = kCandidate,
+                                       .key_place = loaded.place,
+                                       .place = loaded.place,
+                                       .choices = {text_at(loaded.place, "A"), text_at(loaded.place, "B")}});
+    for (const char* key : {"seed", "loader.sampler_seed"}) add_key(loaded, key, &Part::seed);
+    for (const std::int64_t candidate : {0, 1})
+      loaded.trial(loaded.point_of({.seed = e.seed, .candidate = candidate}), mistakes_);
+    return loaded;
+  }
+
  private:
+  void refuse_in_race(const Node& experiment) {
+    for (const char* section : {kSection, "repeat"}) {
+      const Node* given = experiment.find(section);
+      if (given) {
+        mistakes_.add(given->key, "[" + std::string(section) + "] in a race",
+                      "leave it out: a race trains pairs of seeds until it knows which experiment is better");
+      }
+    }
+  }
+
   // Adds a key that the runs of a cross-validation set, with the values that it has in them.
   template <class Number>
   static void add_key(LoadedSweep& loaded, const std::string& key, Number Part::*number) {
@@ -141,7 +202,7 @@ class SweepReader {
     for (const Part& part : loaded.parts) {
       const std::optional<std::int64_t> value = part.*number;
       const auto is_known = [&](const Node& known) { return known.scalar == *value; };
-      if (std::none_of(parameter.choices.begin(), parameter.choices.end(), is_known))
+      if (std::none_of(parameter.choices.rbegin(), parameter.choices.rend(), is_known))
         parameter.choices.push_back(number_at(loaded.place, *value));
     }
     loaded.sweep.parameters.push_back(std::move(parameter));
@@ -272,12 +333,22 @@ std::vector<Part> parts_of(const Experiment& e) {
 }
 
 bool LoadedSweep::trials_are_cvs() const {
-  return kind == Kind::sweep && ((base_.find("folds") && !chooses_fold(base_)) || base_.find("repeat"));
+  return kind != Kind::cv && has_parts(base_);
+}
+
+std::string LoadedSweep::folder_name(int trial) const {
+  if (kind != Kind::race) return "";
+  const Part& part = parts.at(static_cast<std::size_t>(trial));
+  return kCandidates.at(static_cast<std::size_t>(part.candidate)) + "-" + std::to_string(part.seed);
 }
 
 Point LoadedSweep::point_of(const Part& part) const {
   Point point;
   for (const Parameter& parameter : sweep.parameters) {
+    if (parameter.key == kCandidate) {
+      point.push_back(text_at(place, kCandidates.at(static_cast<std::size_t>(part.candidate))));
+      continue;
+    }
     const std::int64_t number = parameter.key == "folds.repeat" ? *part.repeat
                                 : parameter.key == "folds.fold" ? *part.fold
                                                                 : part.seed;
@@ -288,13 +359,14 @@ Point LoadedSweep::point_of(const Part& part) const {
 
 Node LoadedSweep::with(const Point& point, Mistakes& mistakes) const {
   std::vector<Node> assigned;
-  for (std::size_t i = 0; i < point.size(); ++i) {
+  const bool is_other = kind == Kind::race && !point.empty() && point.front().text() == kCandidates.back();
+  for (std::size_t i = kind == Kind::race ? 1 : 0; i < point.size(); ++i) {
     const Parameter& parameter = sweep.parameters[i];
     Node value = point[i];
     value.varies = true;
     assigned.push_back(assignment(parameter.key, parameter.key_place, std::move(value)));
   }
-  Node root = base_;
+  Node root = is_other ? other_ : base_;
   assign(root, std::move(assigned), describe<Experiment>(), mistakes);
   return root;
 }
@@ -360,6 +432,12 @@ Value LoadedSweep::to_value() const {
   Value written = config::to_value(base);
   written["name"] = name;
   if (kind == Kind::sweep) written[kSection] = section_;
+  if (kind == Kind::race) {
+    Node other = other_;
+    make_paths_absolute(other, other_, {}, components_);
+    written[kRace] = config::write(rules);
+    written[kRace][kOther] = config::to_value(other);
+  }
   return written;
 }
 
@@ -379,7 +457,7 @@ std::vector<Option> sweep_options(const Components& components) {
 bool has_sweep(const std::filesystem::path& file, const std::vector<std::string>& sets) {
   Mistakes mistakes;
   const std::optional<Node> root = compose(file, sets, describe<Experiment>(), mistakes);
-  return root && (root->find(kSection) || (root->find("folds") && !chooses_fold(*root)));
+  return root && (root->find(kSection) || has_parts(*root));
 }
 
 LoadedSweep load_sweep(const std::filesystem::path& file, const std::vector<std::string>& sets,
@@ -388,6 +466,11 @@ LoadedSweep load_sweep(const std::filesystem::path& file, const std::vector<std:
   std::optional<Node> root = compose(file, sets, describe<Experiment>(), mistakes);
   if (!root) throw mistakes.error();
   const Node* section = root->find(kSection);
+  if (const Node* race = root->find(kRace); race && race->find(kOther)) {
+    LoadedSweep loaded = SweepReader(components, mistakes).read_race(file, std::move(*root));
+    if (!mistakes.empty()) throw mistakes.error();
+    return loaded;
+  }
   if (!section && (root->find("folds") || root->find("repeat"))) {
     LoadedSweep cv = SweepReader(components, mistakes).read_cv(file, std::move(*root));
     if (!mistakes.empty()) throw mistakes.error();
@@ -401,6 +484,31 @@ LoadedSweep load_sweep(const std::filesystem::path& file, const std::vector<std:
   if (mistakes.empty()) return loaded;
   check_experiment_of(loaded, mistakes);
   throw mistakes.error();
+}
+
+LoadedSweep load_race(const std::filesystem::path& a, const std::filesystem::path& b,
+                      const std::vector<std::string>& sets, const RaceRules& rules, const Components& components) {
+  Mistakes mistakes;
+  std::optional<Node> root = compose(a, sets, describe<Experiment>(), mistakes);
+  std::optional<Node> other = compose(b, sets, describe<Experiment>(), mistakes);
+  if (!root || !other) throw mistakes.error();
+  const auto sources_of = [](const Node& node) {
+    const Node* sources = node.find("sources");
+    return sources ? config::to_value(*sources) : Value();
+  };
+  if (sources_of(*root) != sources_of(*other)) {
+    throw usage_error("has other sources than " + a.string(), b.string(), "give both files the same `sources`");
+  }
+  Node section = {.key = root->place, .place = root->place};
+  for (const auto& [key, value] : config::write(rules).items()) {
+    const Type type = value.is_string() ? Type::text : value.is_number_integer() ? Type::integer : Type::number;
+    section.entries.emplace(key, Node{.kind = type, .scalar = value, .key = root->place, .place = root->place});
+  }
+  section.entries.emplace(kOther, std::move(*other));
+  root->entries.insert_or_assign(kRace, std::move(section));
+  LoadedSweep loaded = SweepReader(components, mistakes).read_race(a, std::move(*root));
+  if (!mistakes.empty()) throw mistakes.error();
+  return loaded;
 }
 
 }  // namespace ddp::config

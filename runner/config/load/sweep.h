@@ -28,24 +28,43 @@ struct Sweep {
   Value named(const Point& point) const;
 };
 
-// A run of a cross-validation.
+// A run of a cross-validation or of a race.
 struct Part {
   std::int64_t seed = 0;
+  std::int64_t candidate = 0;               // of a race: 0 is A, 1 is B
   std::optional<std::int64_t> repeat = {};  // with folds
   std::optional<std::int64_t> fold = {};
 };
 // The runs of an experiment's cross-validation, in their order: each seed trains all folds of all repeats.
 std::vector<Part> parts_of(const Experiment& e);
 
-// A file that trains several experiments: the trials of its [sweep], or the runs of its [folds] and [repeat]. With both,
-// each trial of the sweep is a cross-validation.
+// How a race of two experiments ends.
+struct RaceRules {
+  std::string metric;  // empty: A's checkpoint.metric
+  double alpha = 0.05;
+  std::int64_t max_seeds = 50;
+  std::int64_t min_seeds = 3;
+
+  double enough_evidence() const { return 1 / alpha; }
+  void fields(Fields& f) {
+    f({"metric"}, metric);
+    f({"alpha"}, alpha);
+    f({"max_seeds"}, max_seeds);
+    f({"min_seeds"}, min_seeds);
+  }
+};
+
+// A file that trains several experiments: the trials of its [sweep], or the runs of its [folds] and [repeat], or two
+// experiments that race. A trial of a sweep or of a race is a cross-validation if its experiment has [folds] or
+// [repeat].
 class LoadedSweep {
  public:
-  enum class Kind { sweep, cv };
+  enum class Kind { sweep, cv, race };
 
   Kind kind = Kind::sweep;
-  Sweep sweep;              // of a cross-validation: its metric, and the keys in which its runs differ
-  std::vector<Part> parts;  // of a cross-validation
+  Sweep sweep;              // of a cross-validation or race: its metric, and the keys in which its runs differ
+  std::vector<Part> parts;  // of a cross-validation or race
+  RaceRules rules;          // of a race
   std::string name;  // of the experiment: the folder under the results folder
   std::filesystem::path file;
   std::int64_t epochs = 0;                    // of a trial; 0: the file gives steps
@@ -61,7 +80,9 @@ class LoadedSweep {
   bool trials_are_cvs() const;
   // The cross-validation of a trial. Throws ddp::Error (usage).
   LoadedSweep cv_of(const Point& point) const;
-  // The values of a run of a cross-validation.
+  // The name of a trial's folder; empty: its number.
+  std::string folder_name(int trial) const;
+  // The values of a run of a cross-validation or race.
   Point point_of(const Part& part) const;
 
   // Sets the file's `threads`, the same for all trials, if the file does not give it and it does not vary.
@@ -80,7 +101,8 @@ class LoadedSweep {
 
   Node with(const Point& point, Mistakes& mistakes) const;
 
-  Node base_;               // the experiment without [sweep]
+  Node base_;               // the experiment without [sweep]; of a race A
+  Node other_;              // of a race B
   Value section_ = {};      // [sweep]
   std::string given_goal_;  // of the metric; empty: its own direction
   Components components_;
@@ -97,5 +119,8 @@ bool has_sweep(const std::filesystem::path& file, const std::vector<std::string>
 // (usage) with every mistake.
 LoadedSweep load_sweep(const std::filesystem::path& file, const std::vector<std::string>& sets,
                        const Components& components);
+// The same for a race of two files, whose `sources` must be the same. The sets hold for both.
+LoadedSweep load_race(const std::filesystem::path& a, const std::filesystem::path& b,
+                      const std::vector<std::string>& sets, const RaceRules& rules, const Components& components);
 
 }  // namespace ddp::config

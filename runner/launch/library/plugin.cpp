@@ -225,6 +225,11 @@ config::LoadedSweep load_sweep(const fs::path& file, const std::vector<std::stri
   return config::load_sweep(file, sets, components_of(file, sets));
 }
 
+config::LoadedSweep load_race(const fs::path& a, const fs::path& b, const std::vector<std::string>& sets,
+                              const config::RaceRules& rules) {
+  return config::load_race(a, b, sets, rules, components_of(a, sets));
+}
+
 std::string text_for(const config::Experiment& experiment, const record::RunDirectory& run) {
   const config::Components components = experiment.components();
   if (components.plugin().exists()) keep(components.plugin(), experiment.sources, run.sources());

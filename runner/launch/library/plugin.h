@@ -16,6 +16,8 @@ namespace ddp::launch {
 // about a missing source shows its line.
 config::Loaded load_experiment(const std::filesystem::path& file, const std::vector<std::string>& sets = {});
 config::LoadedSweep load_sweep(const std::filesystem::path& file, const std::vector<std::string>& sets = {});
+config::LoadedSweep load_race(const std::filesystem::path& a, const std::filesystem::path& b,
+                              const std::vector<std::string>& sets, const config::RaceRules& rules);
 
 // A run's copy of the files of `sources`: it keeps the compiled texts in its folder "sources", and resumes with them
 // even if the files change.

@@ -127,13 +127,18 @@ void read_view(View& view, const Value& json, const fs::path& folder) {
   view.tags.note = to_lines(view.tags.note);
 }
 
+// Returns the name of the folder of a race's run; empty: it is none.
+std::string name_in_race(const TrialView& trial) {
+  const Value candidate = member(trial.parameters, "candidate");
+  const auto seed = to_count(member(trial.parameters, "seed"));
+  return (candidate == "A" || candidate == "B") && seed ? candidate.get<std::string>() + "-" + std::to_string(*seed) : "";
+}
+
 TrialView read_trial(const Value& json, const fs::path& sweep) {
   TrialView trial;
   trial.trial = count_of(json, "trial");
   trial.metric = to_number(member(json, "metric"));
   if (trial.metric) trial.place = to_count(member(json, "place"));
-  // Not from the file: its path could lead anywhere.
-  trial.folder = record::RunDirectory(sweep).trial(static_cast<int>(trial.trial)).path();
   trial.status = text(json, "status");
   trial.rung = to_count(member(json, "rung"));
   trial.epochs = count_of(json, "epochs");
@@ -141,6 +146,8 @@ TrialView read_trial(const Value& json, const fs::path& sweep) {
   if (const Value& parameters = member(json, "parameters"); parameters.is_object()) {
     for (const auto& [key, value] : parameters.items()) trial.parameters[config::printable(key)] = value;
   }
+  // Not from the file: its path could lead anywhere.
+  trial.folder = record::RunDirectory(sweep).trial(static_cast<int>(trial.trial), name_in_race(trial)).path();
   trial.error = to_lines(member(json, "error"));
   return trial;
 }
@@ -295,6 +302,7 @@ void SweepView::fields(config::Fields& f) {
   list_facts(f);
   f({"metrics", "of a cross-validation that has completed; null: none"},
     result ? std::optional(result->metrics) : std::nullopt);
+  f({"race", "of a race that has ended"}, race);
   f({"best"}, best() ? std::optional(*best()) : std::nullopt);
   f({"repeat", "command that trains the best trial alone"}, repeat);
 }
@@ -411,7 +419,9 @@ SweepView read_sweep(const fs::path& folder) {
   SweepView sweep;
   const Value json = summary_of(record::RunDirectory(folder).summary());
   read_view(sweep, json, folder);
-  if (text(json, "kind") == "cv") sweep.kind = "cv";
+  const std::string kind = text(json, "kind");
+  if (std::find(kSweepKinds.begin(), kSweepKinds.end(), kind) != kSweepKinds.end()) sweep.kind = kind;
+  if (sweep.kind == "race") sweep.race = record::read_race(folder);
   if (sweep.is_cv() && sweep.status == "completed") sweep.result = record::read_cross_validation(folder);
   sweep.method = text(json, "method");
   sweep.metric = text(json, "metric");

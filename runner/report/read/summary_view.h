@@ -10,6 +10,7 @@
 
 #include "config/option/value.h"
 #include "record/cross_validation.h"
+#include "record/race.h"
 #include "record/metrics/metric_values.h"
 #include "record/summary.h"
 
@@ -98,9 +99,9 @@ struct TrialView {
 // Returns "at rung 1" for a trial that may continue later, "promoted from rung 1" for one that does; else its status.
 std::string status_in_words(const TrialView& trial);
 
-inline const std::vector<std::string> kSweepKinds = {"sweep", "cv"};
+inline const std::vector<std::string> kSweepKinds = {"sweep", "cv", "race"};
 
-// A sweep, or a cross-validation, whose trials are its runs.
+// A sweep, or a cross-validation or a race, whose trials are its runs.
 struct SweepView : View {
   std::string kind = "sweep";
   std::string method;
@@ -116,6 +117,8 @@ struct SweepView : View {
   std::string command;             // trains the file of the sweep; empty: unknown
   std::string repeat;              // command that trains the best trial alone
   std::optional<record::CrossValidation> result;  // of a cross-validation that has completed
+
+  std::optional<record::Race> race;               // of a race that has ended
 
   bool is_cv() const { return kind == "cv"; }
   // The mean of the metric over all trials; nothing if one has none.

@@ -181,16 +181,37 @@ void print_figures(const record::CrossValidation& cv, std::ostream& out, const T
 
 namespace {
 
+void add_race(Facts& facts, const record::Race& race) {
+  const std::string pairs = " after " + std::to_string(race.pairs.size()) + " pairs";
+  facts.add("winner", (race.is_undecided() ? "undecided" : race.winner) + pairs);
+  const auto end = [](const std::optional<double>& bound) { return bound ? in_words(bound) : "unbounded"; };
+  facts.add("A - B", in_words(race.mean) + ", between " + end(race.low) + " and " + end(race.high) +
+                         " at alpha " + in_words(race.alpha));
+}
+
+void print_pairs(const record::Race& race, std::ostream& out, const Terminal& terminal) {
+  using Pair = record::Race::Pair;
+  const std::vector<Field<Pair>> fields = {
+      {{.header = "seed", .right = true}, [](auto& pair) { return std::to_string(pair.seed); }},
+      {{.header = "A", .right = true}, [](auto& pair) { return in_words(pair.a); }},
+      {{.header = "B", .right = true}, [](auto& pair) { return in_words(pair.b); }},
+      {{.header = "A - B", .right = true}, [](auto& pair) { return in_words(pair.difference); }},
+      {{.header = "evidence", .right = true}, [](auto& pair) { return in_words(pair.e); }}};
+  print_table(table_of(race.pairs, fields), out, terminal);
+}
+
 void print_sweep(const std::string& name, const SweepView& sweep, std::ostream& out, const Terminal& terminal) {
   Facts facts;
-  facts.add(sweep.is_cv() ? "cv" : "sweep", name);
+  const bool competes = sweep.kind == "sweep";
+  facts.add(sweep.kind, name);
   facts.add("status", sweep.status);
   add_tags(facts, sweep.tags);
-  if (!sweep.is_cv()) facts.add("method", sweep.method + " over " + joined(sweep.parameters));
+  if (competes) facts.add("method", sweep.method + " over " + joined(sweep.parameters));
   facts.add("metric", sweep.metric + (sweep.goal == "max" ? ", greatest is best" : ", least is best"));
   facts.add("started", since(sweep));
   facts.add("time", duration(sweep.seconds));
-  facts.add(sweep.is_cv() ? "runs" : "trials", trials_in_words(sweep));
+  if (sweep.race) add_race(facts, *sweep.race);
+  if (sweep.kind != "race") facts.add(competes ? "trials" : "runs", trials_in_words(sweep));
   facts.add("train best", sweep.repeat);
   facts.add("folder", config::printable(sweep.folder.string()));
   if (sweep.status == "interrupted") facts.add("resume", resume_command(sweep));
@@ -199,7 +220,11 @@ void print_sweep(const std::string& name, const SweepView& sweep, std::ostream& 
     out << "\n";
     print_figures(*sweep.result, out, terminal);
   }
-  if (sweep.ranking.empty()) return;
+  if (sweep.race) {
+    out << "\n";
+    print_pairs(*sweep.race, out, terminal);
+  }
+  if (sweep.ranking.empty() || sweep.race) return;
   out << "\n";
   print_ranking(name, sweep, out, terminal);
 }
