@@ -157,6 +157,8 @@ class MapDataset : public Dataset {
   // Returns the class of each sample (int64 [size]), for a stratified split; undefined: the samples have no classes.
   // The class of a sample is kNoClass if its target does not count.
   virtual at::Tensor classes() const { return {}; }
+  // Returns the weight of each sample (float32 [size]); undefined: they have none.
+  virtual at::Tensor weights() const { return {}; }
   // Calls `check` with the targets of all samples, some at a time, without reading their inputs. Adds the place of a
   // target to an error of `check`. Returns false if classes() has all targets, or the dataset has checked its targets
   // when it read them.

@@ -38,6 +38,8 @@ class InMemory : public MapDataset {
     return batch;
   }
 
+  at::Tensor weights() const override { return weights_; }
+
   // The only target, if it is one class per sample.
   at::Tensor classes() const override {
     if (targets_.size() != 1) return {};

@@ -148,6 +148,8 @@ class TableDataset : public MapDataset {
     return encoder_.missing == "drop" ? samples.masked_select(usable_.index_select(0, samples)) : samples;
   }
 
+  at::Tensor weights() const override { return tensors_ ? tensors_->weights() : at::Tensor(); }
+
   at::Tensor classes() const override {
     if (encoder_.kind != TargetKind::classes) return {};
     if (tensors_) return tensors_->classes();

@@ -70,6 +70,11 @@ void Distributed::fields(Fields& f) {
 
 void Loader::fields(Fields& f) {
   f({.name = "shuffle", .doc = "a new order of samples in each epoch"}, shuffle);
+  f({.name = "sample",
+     .doc = "all: each sample once an epoch; weighted: drawn with replacement by dataset.weights, which then do not "
+            "weigh in the loss; balanced: so that each class is drawn as often",
+     .choices = {"all", "weighted", "balanced"}},
+    sample);
   f({.name = "drop_last", .doc = "drop samples that do not divide evenly among the ranks, instead of repeating some"},
     drop_last);
   f({.name = "drop_last_batch",
@@ -478,7 +483,7 @@ Metric Experiment::metric_named(const std::string& in_events, const std::string&
 
 bool Experiment::weighs_samples() const {
   const auto given = dataset.options.find("weights");
-  return given != dataset.options.end() && *given != "";
+  return given != dataset.options.end() && *given != "" && loader.sample != "weighted";
 }
 
 bool Experiment::syncs_batch_norm() const { return read<SyncBatchNorm>(model.options).sync_batch_norm.value_or(false); }

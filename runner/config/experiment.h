@@ -28,6 +28,7 @@ struct Distributed {
 
 struct Loader {
   bool shuffle = true;
+  std::string sample = "all";  // "weighted", "balanced": drawn with replacement
   bool drop_last = false;
   bool drop_last_batch = false;
   std::int64_t workers = 2;

@@ -4,8 +4,11 @@
 #include <future>
 #include <system_error>
 
+#include <ATen/ops/bincount.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/where.h>
 
+#include "base/error.h"
 #include "config/length.h"
 
 namespace ddp::data {
@@ -20,6 +23,27 @@ datasets::Batch pinned(datasets::Batch batch, bool pin) {
   for (auto& [name, tensor] : batch.targets) tensor = tensor.pin_memory();
   if (batch.weights.defined()) batch.weights = batch.weights.pin_memory();
   return batch;
+}
+
+// Returns the weights by which samples are drawn, float64 [n]; undefined: none. Throws ddp::Error (usage).
+at::Tensor weights_of(const datasets::MapDataset& dataset, const at::Tensor& samples, const std::string& sample) {
+  constexpr std::int64_t kMostDrawn = 1 << 24;  // of torch.multinomial
+  if (sample == "all") return {};
+  if (samples.size(0) > kMostDrawn) {
+    throw usage_error("torch.multinomial draws from at most " + std::to_string(kMostDrawn) + " samples, and there are " +
+                          std::to_string(samples.size(0)),
+                      "loader.sample", "leave it out");
+  }
+  if (sample == "weighted") return dataset.weights().index_select(0, samples).to(at::kDouble);
+  const at::Tensor classes = dataset.classes();
+  if (!classes.defined()) {
+    throw usage_error("\"balanced\" needs one class for each sample, and the targets of this dataset are not classes",
+                      "loader.sample", "leave it out, or draw by weights: \"weighted\"");
+  }
+  const at::Tensor own = classes.index_select(0, samples);
+  // Samples without a class are not drawn.
+  const at::Tensor counts = at::bincount(own.masked_select(own.ge(0)));
+  return at::where(own.ge(0), counts.index_select(0, own.clamp_min(0)).to(at::kDouble).reciprocal(), 0.0);
 }
 
 // Batches of samples in the sampler's order. The last batch of an epoch may be shorter, unless it is dropped.
@@ -40,7 +64,8 @@ class SampledBatches : public Batches {
                  .world_size = sharding.world_size,
                  .shuffle = options.shuffle,
                  .drop_last = options.drop_last,
-                 .seed = options.sampler_seed} {}
+                 .seed = options.sampler_seed,
+                 .weights = weights_of(dataset, samples_, options.sample)} {}
 
   std::int64_t per_epoch(std::int64_t done) const override {
     const std::int64_t left = std::max<std::int64_t>(0, sampler_.size - done);

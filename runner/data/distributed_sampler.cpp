@@ -9,6 +9,7 @@
 #include <ATen/core/MT19937RNGEngine.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/multinomial.h>
 #include <ATen/ops/randperm.h>
 
 #include "config/length.h"
@@ -36,6 +37,10 @@ at::Tensor randperm(std::int64_t size, std::uint64_t seed) {
   return at::randperm(size, at::detail::createCPUGenerator(seed), at::TensorOptions().dtype(at::kLong));
 }
 
+at::Tensor drawn(const at::Tensor& weights, std::uint64_t seed) {
+  return at::multinomial(weights, weights.size(0), /*replacement=*/true, at::detail::createCPUGenerator(seed));
+}
+
 }  // namespace
 
 std::int64_t DistributedSampler::length(std::int64_t done) const {
@@ -43,7 +48,10 @@ std::int64_t DistributedSampler::length(std::int64_t done) const {
 }
 
 at::Tensor DistributedSampler::indices(std::int64_t epoch, std::int64_t done) const {
-  const at::Tensor order = shuffle ? randperm(size, static_cast<std::uint64_t>(seed + epoch)) : at::arange(size);
+  const auto seed_now = static_cast<std::uint64_t>(seed + epoch);
+  const at::Tensor order = weights.defined() ? drawn(weights, seed_now)
+                           : shuffle         ? randperm(size, seed_now)
+                                             : at::arange(size);
   at::Tensor mine = at::empty({length(done)}, at::kLong);
   const auto take = [&](const auto* all) {
     std::int64_t* next = mine.mutable_data_ptr<std::int64_t>();

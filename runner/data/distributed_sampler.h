@@ -16,6 +16,9 @@ struct DistributedSampler {
   bool shuffle = true;
   bool drop_last = false;  // drop the remainder of the division over ranks instead of wrapping around
   std::int64_t seed = 0;
+  // Of each sample, float64 [size]: samples are drawn with replacement, as torch.utils.data.WeightedRandomSampler draws
+  // `size` of them with a generator of seed + epoch. Undefined: each comes once.
+  at::Tensor weights = {};
 
   // The number of samples of a rank in an epoch, or in its rest if all ranks together have seen `done` samples. The
   // result is the same on every rank.

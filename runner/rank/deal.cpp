@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -25,7 +26,10 @@
 #include "datasets/table/encoder.h"
 #include "datasets/table/options.h"
 #include "rank/predict.h"
+#include "rank/predictions.h"
+#include "rank/process.h"
 #include "rank/verbs.h"
+#include "train/loss/loss.h"
 
 namespace ddp::rank {
 namespace {

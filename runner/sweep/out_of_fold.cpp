@@ -61,7 +61,7 @@ bool has_held_out(const record::RunDirectory& run) {
 
 void predict_held_out(const launch::RankLibrary& library, launch::Plan plan, const launch::HeldData& data,
                       const record::RunDirectory& run) {
-  const fs::path checkpoint = runs::choose_trained(run, {.run = run.path().string()}).checkpoint;
+  const fs::path checkpoint = runs::choose_trained(run, runs::TrainedOptions{.run = run.path().string(), .from = "", .sets = {}}).checkpoint;
   config::Experiment& e = plan.experiment;
   e.parallel = "single";
   e.logical_ranks.reset();

@@ -74,7 +74,8 @@ constexpr Foreign kForeign[] = {{kParquet, "a Parquet file", "give dataset.name 
                                 {"\xfe\xff", "text in UTF-16", "save it in UTF-8"}};
 
 std::unique_ptr<format::TableFile> open_columnar(const std::filesystem::path& file, std::string_view head,
-                                                 std::shared_ptr<arrow::io::ReadableFile> bytes) {
+                                                 std::shared_ptr<arrow::io::ReadableFile> bytes,
+                                                 const format::TableOptions& options) {
   if (head.starts_with(kParquet)) return table_of(file, open_parquet(file, std::move(bytes)), options);
   if (head.starts_with(kFeather)) return table_of(file, open_feather(file, std::move(bytes)), options);
   throw usage_error(head.empty() ? "is empty" : "is neither a Parquet nor a Feather file", file.string(),
@@ -87,7 +88,7 @@ std::unique_ptr<format::TableFile> open(const std::filesystem::path& file, const
   std::shared_ptr<arrow::io::ReadableFile> bytes = open_file(file);
   const auto first = require(bytes->ReadAt(0, static_cast<std::int64_t>(kFeather.size())), file);
   const std::string_view head(*first);
-  if (options.format == "parquet") return open_columnar(file, head, std::move(bytes));
+  if (options.format == "parquet") return open_columnar(file, head, std::move(bytes), options);
   if (options.format != "csv" && options.format != "jsonl") {
     throw usage_error("there is no table format \"" + options.format + "\"", file.string(),
                       "give csv, parquet or jsonl");

@@ -16,7 +16,7 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
-from torch.utils.data import DataLoader, Subset
+from torch.utils.data import DataLoader, Subset, WeightedRandomSampler
 from torch.utils.data.distributed import DistributedSampler
 
 import device
@@ -49,6 +49,25 @@ def train(experiment, rank, world, folder):
         json.dump(trainer.answer(), file)
     dist.barrier()  # no rank exits while another one still reads from it
     os._exit(0)
+
+
+class Drawn(DistributedSampler):
+    """Each rank's share of what WeightedRandomSampler draws."""
+
+    def __init__(self, weights, **options):
+        super().__init__(weights, shuffle=False, **options)
+
+    def __iter__(self):
+        generator = torch.Generator().manual_seed(self.seed + self.epoch)
+        drawn = list(WeightedRandomSampler(self.dataset, len(self.dataset), replacement=True, generator=generator))
+        return iter([drawn[i] for i in super().__iter__()])
+
+
+def sample_weights(train_set, sample):
+    if sample == "weighted":
+        return [y[1].item() for _, y in train_set]
+    classes = torch.tensor([int(y) for _, y in train_set])
+    return (1 / torch.bincount(classes)[classes].double()).tolist()
 
 
 def save(module, path):
@@ -113,7 +132,8 @@ class Trainer:
             options = dict(experiment.get("distributed", {}))
             options.pop("backend", None)
             self.model = DistributedDataParallel(self.module, **options)
-        self.loss = Loss(experiment["loss"], weighted="weights" in experiment["dataset"])
+        drawn = experiment.get("loader", {}).get("sample") == "weighted"
+        self.loss = Loss(experiment["loss"], weighted="weights" in experiment["dataset"] and not drawn)
         trained = [(name, p) for name, p in self.module.named_parameters() if p.requires_grad]
         optimizer = experiment.get("optimizer", {})
         scales = layer_scales(optimizer, [name for name, _ in self.module.named_parameters()])
@@ -176,9 +196,13 @@ class Trainer:
 
     def load_samples(self, experiment, train_set):
         options = {"shuffle": True, "drop_last": False, "drop_last_batch": False, "sampler_seed": 0} | experiment.get("loader", {})
-        self.sampler = DistributedSampler(
-            train_set, num_replicas=self.world, rank=self.rank, shuffle=options["shuffle"],
-            seed=options["sampler_seed"], drop_last=options["drop_last"])  # fmt: skip
+        shares = {"num_replicas": self.world, "rank": self.rank, "seed": options["sampler_seed"], "drop_last": options["drop_last"]}
+        if options.get("sample", "all") == "all":
+            self.sampler = DistributedSampler(train_set, shuffle=options["shuffle"], **shares)
+        else:
+            self.sampler = Drawn(sample_weights(train_set, options["sample"]), **shares)
+        if options.get("sample") == "weighted":
+            train_set = [(x, y[0]) for x, y in train_set]
         self.loader = DataLoader(
             train_set, batch_size=self.batch_size, sampler=self.sampler, drop_last=options["drop_last_batch"])  # fmt: skip
         per_epoch = math.ceil(len(self.loader) / self.accumulate)

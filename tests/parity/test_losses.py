@@ -87,6 +87,9 @@ CASES = [
     on_classes("ignore_index, steps without a target", FEW, ignoring(-1), batch_size=4, validation={}),
     *(weighted(f"weights of samples, cross_entropy, {world} ranks", CLASSES, {"name": "cross_entropy"}, world=world, accumulate=2)
       for world in (1, 2, 3)),
+    weighted("samples drawn by their weights", CLASSES, {"name": "cross_entropy"}, loader={"sample": "weighted", "sampler_seed": 3}),
+    weighted("samples drawn by their weights, 3 ranks", CLASSES, {"name": "cross_entropy"}, world=3, loader={"sample": "weighted"}),
+    on_classes("samples drawn so that classes balance", CLASSES, {"name": "cross_entropy"}, loader={"sample": "balanced"}),
     weighted("weights of samples and classes", SOME, ignoring(-1, weight=WEIGHT)),
     weighted("weights of samples, a text", TEXT_CLASSES, {"name": "cross_entropy"}, inputs=TEXT, model=LINEAR),
     weighted("weights of samples, mse", np.load(LABELS), {"name": "mse"}),

@@ -315,6 +315,13 @@ void check_held_out(const Node& root, const std::string& section, const HeldOut&
   }
 }
 
+void check_sample(const Node& root, const Experiment& e, Mistakes& mistakes) {
+  const auto weights = e.dataset.options.find("weights");
+  if (e.loader.sample != "weighted" || (weights != e.dataset.options.end() && *weights != "")) return;
+  mistakes.add(root.at_path("loader.sample")->place, "samples are drawn by their weights, and dataset.weights is missing",
+               "name the column or the array of weights");
+}
+
 // The keys of [validation] that choose rows exclude each other, and [folds].
 void check_last(const Node& root, const Validation& validation, Mistakes& mistakes) {
   const Node* order = root.at_path("validation.order");
@@ -545,6 +552,7 @@ void check_rules(const Node& root, const Experiment& experiment, Mistakes& mista
   check_held_out(root, "test", experiment.test, mistakes);
   check_last(root, experiment.validation, mistakes);
   check_folds(root, experiment, mistakes);
+  check_sample(root, experiment, mistakes);
   check_split(root, experiment, mistakes);
   check_shares(root, experiment, mistakes);
   check_targets(root, experiment, components, mistakes);

@@ -167,16 +167,16 @@ void print_ranking(const std::string& name, const SweepView& sweep, std::ostream
 }  // namespace
 
 void print_figures(const record::CrossValidation& cv, std::ostream& out, const Terminal& terminal) {
-  using Row = std::pair<std::string, record::CrossValidation::Figure>;
-  const std::vector<Row> rows(cv.metrics.begin(), cv.metrics.end());
-  const std::vector<Field<Row>> fields = {
-      {{.header = "metric"}, [](auto& row) { return row.first; }},
-      {{.header = "mean", .right = true}, [](auto& row) { return in_words(row.second.mean); }},
-      {{.header = "std", .right = true}, [](auto& row) { return in_words(row.second.std); }},
-      {{.header = "n", .right = true}, [](auto& row) { return std::to_string(row.second.n); }},
-      {{.header = "95 % from", .right = true}, [](auto& row) { return in_words(row.second.low); }},
-      {{.header = "to", .right = true}, [](auto& row) { return in_words(row.second.high); }}};
-  print_table(table_of(rows, fields), out, terminal);
+  using Line = std::pair<std::string, record::CrossValidation::Figure>;
+  const std::vector<Line> lines(cv.metrics.begin(), cv.metrics.end());
+  const std::vector<Field<Line>> fields = {
+      {{.header = "metric"}, [](auto& line) { return line.first; }},
+      {{.header = "mean", .right = true}, [](auto& line) { return in_words(line.second.mean); }},
+      {{.header = "std", .right = true}, [](auto& line) { return in_words(line.second.std); }},
+      {{.header = "n", .right = true}, [](auto& line) { return std::to_string(line.second.n); }},
+      {{.header = "95 % from", .right = true}, [](auto& line) { return in_words(line.second.low); }},
+      {{.header = "to", .right = true}, [](auto& line) { return in_words(line.second.high); }}};
+  print_table(table_of(lines, fields), out, terminal);
 }
 
 namespace {

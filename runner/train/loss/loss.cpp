@@ -54,7 +54,7 @@ at::Tensor of_samples(const at::Tensor& targets, std::int64_t samples) { return 
 }  // namespace
 
 BatchLoss Loss::sum(const NamedTensors& outputs, const datasets::Batch& batch) const {
-  const at::Tensor& weights = batch.weights;
+  const at::Tensor weights = weights_of(batch);
   const auto weighted = [&](const at::Tensor& each) {
     return (each * weights.to(each.device(), /*non_blocking=*/true)).sum();
   };
@@ -77,7 +77,7 @@ BatchLoss Loss::sum(const NamedTensors& outputs, const datasets::Batch& batch) c
 }
 
 double Loss::count(const datasets::Batch& batch) const {
-  const at::Tensor& weights = batch.weights;
+  const at::Tensor weights = weights_of(batch);
   if (p_.graph) return weights.to(at::kDouble).sum().item<double>();
   const at::Tensor& target = only_target(batch.targets);
   if (!weights.defined()) {
@@ -145,7 +145,7 @@ std::vector<std::string> Loss::scalar_names(const torch::nn::Module& model) cons
 
 LossSum Loss::measure(const NamedTensors& outputs, const datasets::Batch& batch) const {
   const std::int64_t samples = batch.samples();
-  if (batch.weights.defined() || divides_by_count()) {
+  if (weights_of(batch).defined() || divides_by_count()) {
     LossSum weighted;
     weighted.add(sum(outputs, batch), count(batch), samples);
     return weighted;
@@ -194,6 +194,7 @@ LossRegistry& losses() {
 Loss loss_for(const config::Experiment& experiment, const torch::nn::Module& model) {
   Loss loss = losses().build(experiment.loss.name, experiment.loss.with_copies());
   loss.bind(model, experiment.dataset);
+  if (experiment.loader.sample == "weighted") loss.ignore_weights();
   return loss;
 }
 

@@ -135,6 +135,8 @@ class Loss {
   void bind(const torch::nn::Module& model, const config::Component& dataset);
   // Does the model's own loss compare logits with the targets one place later?
   bool answers_next() const { return answers_next_; }
+  // Samples that are drawn by their weights do not weigh again in the loss.
+  void ignore_weights() { ignores_weights_ = true; }
 
   // Returns the inputs of the model: the batch's, prepared and on the device, and the targets of a loss of the model.
   std::vector<at::Tensor> model_inputs(const datasets::Batch& batch, const model::Numerics& numerics,
@@ -157,12 +159,14 @@ class Loss {
 
  private:
   at::Tensor call(const LossFunction& function, const at::Tensor& output, const at::Tensor& target) const;
+  at::Tensor weights_of(const datasets::Batch& batch) const { return ignores_weights_ ? at::Tensor() : batch.weights; }
 
   LossParts p_;
   model::ArgumentOrder inputs_;         // of the model
   model::ArgumentOrder model_targets_;  // of the model, if it takes the targets
   model::ArgumentOrder targets_;        // of an exported loss
   bool answers_next_ = false;
+  bool ignores_weights_ = false;
 };
 
 // Returns the names of a dataset's inputs or targets (`option`), as its options give them; {}: it has one of each.
