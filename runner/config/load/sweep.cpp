@@ -132,7 +132,7 @@ class SweepReader {
     const Experiment e = loaded.trial({}, mistakes_).experiment;
     if (!mistakes_.empty()) return loaded;
     loaded.sweep.metric = e.best_metric();
-    loaded.epochs = e.steps > 0 ? 0 : e.epochs;
+    loaded.epochs = e.steps ? 0 : e.epochs.value_or(1);
     loaded.parts = parts_of(e);
     if (loaded.base_.find("repeat")) {
       for (const std::string& key : e.repeat.vary.value_or(std::vector<std::string>{"seed", "sampler_seed"}))
