@@ -16,6 +16,7 @@
 #include "base/paths.h"
 #include "config/option/value.h"
 #include "record/run_directory.h"
+#include "report/text/paper_table.h"
 #include "report/text/words.h"
 
 namespace ddp::commands {
@@ -235,6 +236,14 @@ void add_jobs(CLI::App& verb, std::optional<int>& jobs) {
   known_as(verb.add_option("--jobs", jobs, "most trials of a sweep side by side; default: as many as the devices hold"),
            {"--parallel"})
       ->check(CLI::Range(1, 4096));
+}
+
+void add_paper_format(CLI::App& verb, std::string& format, std::vector<std::string>& metrics) {
+  verb.add_option("--format", format, "print a table for a paper: latex, markdown or csv")
+      ->check(CLI::IsMember(report::kPaperFormats));
+  verb.add_option("--metrics", metrics, "metrics of this table, in this order; default: all")
+      ->delimiter(',')
+      ->type_name("NAME,…");
 }
 
 void print_folder(const std::filesystem::path& folder) {

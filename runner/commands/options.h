@@ -87,6 +87,9 @@ void add_output(CLI::App& verb);
 // Adds the option --jobs of a command that trains or plans a sweep.
 void add_jobs(CLI::App& verb, std::optional<int>& jobs);
 
+// Adds --format and --metrics of a table for a paper.
+void add_paper_format(CLI::App& verb, std::string& format, std::vector<std::string>& metrics);
+
 // Adds --data-changed to a command that goes on from a checkpoint.
 void add_data_changed(CLI::App& verb, bool& data_changed);
 

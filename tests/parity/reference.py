@@ -192,6 +192,8 @@ class Trainer:
             self.total = experiment["steps"]
             return dataset, None, None
         train_set, validation_set = split(dataset, validation)
+        if experiment.get("loader", {}).get("sample") == "weighted":
+            validation_set = [(x, y[0]) for x, y in validation_set]
         return self.load_samples(experiment, train_set), validation_set, None
 
     def load_samples(self, experiment, train_set):

@@ -10,6 +10,7 @@
 #include "commands/options.h"
 #include "record/run_directory.h"
 #include "report/select/comparison.h"
+#include "report/text/paper_table.h"
 
 namespace ddp::commands {
 namespace {
@@ -17,6 +18,8 @@ namespace {
 struct CompareOptions {
   std::vector<std::string> runs;
   std::string results = "results";
+  std::string format;  // of a table for a paper; empty: none
+  std::vector<std::string> metrics;
   bool json = false;
 };
 
@@ -43,6 +46,8 @@ void compare(const CompareOptions& o) {
     throw usage_error("compare needs two or more runs, or a sweep whose trials have begun", "",
                       own_command("list") + " shows the names of all runs");
   }
+  if (!o.format.empty()) return report::print_paper_table(runs, o.metrics, o.format, std::cout);
+  if (!o.metrics.empty()) throw usage_error("belongs to a table for a paper", "--metrics", "give --format too");
   const report::Comparison comparison = report::compare(std::move(runs));
   if (o.json) {
     report::print_comparison_as_json(comparison, std::cout);
@@ -72,6 +77,7 @@ void add_options(CLI::App& verb, CompareOptions& options) {
 
 void add_compare(CLI::App& verb, CompareOptions& options) {
   add_options(verb, options);
+  add_paper_format(verb, options.format, options.metrics);
   completes(
       verb.add_option("RUN", options.runs, std::string(kRunInWords) + "; a sweep stands for its trials")->required(),
       completion::runs);

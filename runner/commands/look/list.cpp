@@ -17,6 +17,7 @@
 #include "record/run_names.h"
 #include "report/select/comparison.h"
 #include "report/select/query.h"
+#include "report/text/paper_table.h"
 #include "report/text/run_page.h"
 
 namespace ddp::commands {
@@ -28,6 +29,8 @@ struct ListOptions {
   std::string results = "results";
   std::vector<std::string> where;
   report::Query query;
+  std::string format;  // of a table for a paper; empty: none
+  std::vector<std::string> metrics;
   bool json = false;
 };
 
@@ -98,7 +101,9 @@ void list(const ListOptions& o) {
   const bool any = !catalog.runs.empty() || !catalog.sweeps.empty();
   const auto rows = report::select(report::rows_of(std::move(catalog), o.results), query, problems);
   log::warn_of(problems);
-  if (o.json) {
+  if (!o.format.empty() && !rows.empty()) {
+    report::print_paper_table(rows, o.metrics, o.format, std::cout);
+  } else if (o.json) {
     report::print_list_as_json(rows, std::cout);
   } else if (!rows.empty()) {
     report::print_list(rows, std::cout, report::terminal_of_stdout(), query.columns);
@@ -113,6 +118,7 @@ completion::Candidates sort_keys(const completion::Given& given, const std::stri
 }
 
 void add_list(CLI::App& verb, ListOptions& options) {
+  add_paper_format(verb, options.format, options.metrics);
   completes(verb.add_option("NAME", options.names, "list only these experiments, runs, and trials of these sweeps"),
             completion::runs);
   add_results(verb, options.results);

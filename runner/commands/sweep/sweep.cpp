@@ -63,7 +63,6 @@ void show_results(const record::RunDirectory& directory) {
 
 // Throws if a trial that will resume has other data than its checkpoint.
 void require_same_data(const sweep::SweepPlan& plan, const sweep::Trials& trials) {
-  const record::RunDirectory& directory = plan.directory;
   for (const sweep::Trial& trial : trials.all()) {
     if (trial.status != sweep::Status::running && trial.status != sweep::Status::interrupted) continue;
     const record::RunDirectory run = plan.folder_of(trial.number);
