@@ -75,7 +75,7 @@ Call metrics(const ddp::dist::Group& group) {
     }
     const ddp::train::Merge merge(group);
     merge.counts(statistics);
-    merge.pairs(statistics);
+    merge.rankings(statistics);
     for (std::size_t i = 0; i < statistics.size(); ++i) measures->metrics()[i].metric->value(statistics[i]);
   };
 }

@@ -179,7 +179,7 @@ class TriedModel {
   train::BatchLoss loss_of(const NamedTensors& outputs, const datasets::Batch& batch) const {
     try {
       return under_casts(numerics_, [&]() -> train::BatchLoss {
-        return batch.weights.defined() ? loss_.sum(outputs, batch) : loss_(outputs, batch.targets);
+        return loss_.weighs(batch) ? loss_.sum(outputs, batch) : loss_(outputs, batch.targets);
       });
     } catch (const c10::Error& error) {
       throw usage_error("the loss \"" + e_.loss.name + "\" does not accept outputs of shape " + shapes_of(outputs) +

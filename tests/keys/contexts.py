@@ -36,8 +36,6 @@ PIXELS = of("image_folder", net(3), path="pngs")
 TEXT = of("text", GPT, path="words.txt", block_size=4) | {"epochs": None, "steps": 3}
 PYTHON = {"name": "exported", "path": "net.pt2"}
 BATCHES = of("random_batch", {"name": "toy"}) | {"epochs": None, "steps": 3, "loss": "mse"}
-BEST = FLAT | {"metrics": ["accuracy", "auroc", "f1_macro", "f1_micro", "precision_macro", "recall_macro", "perplexity"], "epochs": 5}
-NUMBERED = REALS | {"metrics": ["mae", "mse", "rmse", "r2"], "epochs": 5}
 SWEPT = FLAT | {"sweep": {"parameters": {"optimizer.lr": [0.1, 0.01, 0.5]}}}
 CONSTANT, LINEAR = {"name": "constant"}, {"name": "linear", "in_features": 4, "out_features": 3}
 OTHER = {"name": "npz", "path": "arrays2.npz", "inputs": "x", "targets": "y"}  # another dataset that fits
@@ -75,10 +73,16 @@ def c(base=None, swap=None, others=None, alone=None, exits=None, after=(), **opt
 
 def table(ending, exits=None, others=None, alone=None):
     more = {"path": [f"more.{ending}"], "target": ["d"], "features": [["a", "b"]], "drop": [["city", "a"]],
-            "categories": [{"city": ["x", "y"]}], "classes": [[2, 1, 0]], "weights": ["w"]}  # fmt: skip
-    beside = {"categories": {"drop": None, "categories": ["city"]}, "normalise_targets": {"target": "y", "^loss": "mse"},
-              "missing": {"path": f"gaps.{ending}", "missing": "mean"}}  # fmt: skip
-    return c(TABLE, None, more | (others or {}), beside | (alone or {}), {"missing": {'"error"': 2}} | (exits or {}),
+            "categories": [{"city": ["x", "y"]}], "classes": [[2, 1, 0]], "weights": ["w"], "positive": [0],
+            "dates": [["city"]], "date_format": ["%d.%m.%Y"]}  # fmt: skip
+    named, gaps = {"drop": None, "categories": ["city"]}, {"path": f"gaps.{ending}", "missing": "mean"}
+    beside = {"categories": named, "normalise_targets": {"target": "y", "^loss": "mse"}, "missing": gaps,
+              "missing_indicator": gaps, "missing_categories": named | {"path": f"blank.{ending}"}, "encode": named,
+              "target_transform": {"target": "w", "^loss": "mse"}, "positive": {"path": f"two.{ending}", "^metrics": ["precision"], "^validation": SPLIT},
+              "dates": {"path": f"dated.{ending}", "drop": None},
+              "date_format": {"path": f"dated.{ending}", "drop": None, "dates": ["city"]}}  # fmt: skip
+    refused = {"missing": {'"error"': 2}, "encode": (0, 2), "dates": (2, 0), "date_format": (0, 2)}
+    return c(TABLE, None, more | (others or {}), beside | (alone or {}), refused | (exits or {}),
              path=f"rows.{ending}", target="t", drop=["city"])  # fmt: skip
 
 
@@ -127,8 +131,10 @@ COMPONENTS = {
         "cifar10": c(CIFAR, None, {"path": ["cifar10b"]}, path="cifar10"),
         "cifar100": c(CIFAR | {"model": net(100)}, None, {"path": ["cifar100b"]}, path="cifar100"),
         "counting": c(FLAT | {"model": net(4)}, size=24, features=4, classes=3), "jsonl": table("jsonl"), "parquet": table("parquet"),
-        "csv": table("csv", {"delimiter": (2, 0), "header": (2, 0)}, {"delimiter": [";"], "missing_values": [["", "x"]]},
-                     {"delimiter": {"path": "semicolon.csv"}, "missing_values": {"drop": None, "categories": ["city"]},
+        "csv": table("csv", {name: (2, 0) for name in ("delimiter", "header", "decimal", "thousands")},
+                     {"delimiter": [";"], "thousands": ["."], "missing_values": [["", "x"]]},
+                     {"delimiter": {"path": "semicolon.csv"}, "decimal": {"path": "comma.csv", "delimiter": ";"},
+                      "thousands": {"path": "thousands.csv", "delimiter": ";", "decimal": ","}, "missing_values": {"drop": None, "categories": ["city"]},
                       "header": {"path": "bare.csv", "target": "6", "drop": ["0"]}}),
         "digits": c(None, None, {"path": ["digits2.csv.gz"]}, path="digits.csv.gz"),
         "idx": c(PIXELS, None, {"images": ["others.idx"], "labels": ["others.labels"]}, images="images.idx", labels="images.labels"),
@@ -179,6 +185,21 @@ COMPONENTS = {
 }  # fmt: skip
 
 
+def put(experiment, path, value):
+    """A copy of the experiment with another value at a path such as model.layers.0.bias; None takes it away."""
+    copied = at = json.loads(json.dumps(experiment))  # experiments of the table share parts
+    *names, last = (int(name) if name.isdigit() else name for name in path.split("."))
+    for name in names:
+        if isinstance(at, dict) and not isinstance(at.get(name), (dict, list)):
+            at[name] = {}
+        at = at[name]
+    if value is None:
+        at.pop(last, None)
+    else:
+        at[last] = value
+    return copied
+
+
 def on(base, *others, was=None, **more):
     """A key's context: its experiment, the other values, the value of the experiment; `more`: see rows_of()"""
     return {"base": base, "others": list(others), "was": was} | more
@@ -193,9 +214,14 @@ def each(*names):
     return [[name] for name in names]
 
 
-CLASSES = ["val_loss", "val_accuracy", "val_auroc", "val_f1_macro", "val_f1_micro", "val_perplexity", "val_precision_macro",
-           "val_recall_macro"]  # fmt: skip
-REALNESS = ["val_mae", "val_mse", "val_r2", "val_rmse"]
+OF_CLASSES = ["accuracy", "auroc", "average_precision", "balanced_accuracy", "brier", "ece", "f1_macro", "f1_micro", "log_loss",
+              "mcc", "perplexity", "precision_macro", "recall_macro"]  # fmt: skip
+OF_TWO, OF_NUMBERS = ["f1", "precision", "recall"], ["explained_variance", "mae", "mape", "median_absolute_error", "mse", "r2", "rmse"]
+BEST = FLAT | {"metrics": OF_CLASSES, "epochs": 5}
+BINARY = of("csv", MLP, path="two.csv", target="t", drop=["city"]) | {"metrics": OF_TWO, "epochs": 5, "validation": SPLIT}
+NUMBERED = REALS | {"metrics": OF_NUMBERS, "epochs": 5}
+CLASSES, PAIR, REALNESS = (["val_" + name for name in names] for names in (["loss", *OF_CLASSES], OF_TWO, OF_NUMBERS))
+FOLDED = TABLE | {"validation": None, "folds": {"k": 4, "fold": 0}}
 BACKEND = on(TWO, "auto", "shm", "nccl", was="gloo", fails={'"nccl"': 2})
 ALL = {"RANK": "0", "WORLD_SIZE": "2", "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "2"}
 WEIGHTS = {"path": "first.safetensors", "skip": ["2.*", "*.bias"], "rename": {"old.": ""}}
@@ -210,8 +236,17 @@ KEYS = {
     "clip.norm": on(FLAT, 0.01), "clip.value": on(FLAT, 0.001), "ema.decay": on(FLAT, was=0.9), "ema.every": on(FLAT, 2, 0, was=1),
     "freeze": on(FLAT, ["0.*"]), "groups": on(FLAT, SCALED["groups"]), "groups.match": on(SCALED, "*.weight", ["ndim<2", "0.*"]),
     "groups.lr_scale": on(SCALED), "groups.optimizer": on(FLAT | {"groups": [{"match": "*.bias"}]}, "adam", "lion"),
-    "metrics": [on(FLAT, *each("auroc", "confusion", "f1_macro", "f1_micro", "perplexity", "precision_macro", "recall_macro", "top2"),
-                   [], was=["accuracy"]), on(REALS, *each("mae", "mse", "r2", "rmse"))],
+    "metrics": [on(FLAT, *each(*OF_CLASSES[1:], "confusion", "top2"), [], was=["accuracy"]), on(REALS, *each(*OF_NUMBERS)),
+                on(BINARY, *each(*OF_TWO), was=["accuracy"])],
+    "validation.last": on(TABLE | {"validation": {"last": 0.5}}, 0.25, was=0.5),
+    "validation.order": on(TABLE | {"validation": {"last": 0.25}}, "a"),
+    "folds.k": on(FOLDED, 3, was=4), "folds.seed": on(FOLDED, 1), "folds.stratify": on(FOLDED, True), "folds.by": on(FOLDED | {"folds": {"k": 3, "fold": 0}}, "city"),
+    "folds.order": on(FOLDED, "a"), "folds.gap": on(FOLDED | {"folds": {"k": 2, "fold": 0, "order": "a"}}, 2),
+    "folds.fold": on(FOLDED, 1, was=0), "folds.repeat": on(FOLDED | {"folds": {"k": 4, "fold": 0, "repeats": 2}}, 1),
+    "folds.repeats": on(FOLDED | {"folds": {"k": 2}}, 2, command="cv --jobs 1"),
+    "repeat.seeds": on(FLAT | {"repeat": {"seeds": 1}}, 2, [5], was=1, command="cv --jobs 1"),
+    "repeat.vary": on(FLAT | {"repeat": {"seeds": 2}}, ["seed"], command="cv --jobs 1"),
+    "loader.sample": [on(FLAT, "balanced"), on(put(TABLE, "dataset.weights", "w"), "weighted")],
     "on_nan": on(arrays("broken"), was="skip", fails={'"stop"': 1}), "replay": on(FLAT | {"epochs": 6}, "auto", "require", was="off"),
     "device_pool": on(TWO, ["cpu"], 3), "parallel": [on(TWO, "data_parallel"), on(FLAT, "ddp")],
     "devices_per_rank": on(BATCHES | RANKS | {"model": {"name": "toy_mp"}}, 2, was=1),
@@ -240,13 +275,16 @@ KEYS = {
     "checkpoint.rehearse": on(FLAT | {"model": MLP | {"hidden": [4000]}}, True, limit=100_000, exits=(1, 1)),
     "checkpoint.initial_weights": on(FLAT | {"model": PYTHON}, False), "notify.command": on(FLAT, "echo the end"),
     "checkpoint.goal": on(BEST, "", "min", was="max"), "stop.goal": on(BEST | {"stop": {"patience": 1}}, "", "min", was="max"),
-    "checkpoint.metric": [on(BEST, *CLASSES, "", was="train_loss"), on(NUMBERED, *REALNESS, was="train_loss")],
-    "stop.metric": [on(BEST | PATIENT, *CLASSES, "", was="train_loss"), on(NUMBERED | PATIENT, *REALNESS, was="train_loss")],
+    "checkpoint.metric": [on(BEST, *CLASSES, "", was="train_loss"), on(NUMBERED, *REALNESS, was="train_loss"),
+                          on(BINARY, *PAIR, was="train_loss")],
+    "stop.metric": [on(BEST | PATIENT, *CLASSES, "", was="train_loss"), on(NUMBERED | PATIENT, *REALNESS, was="train_loss"),
+                    on(BINARY | PATIENT, *PAIR, was="train_loss")],
     "stop.patience": on(BEST, 1), "stop.min_delta": on(BEST | {"stop": {"patience": 1}}, 10.0), "log.tensorboard": on(FLAT, was=False),
     # Without the key these runs would never end.
     "stop.max_time": on(BATCHES | {"steps": 10**9, "log": {"every": 10**9}}, "2s", was="1s"),
     "sweep.method": swept("random", "asha", "tpe", was="grid"), "sweep.goal": swept("max", was="min"),
-    "sweep.metric": [swept(*CLASSES, was="train_loss", base=BEST), swept(*REALNESS, was="train_loss", base=NUMBERED)],
+    "sweep.metric": [swept(*CLASSES, was="train_loss", base=BEST), swept(*REALNESS, was="train_loss", base=NUMBERED),
+                     swept(*PAIR, was="train_loss", base=BINARY)],
     "sweep.parameters": swept({"optimizer.lr": [0.1, 0.01]}), "sweep.trials": swept(3, was=2, method="random"),
     "sweep.seed": swept(1, method="random", trials=2), "sweep.min_epochs": swept(2, method="asha", trials=2),
     "sweep.max_epochs": swept(3, was=2, method="asha", trials=4, reduction_factor=2),
@@ -256,21 +294,6 @@ KEYS = {
 REPEATED = {"flat": FLAT, "two ranks": TWO, "table": TABLE, "images": CIFAR, "text": TEXT, "numbers": NUMBERED, "sweep": SWEPT}
 # A sweep prints times of many kinds, and without a GPU a warning names its keys.
 MAY_DIFFER = {("words", name) for name in ("sweep", *GPUS)}
-
-
-def put(experiment, path, value):
-    """A copy of the experiment with another value at a path such as model.layers.0.bias; None takes it away."""
-    copied = at = json.loads(json.dumps(experiment))  # experiments of the table share parts
-    *names, last = (int(name) if name.isdigit() else name for name in path.split("."))
-    for name in names:
-        if isinstance(at, dict) and not isinstance(at.get(name), (dict, list)):
-            at[name] = {}
-        at = at[name]
-    if value is None:
-        at.pop(last, None)
-    else:
-        at[last] = value
-    return copied
 
 
 def value_at(experiment, path):

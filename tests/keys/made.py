@@ -6,6 +6,7 @@ import json
 import math
 import pathlib
 import random
+import re
 import struct
 import tarfile
 import zipfile
@@ -154,13 +155,21 @@ def write_parquet(path, names, columns):
 
 
 def write_tables(folder, draw):
-    """rows, more with other numbers, and gaps with a missing cell, each in three formats"""
+    """rows, more with other numbers, gaps and blank with a missing cell, two with two classes, dated with dates, each in
+    three formats"""
     names = ["city", *"abcdtwy"]
-    for name in ("rows", "more", "gaps"):
+    for name in ("rows", "more", "gaps", "blank", "two", "dated"):
         rows = [["xyz"[draw.randrange(3)], *(draw.randrange(-20, 20) / 4 for _ in range(4)), n % 3, draw.randrange(1, 9) / 4,
                  draw.randrange(-9, 9) / 2] for n in range(ROWS)]  # fmt: skip
         if name == "gaps":
             rows[5][2] = None
+        if name == "blank":
+            rows[5][0] = None
+        for n, row in enumerate(rows):
+            if name == "two":
+                row[5] = n % 2
+            if name == "dated":
+                row[0] = f"2024-02-{1 + n * 5 % 28:02}"
         lines = [",".join("" if cell is None else str(cell) for cell in row) for row in (names, *rows)]
         (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(dict(zip(names, row))) + "\n" for row in rows))
@@ -168,6 +177,8 @@ def write_tables(folder, draw):
     text = (folder / "rows.csv").read_text()
     (folder / "bare.csv").write_text(text.split("\n", 1)[1])
     (folder / "semicolon.csv").write_text(text.replace(",", ";"))
+    (folder / "comma.csv").write_text(text.replace(",", ";").replace(".", ","))
+    (folder / "thousands.csv").write_text(re.sub(r"\.(\d+)", lambda found: f".{found[1]:0<3}", text.replace(",", ";")))
 
 
 def write_images(folder, draw):

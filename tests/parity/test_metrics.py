@@ -192,6 +192,10 @@ def of_classes(name, p, y):
     if name in ("auroc", "average_precision"):
         function = {"auroc": sk.roc_auc_score, "average_precision": sk.average_precision_score}[name]
         return float(function(y, p[:, 1]) if len(every) == 2 else numpy.mean([function(y == c, p[:, c]) for c in every]))
+    if name in ("log_loss", "brier") and p.max() > 1:  # a loss of log-probabilities that are none: scikit-learn refuses
+        right = p[numpy.arange(len(y)), y]
+        squares = ((p - numpy.eye(len(every))[y]) ** 2).sum(1)
+        return float(-numpy.log(numpy.maximum(right, numpy.finfo(float).eps)).mean() if name == "log_loss" else squares.mean())
     if name == "log_loss":
         return float(sk.log_loss(y, p, labels=every))
     if name == "brier":
@@ -204,7 +208,7 @@ def of_classes(name, p, y):
 def calibration_error(confidence, right):
     edges, error = numpy.linspace(0, 1, 16), 0
     for low, high in zip(edges[:-1], edges[1:]):
-        bin = (confidence > low) & (confidence <= high)
+        bin = (confidence > low) & ((confidence <= high) | (high == 1))
         error += bin.mean() * abs(confidence[bin].mean() - right[bin].mean()) if bin.any() else 0
     return float(error)
 

@@ -60,6 +60,7 @@ def experiment(**more):
         "epochs": 3,
         "threads": 1,
         "device_pool": ["cpu"],
+        "seed": 0,
         "metrics": ["accuracy", "log_loss", "f1_macro"],
     } | more  # fmt: skip
 
@@ -132,7 +133,9 @@ def check_folds(table):
     theirs = sklearn.model_selection.GroupKFold(k).split(classes, classes, table["group"])
     check("grouped folds are GroupKFold's", all(grouped[0, f] == sorted(test) for f, (_, test) in enumerate(theirs)))
 
-    ordered = folds_in(run("cv", "ordered", experiment(folds={"k": k, "order": "day", "gap": 5})))
+    in_order = experiment(folds={"k": k, "order": "day", "gap": 5})
+    in_order["dataset"] = in_order["dataset"] | {"classes": sorted(set(classes))}  # the first rows lack one
+    ordered = folds_in(run("cv", "ordered", in_order))
     order = np.argsort(table["day"], kind="stable")
     theirs = list(sklearn.model_selection.TimeSeriesSplit(n_splits=k, gap=5).split(order))
     check("folds in an order are TimeSeriesSplit's", all(ordered[0, f] == sorted(order[test]) for f, (_, test) in enumerate(theirs)))
@@ -159,7 +162,8 @@ def check_figures():
         own = [line for line in lines if (int(line["repeat"]), int(line["fold"])) == (one["repeat"], one["fold"])]
         accuracy = np.mean([line["prediction"] == line["target"] for line in own])
         names = sorted({line["target"] for line in lines})
-        p = [[float(line[f"probability_{name}"]) for name in names] for line in own]
+        p = np.array([[float(line[f"probability_{name}"]) for name in names] for line in own])
+        p /= p.sum(axis=1, keepdims=True)  # float32
         loss = sklearn.metrics.log_loss([line["target"] for line in own], p, labels=names)
         check(f"oof.csv of run {i} gives its metrics", near(accuracy, one["metrics"]["val_accuracy"])
               and near(loss, one["metrics"]["val_log_loss"], 1e-5), accuracy, loss, one["metrics"])  # fmt: skip

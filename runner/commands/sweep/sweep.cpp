@@ -90,7 +90,7 @@ int run_trials(const sweep::SweepPlan& plan, FileDescriptor lock, bool json = fa
   for (const sweep::Event& event : sweep::read_journal(plan.directory.journal())) trials.take(event);
   if (!plan.only) require_same_data(plan, trials);
   const std::string before = status_of(plan.directory);
-  print_folder(plan.directory.path());
+  if (!json) print_folder(plan.directory.path());
   int code = 0;
   try {
     code = sweep::TrialLoop(plan, trials).run();

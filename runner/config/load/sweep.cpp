@@ -500,7 +500,8 @@ LoadedSweep load_race(const std::filesystem::path& a, const std::filesystem::pat
     throw usage_error("has other sources than " + a.string(), b.string(), "give both files the same `sources`");
   }
   Node section = {.key = root->place, .place = root->place};
-  for (const auto& [key, value] : config::write(rules).items()) {
+  const Value given = config::write(rules);
+  for (const auto& [key, value] : given.items()) {
     const Type type = value.is_string() ? Type::text : value.is_number_integer() ? Type::integer : Type::number;
     section.entries.emplace(key, Node{.kind = type, .scalar = value, .key = root->place, .place = root->place});
   }

@@ -145,7 +145,7 @@ std::vector<std::string> Loss::scalar_names(const torch::nn::Module& model) cons
 
 LossSum Loss::measure(const NamedTensors& outputs, const datasets::Batch& batch) const {
   const std::int64_t samples = batch.samples();
-  if (weights_of(batch).defined() || divides_by_count()) {
+  if (weighs(batch) || divides_by_count()) {
     LossSum weighted;
     weighted.add(sum(outputs, batch), count(batch), samples);
     return weighted;

@@ -137,6 +137,8 @@ class Loss {
   bool answers_next() const { return answers_next_; }
   // Samples that are drawn by their weights do not weigh again in the loss.
   void ignore_weights() { ignores_weights_ = true; }
+  // Do the samples of the batch weigh in the loss?
+  bool weighs(const datasets::Batch& batch) const { return weights_of(batch).defined(); }
 
   // Returns the inputs of the model: the batch's, prepared and on the device, and the targets of a loss of the model.
   std::vector<at::Tensor> model_inputs(const datasets::Batch& batch, const model::Numerics& numerics,
