@@ -17,6 +17,7 @@ import listing
 import loader
 import machines
 import models
+import race
 import recipe
 import save
 import scale
@@ -34,6 +35,7 @@ MODULES = {
     "scale": scale,
     "machines": machines,
     "sweep": sweep,
+    "race": race,
     "list": listing,
     "build": building,
 }

@@ -1,6 +1,7 @@
 """Writes the files of bench/data_*.py, with the peer's Python: data_files.py KIND FILE SIZE.
 
 csv         a table of 20 columns of numbers with six decimals, x0 to x18 and y; SIZE: bytes
+sheet       the same as a spreadsheet of another country writes it: semicolons, decimal commas, and x0 and x1 are dates
 parquet     the same columns as doubles with all their digits; SIZE: rows
 classes     .csv or .parquet with 19 numbers and a column "label", "yes" or "no"; SIZE: rows
 tokens      numbers below 50257 as uint16; SIZE: bytes
@@ -36,6 +37,20 @@ def csv(file, size):
             rows = min(PIECE, size // 160 + 1)
             table = pyarrow.table(rounded(piece_of(random, rows)))
             pyarrow.csv.write_csv(table, out, pyarrow.csv.WriteOptions(include_header=out.tell() == 0))
+
+
+def sheet(file, size):
+    random = numpy.random.default_rng(0)
+    with open(file, "wb") as out:
+        while out.tell() < size:
+            rows = min(PIECE, size // 160 + 1)
+            columns = rounded(piece_of(random, rows))
+            for name in ("x0", "x1"):
+                columns[name] = numpy.datetime64("2019-01-01") + random.integers(0, 2000, rows)
+            text = pyarrow.BufferOutputStream()
+            options = pyarrow.csv.WriteOptions(include_header=out.tell() == 0, delimiter=";")
+            pyarrow.csv.write_csv(pyarrow.table(columns), text, options)
+            out.write(text.getvalue().to_pybytes().replace(b".", b","))
 
 
 def parquet(file, rows, last="y"):
@@ -75,4 +90,4 @@ def array(file, size):
 
 
 if __name__ == "__main__":
-    {one.__name__: one for one in (csv, parquet, classes, tokens, characters, array)}[sys.argv[1]](sys.argv[2], int(sys.argv[3]))
+    {one.__name__: one for one in (csv, sheet, parquet, classes, tokens, characters, array)}[sys.argv[1]](sys.argv[2], int(sys.argv[3]))

@@ -30,9 +30,11 @@ class Comparison:
         return Seconds(reply["seconds"], reply["cpu"])
 
     def ddp_exp(self):
-        name = "csv" if self.what == "csv" else "parquet"
+        name = "parquet" if self.what in ("parquet", "normalised") else "csv"
         normalise = "none" if self.what == "parquet" else "standard"
         options = {"name": name, "path": self.file, "target": "y", "normalise": normalise}
+        if self.what == "sheet":
+            options |= {"delimiter": ";", "decimal": ",", "thousands": ".", "dates": ["x0", "x1"]}
         return self.take(reply_of_program("table", json.dumps(options), "mse", CORES))
 
     def peer(self, how):
@@ -49,6 +51,8 @@ def csv_tables(small=False):
         pyarrow="pyarrow.csv + numpy",
         parse="the limit: pyarrow.csv alone",
     )
+    sheet = Comparison("sheet", data_file("sheet", size, "sheet.csv"))
+    rows["ddp-exp, decimal commas, two columns are dates"] = sheet.ddp_exp
     yield Table("data-csv", f"seconds from {size / 1e9:.2g} GB of CSV, 20 columns, to a normalised tensor", "less", rows)
 
 

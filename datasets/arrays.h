@@ -86,9 +86,7 @@ class Arrays : public MapDataset {
   std::int64_t size() const override { return inputs_.front().rows(); }
   Batch gather(const at::Tensor& indices, std::int64_t epoch) const override;
   bool in_memory() const override;
-  at::Tensor weights() const override {
-    return weights_.empty() ? at::Tensor() : weights_.front().range(0, size());
-  }
+  at::Tensor weights() const override { return weights_.empty() ? at::Tensor() : weights_.front().range(0, size()); }
   // Defined if the only target holds integers and has the shape [n] or [n, 1]; -1 marks a target that does not count.
   at::Tensor classes() const override;
   bool check_targets(const std::function<void(const at::Tensor& targets)>& check) const override;

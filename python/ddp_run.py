@@ -62,6 +62,10 @@ class Run:
         self.dataset = measured_dataset(self.config)
         file = self.checkpoint / "preprocessing.json"
         self.preprocessing = json.loads(file.read_text()) if file.exists() else {}
+        self.decision = self.preprocessing.pop("decide", None) or {}  # what [decide] fitted
+        decide = self.config.get("decide", {})
+        if not self.decision and ("threshold" in decide or decide.get("calibrate", "none") != "none"):
+            raise Error(f"{self.checkpoint}: was saved between two validations, and has no [decide]; use checkpoint=\"best\"")
         self.graph = None  # the exported program of a model written in Python
         self.model = build_model(self)
 
@@ -162,18 +166,24 @@ class Run:
         return "classes" if targets and targets[0].dtype == torch.int64 else "numbers"
 
     def _columns(self, outputs, kind, columns, others):
+        if calibrates := self.decision.get("temperature") is not None or self.decision.get("isotonic"):
+            outputs = outputs.double()
         if self.config["loss"]["name"] == "nll":
             outputs = outputs.exp()
         elif kind != "numbers":
             outputs = outputs.softmax(1) if kind == "classes" else outputs.sigmoid()
-        values = outputs.numpy()
+        values = (calibrated(outputs, self.decision) if calibrates else outputs).float().numpy()
         if values.ndim > 2:
             return values
         values = values.reshape(len(values), math.prod(values.shape[1:]))
+        threshold = self.decision.get("threshold")
         if kind == "classes":
             known = self.preprocessing.get("classes", [])
             names = [*known, *map(str, range(len(known), values.shape[1]))][: values.shape[1]]
-            columns["prediction"] = typed(names)[values.argmax(1)]
+            best, positive = values.argmax(1), self.decision.get("positive")
+            if threshold is not None:
+                best = np.where(values[:, positive] >= threshold, positive, 1 - positive)
+            columns["prediction"] = typed(names)[best]
         else:
             names = self.preprocessing.get("targets") or [target_name(self.dataset.get("targets"))]
             if len(names) == 1 and values.shape[1] > 1:
@@ -182,13 +192,32 @@ class Run:
             is_scaled = any(scale["kind"] != "none" or "transform" in scale for scale in scales)
             for i, name in enumerate(names):
                 numbers = unscaled(scales[i], values[:, i]) if is_scaled else values[:, i]
-                columns[f"prediction_{name}"] = (numbers > 0.5).astype(np.int64) if kind == "binary" else numbers
+                columns[f"prediction_{name}"] = (numbers > 0.5 if threshold is None else numbers >= threshold).astype(np.int64) if kind == "binary" else numbers
         if kind != "numbers":
             columns |= {f"probability_{name}": values[:, i] for i, name in enumerate(names)}
         for name, one in others.items():
             places = [""] if one.shape[1] == 1 else [f"_{i}" for i in range(one.shape[1])]
             columns |= {f"output_{name}{place}": one[:, i].numpy() for i, place in enumerate(places)}
         return framed(columns)
+
+
+def calibrated(probabilities, decision):
+    """Probabilities [rows, classes or labels, …] as [decide] corrects them."""
+    p, columns = probabilities.movedim(1, -1).numpy().copy(), probabilities.shape[1]
+    if decision["temperature"] is not None:
+        with np.errstate(divide="ignore"):
+            logits = np.maximum(np.log(np.concatenate([1 - p, p], -1) if columns == 1 else p), -745)
+        p = np.exp((logits - logits.max(-1, keepdims=True)) * (1 / decision["temperature"]))
+        p = (p / p.sum(-1, keepdims=True))[..., -columns:]
+    curves, positive = decision["isotonic"], decision["positive"]
+    if len(curves) == 1:
+        risen = np.interp(p[..., positive], curves[0]["x"], curves[0]["y"])
+        p = np.stack([risen if c == positive else 1 - risen for c in range(columns)], -1)
+    elif curves:
+        p = np.stack([np.interp(p[..., c], curve["x"], curve["y"]) for c, curve in enumerate(curves)], -1)
+        sums = p.sum(-1, keepdims=True)
+        p = np.where(sums == 0, 1 / columns, p / np.where(sums == 0, 1, sums))
+    return torch.from_numpy(p).movedim(-1, 1)
 
 
 def framed(data):

@@ -133,6 +133,23 @@ std::int64_t Encoder::index_width() const {
   return std::count_if(features.begin(), features.end(), [](const Feature& one) { return one.is_category(); });
 }
 
+std::vector<EncodedColumns> encoded_columns(const Encoder& encoder) {
+  std::vector<EncodedColumns> all;
+  std::int64_t number = 0, index = 0;
+  for (const Encoder::Feature& feature : encoder.features) {
+    const bool is_index = encoder.are_indices && feature.is_category();
+    std::int64_t& begin = is_index ? index : number;
+    const std::int64_t count = is_index ? 1 : encoder.width_of(feature);
+    all.push_back({.name = feature.name,
+                   .is_category = feature.is_category(),
+                   .input = is_index && encoder.width() > 0 ? 1U : 0U,
+                   .begin = begin,
+                   .count = count});
+    begin += count;
+  }
+  return all;
+}
+
 bool Encoder::refuses_missing(const Feature& feature) const {
   if (feature.blank_is_value) return false;
   if (missing == "drop") return keeps_rows;

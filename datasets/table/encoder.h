@@ -84,6 +84,15 @@ struct Encoder {
   void fields(config::Fields& f);
 };
 
+// The columns of an input that a feature became.
+struct EncodedColumns {
+  std::string name = {};
+  bool is_category = false;
+  std::size_t input = 0;  // of inputs_of()
+  std::int64_t begin = 0, count = 0;
+};
+std::vector<EncodedColumns> encoded_columns(const Encoder& encoder);
+
 // True if an encoder wrote this preprocessing.
 bool is_table(const config::Value& preprocessing);
 // Returns the scale of each target that is a number; empty if none is scaled, or the data are no table.

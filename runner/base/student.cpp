@@ -34,8 +34,7 @@ double incomplete_beta(double a, double b, double x) {
   const double front =
       std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) + a * std::log(x) + b * std::log1p(-x));
   // The fraction converges fast on this side of the mean.
-  return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a
-                                   : 1 - front * beta_fraction(b, a, 1 - x) / b;
+  return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a : 1 - front * beta_fraction(b, a, 1 - x) / b;
 }
 
 // The probability of a |t| of at least this.

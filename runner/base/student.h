@@ -32,8 +32,8 @@ struct MeanTest {
 std::optional<MeanTest> mean_test(const std::vector<double>& numbers, double per_number);
 
 // A test of "the mean is 0" that may be looked at after each number: with a true mean of 0 the probability that the
-// evidence ever reaches 1 / alpha is at most alpha (Ville). It is the ratio of the likelihoods of the t statistic with a
-// normal prior of the standardised mean, with variance 1, and with 0. All 0: 1.
+// evidence ever reaches 1 / alpha is at most alpha (Ville). It is the ratio of the likelihoods of the t statistic with
+// a normal prior of the standardised mean, with variance 1, and with 0. All 0: 1.
 double evidence_of_mean(const std::vector<double>& differences);
 // The means that the evidence does not exclude at this alpha; nothing: there is no bound yet.
 struct Bounds {

@@ -145,6 +145,7 @@ struct DataDescription {
   std::vector<SetDescription> sets = {};
   std::optional<ClassesDescription> classes = {};
   BatchDescription first_batch = {};
+  std::vector<std::string> warnings = {};
 
   void fields(Fields& f) {
     f({.name = "rows", .doc = "number of rows of the training files", .optional = true}, of_dataset.rows);
@@ -159,6 +160,7 @@ struct DataDescription {
     f({"sets"}, sets);
     f({.name = "classes", .doc = "if each sample has a class", .optional = true}, classes);
     f({"first_batch", "first batch of rank 0"}, first_batch);
+    f({"warnings", "of a table: what would make its results worthless"}, warnings);
   }
 };
 

@@ -160,6 +160,17 @@ struct Stop {
   void fields(Fields& f);
 };
 
+// How probabilities become answers, fitted to the validation.
+struct Decide {
+  Value threshold;  // of the positive class: a number, kF1 or kBalancedAccuracy; null: the most probable class
+  std::string calibrate = "none";  // "temperature", "isotonic"
+
+  static constexpr const char* kF1 = "f1";
+  static constexpr const char* kBalancedAccuracy = "balanced_accuracy";
+  bool on() const { return !threshold.is_null() || calibrate != "none"; }
+  void fields(Fields& f);
+};
+
 struct Log {
   std::int64_t every = 1;
   bool tensorboard = true;
@@ -172,6 +183,9 @@ struct Notify {
   void fields(Fields& f);
 };
 
+// The loss's option of class weights, and its value for weights that follow from the data.
+inline constexpr const char* kWeight = "weight";
+inline constexpr const char* kBalanced = "balanced";
 // Torch's default ignore_index: targets of this class do not count.
 inline constexpr std::int64_t kIgnoredByDefault = -100;
 
@@ -260,6 +274,7 @@ struct Experiment {
   Folds folds;
   Repeat repeat;
   Checkpoint checkpoint;
+  Decide decide;
   Stop stop;
   Log log;
   Notify notify;

@@ -30,8 +30,8 @@ at::Tensor weights_of(const datasets::MapDataset& dataset, const at::Tensor& sam
   constexpr std::int64_t kMostDrawn = 1 << 24;  // of torch.multinomial
   if (sample == "all") return {};
   if (samples.size(0) > kMostDrawn) {
-    throw usage_error("torch.multinomial draws from at most " + std::to_string(kMostDrawn) + " samples, and there are " +
-                          std::to_string(samples.size(0)),
+    throw usage_error("torch.multinomial draws from at most " + std::to_string(kMostDrawn) +
+                          " samples, and there are " + std::to_string(samples.size(0)),
                       "loader.sample", "leave it out");
   }
   if (sample == "weighted") return dataset.weights().index_select(0, samples).to(at::kDouble);

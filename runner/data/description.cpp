@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "config/data_description.h"
 #include "config/option/value.h"
+#include "data/pitfalls.h"
 #include "datasets/histogram.h"
 
 namespace ddp::data {
@@ -301,6 +302,7 @@ Value describe(const Sets& sets, const config::Experiment& experiment, const dat
   }
   add_classes(sets, description.of_dataset.classes, description);
   description.first_batch = {.inputs = describe_tensors(first.inputs), .targets = describe_tensors(first.targets)};
+  description.warnings = pitfalls(sets, experiment);
   return config::written(description);
 }
 

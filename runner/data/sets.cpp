@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <ATen/ops/arange.h>
+#include <ATen/ops/bincount.h>
 #include <ATen/ops/empty.h>
 #include <nlohmann/json.hpp>
 
@@ -309,7 +310,7 @@ datasets::Batch first_samples(const Set& set, std::int64_t most) {
   }
 }
 
-Value facts_of(const Sets& sets) {
+Value facts_of(const Sets& sets, bool with_classes) {
   Value facts = {{"train_samples", sets.train.size()},
                  {"validation_samples", sets.validation.size()},
                  {"test_samples", sets.test.size()}};
@@ -320,6 +321,14 @@ Value facts_of(const Sets& sets) {
   }
   // A classifier has one output for each class.
   if (facts.contains("num_classes")) facts["out_features"] = facts["num_classes"];
+  const at::Tensor classes = with_classes && sets.train.map() != nullptr ? sets.train.map()->classes() : at::Tensor();
+  if (classes.defined()) {
+    const at::Tensor own = classes.index_select(0, sets.train.samples);
+    const at::Tensor counts =
+        at::bincount(own.masked_select(own.ge(0)), {}, facts.value("num_classes", std::int64_t{0}));
+    facts["class_counts"] = std::vector<std::int64_t>(counts.const_data_ptr<std::int64_t>(),
+                                                      counts.const_data_ptr<std::int64_t>() + counts.numel());
+  }
   facts["rows"] = config::written(sets.rows);
   facts["warnings"] = warnings_of(sets);
   return facts;

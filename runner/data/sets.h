@@ -71,7 +71,7 @@ std::int64_t samples_shared(const Sets& sets);
 datasets::Batch first_samples(const Set& set, std::int64_t most);
 
 // Returns the number of samples of each set, the sizes that a model may take from the data, and "warnings", a list of
-// texts.
-config::Value facts_of(const Sets& sets);
+// texts; with_classes: also "class_counts" of the training samples, if each has a class.
+config::Value facts_of(const Sets& sets, bool with_classes = false);
 
 }  // namespace ddp::data

@@ -329,8 +329,8 @@ class TargetTexts {
     for (std::int64_t i = 0; i < values.numel(); ++i) {
       if (!values.is_floating_point()) {
         const auto value = values[i].item<std::int64_t>();
-        const bool is_named = schema_.kind == datasets::TargetKind::classes && value >= 0 &&
-                              value < std::ssize(schema_.classes);
+        const bool is_named =
+            schema_.kind == datasets::TargetKind::classes && value >= 0 && value < std::ssize(schema_.classes);
         cells.push_back(is_named ? schema_.classes[static_cast<std::size_t>(value)] : std::to_string(value));
         continue;
       }

@@ -78,7 +78,8 @@ const bool draws_registered = verbs().add<DrawsRequest>(DrawsRequest::kVerb, "li
 void hold(const HoldRequest& request, const Task& task, const TakeReply& reply) {
   const data::Sets sets = build_sets(task, request.whole);
   if (!request.file.empty()) format::write_safetensors(request.file, data::hold(sets));
-  reply(data::facts_of(sets));
+  const config::Value weight = task.experiment->loss.options.value(config::kWeight, config::Value());
+  reply(data::facts_of(sets, /*with_classes=*/weight == config::kBalanced));
 }
 
 const bool hold_registered =

@@ -1,11 +1,17 @@
 #include "rank/verbs.h"
 
+#include <cmath>
+
+#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/randperm.h>
 #include <c10/util/StringUtil.h>
 #include <torch/nn/module.h>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "datasets/table/encoder.h"
 #include "model/batch_sizes.h"
 #include "model/call.h"
 #include "rank/process.h"
@@ -14,6 +20,40 @@
 
 namespace ddp::rank {
 namespace {
+
+// Samples that have the cells of others in some columns.
+class Shuffled final : public datasets::MapDataset {
+ public:
+  // `others`: int64 [samples of the dataset].
+  Shuffled(const datasets::MapDataset& of, datasets::EncodedColumns columns, at::Tensor others)
+      : of_(of), columns_(std::move(columns)), others_(std::move(others)) {}
+
+  std::int64_t size() const override { return of_.size(); }
+  bool in_memory() const override { return of_.in_memory(); }
+  datasets::Batch gather(const at::Tensor& indices, std::int64_t epoch) const override {
+    datasets::Batch batch = of_.gather(indices, epoch);
+    const datasets::Batch from = of_.gather(others_.index_select(0, indices), epoch);
+    const auto cells = [&](const datasets::Batch& one) {
+      return one.inputs.at(columns_.input).second.narrow(1, columns_.begin, columns_.count);
+    };
+    cells(batch).copy_(cells(from));
+    return batch;
+  }
+
+ private:
+  const datasets::MapDataset& of_;
+  const datasets::EncodedColumns columns_;
+  const at::Tensor others_;
+};
+
+// Returns for each sample of a set another one of it, drawn without replacement.
+at::Tensor others_in(const data::EvaluationSet& set, std::uint64_t seed) {
+  const at::Generator generator = at::detail::createCPUGenerator(seed);
+  const at::Tensor order = at::randperm(set.samples.size(0), generator, at::TensorOptions(at::kLong));
+  at::Tensor others = at::arange(set.dataset->size(), at::kLong);
+  others.index_copy_(0, set.samples, set.samples.index_select(0, order));
+  return others;
+}
 
 class Evaluation {
  public:
@@ -27,21 +67,32 @@ class Evaluation {
 
   void add(const std::optional<data::EvaluationSet>& set, const std::string& prefix, Measurement& measurement) const {
     if (!set) return;
-    const auto measured =
-        train::evaluate({.model = *model_,
-                         .group = groups_.main,
-                         .loss = loss_,
-                         .measures = measures_,
-                         .scalars = loss_.scalar_names(*model_->module().ptr()),
-                         .set = *set,
-                         .device = first_device(t_),
-                         .batch_done = [this] { t_.progress->rank(t_.rank).note_activity(); },
-                         .numerics = model::Numerics::of(*t_.experiment),
-                         .records = train::may_record(*t_.experiment, first_device(t_), *model_->module().ptr())});
+    const auto measured = measure(*set);
     for (const auto& [name, value] : measured.values) measurement.values[prefix + name] = value;
     for (const auto& [name, rows] : measured.matrices.items()) measurement.values[prefix + name] = rows;
     if (measured.nan_samples > 0) measurement.warnings.push_back(measured.warning(prefix));
     if (!measured.not_replayed.empty()) measurement.warnings.push_back(measured.not_replayed);
+  }
+
+  // Breiman 2001; the definition is that of permutation_importance of scikit-learn.
+  void add_importances(const data::EvaluationSet& set, const EvaluateRequest& request, double value,
+                       Measurement& measurement) const {
+    std::uint64_t seed = 0;
+    for (const auto& columns : datasets::encoded_columns(datasets::encoder_from_json(t_.preprocessing))) {
+      Measurement::Importance& importance = measurement.importances.emplace_back();
+      importance.column = columns.name;
+      for (std::int64_t repeat = 0; repeat < request.repeats; ++repeat) {
+        const Shuffled shuffled(*set.dataset, columns, others_in(set, seed++));
+        data::EvaluationSet other = set;
+        other.dataset = &shuffled;
+        const double worse = record::value_of(measure(other).values, request.metric);
+        if (!std::isfinite(worse)) {
+          throw training_error("has no finite value when the column \"" + columns.name + "\" is shuffled",
+                               request.metric);
+        }
+        importance.values.push_back(request.greater ? value - worse : worse - value);
+      }
+    }
   }
 
   // Throws ddp::Error (usage) if the model does not accept the samples of the set, or the loss their targets.
@@ -82,6 +133,19 @@ class Evaluation {
   }
 
  private:
+  train::Measured measure(const data::EvaluationSet& set) const {
+    return train::evaluate({.model = *model_,
+                            .group = groups_.main,
+                            .loss = loss_,
+                            .measures = measures_,
+                            .scalars = loss_.scalar_names(*model_->module().ptr()),
+                            .set = set,
+                            .device = first_device(t_),
+                            .batch_done = [this] { t_.progress->rank(t_.rank).note_activity(); },
+                            .numerics = model::Numerics::of(*t_.experiment),
+                            .records = train::may_record(*t_.experiment, first_device(t_), *model_->module().ptr())});
+  }
+
   static std::string path_of(const config::Component& dataset) {
     const auto path = dataset.options.find("path");
     return path != dataset.options.end() && path->is_string() ? path->get<std::string>() : dataset.name;
@@ -117,6 +181,15 @@ void evaluate(const EvaluateRequest& request, const Task& t, const TakeReply& re
       evaluation.add(evaluation_of(t, sets.validation, e.validation), config::kValidationPrefix, measured);
     }
     evaluation.add(evaluation_of(t, sets.test, of_test), request.whole ? "" : config::kTestPrefix, measured);
+    if (request.repeats > 0) {
+      const auto validation = request.whole ? std::nullopt : evaluation_of(t, sets.validation, e.validation);
+      const std::string prefix = request.whole ? "" : validation ? config::kValidationPrefix : config::kTestPrefix;
+      const config::Value value = measured.values.value(prefix + request.metric, config::Value());
+      if (value.is_number()) {
+        evaluation.add_importances(validation ? *validation : *evaluation_of(t, sets.test, of_test), request,
+                                   value.get<double>(), measured);
+      }
+    }
     const std::set<std::string> left_out = left_out_of_all(t, sets, groups.main);
     if (!left_out.empty()) measured.warnings.push_back(in_words(left_out));
     if (t.rank == 0) reply(config::write(measured));

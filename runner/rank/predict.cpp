@@ -19,6 +19,7 @@
 #include "rank/predictions.h"
 #include "rank/process.h"
 #include "rank/verbs.h"
+#include "record/saves/data_files.h"
 #include "train/replay/recorded_forward.h"
 
 namespace ddp::rank {
@@ -219,6 +220,10 @@ void predict(const PredictRequest& request, const Task& t, const TakeReply&) {
   if (!schema.of_table && answering.answers_classes()) schema.kind = datasets::TargetKind::classes;
   if (request.other_models.empty()) schema.others = answering.columns_of_others();
   schema.other_models = request.other_models;
+  if (request.decides && t.experiment->decide.on()) {
+    schema.decision = config::read_written<train::Decision>(record::decision_of(t.resume_from));
+    if (request.threshold) schema.decision.threshold = request.threshold;
+  }
   const Predictions predictions(std::move(schema), form_named(request.form), looked);
   const auto to = static_cast<int>(request.to);
   // The header waits for the first rows: input that is refused leaves no output.

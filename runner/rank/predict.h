@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -76,9 +77,13 @@ struct PredictRequest {
   bool raw = false;             // the trained weights, not their average
   // Files with the results of other models for the same rows, which form "floats" wrote: the mean is predicted.
   std::vector<std::string> other_models = {};
+  bool decides = true;                   // by the checkpoint's [decide]
+  std::optional<double> threshold = {};  // in place of the checkpoint's
 
   void fields(config::Fields& f) {
     f({.name = "other_models"}, other_models);
+    f({.name = "decides"}, decides);
+    f({.name = "threshold"}, threshold);
     f({.name = "from"}, from);
     f({.name = "to"}, to);
     f({.name = "ranks"}, ranks);

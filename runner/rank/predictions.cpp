@@ -182,9 +182,7 @@ void Predictions::name_columns() {
     return;
   }
   const bool binary = schema_.kind == TargetKind::binary;
-  const OutputType type = binary                   ? OutputType::integer
-                          : writes_scaled() ? OutputType::float64
-                                            : OutputType::float32;
+  const OutputType type = binary ? OutputType::integer : writes_scaled() ? OutputType::float64 : OutputType::float32;
   for (const std::string& name : target_names()) columns_.push_back({.name = "prediction_" + name, .type = type});
   if (!binary) return;
   for (const std::string& name : target_names()) columns_.push_back({.name = "probability_" + name});
@@ -202,13 +200,28 @@ std::string Predictions::head() const {
 }
 
 at::Tensor Predictions::probabilities(const at::Tensor& output) const {
-  if (schema_.loss == "nll") return at::exp(output);
-  if (schema_.kind == TargetKind::classes) return at::softmax(output, 1);
-  return schema_.kind == TargetKind::binary ? at::sigmoid(output) : output;
+  const at::Tensor exact = schema_.decision.calibrates() ? output.to(at::kDouble) : output;
+  const at::Tensor values = schema_.loss == "nll"                 ? at::exp(exact)
+                            : schema_.kind == TargetKind::classes ? at::softmax(exact, 1)
+                            : schema_.kind == TargetKind::binary  ? at::sigmoid(exact)
+                                                                  : exact;
+  return schema_.decision.calibrated(values).to(at::kFloat);
 }
 
-void Predictions::append(std::string& block, std::int64_t first_row, const at::Tensor& output,
-                         const at::Tensor& others, const std::string& labels) const {
+at::Tensor Predictions::predicted_classes(const at::Tensor& values) const {
+  const train::Decision& decision = schema_.decision;
+  if (!decision.threshold) return values.argmax(1);
+  const at::Tensor is_positive = values.select(1, decision.positive).ge(*decision.threshold).to(at::kLong);
+  return decision.positive == 1 ? is_positive : is_positive.eq(0).to(at::kLong);
+}
+
+bool Predictions::is_set(float probability) const {
+  const auto& threshold = schema_.decision.threshold;
+  return threshold ? probability >= *threshold : probability > 0.5f;
+}
+
+void Predictions::append(std::string& block, std::int64_t first_row, const at::Tensor& output, const at::Tensor& others,
+                         const std::string& labels) const {
   const at::Tensor values = probabilities(output.detach().to(at::kCPU, at::kFloat)).contiguous();
   const bool are_floats = form_ == Form::npy || form_ == Form::floats;
   if (are_floats || !schema_.other_models.empty()) undo_scales(values);
@@ -256,7 +269,7 @@ void Predictions::average(const at::Tensor& values, std::int64_t first_row) cons
 void Predictions::append_lines(std::string& block, const at::Tensor& values, const at::Tensor& others,
                                const std::string& labels) const {
   const bool classes = schema_.kind == TargetKind::classes;
-  const at::Tensor best = classes ? values.argmax(1) : at::Tensor();
+  const at::Tensor best = classes ? predicted_classes(values) : at::Tensor();
   const float* row = values.const_data_ptr<float>();
   const float* other = schema_.others.empty() ? nullptr : others.const_data_ptr<float>();
   const char* label = labels.c_str();
@@ -304,7 +317,7 @@ void Predictions::append_numbers(std::string& line, const float* row) const {
   for (std::int64_t i = 0; i < width_; ++i) {
     if (i > 0) line += ',';
     if (schema_.kind == TargetKind::binary) {
-      line += row[i] > 0.5f ? '1' : '0';
+      line += is_set(row[i]) ? '1' : '0';
     } else if (!writes_scaled()) {
       append_number(line, row[i], /*is_float=*/true);
     } else {
@@ -321,7 +334,7 @@ void Predictions::append_cells(std::string& block, const at::Tensor& values, con
   block.append(reinterpret_cast<const char*>(&rows), sizeof rows);
   append_labels(block, rows, labels);
   if (schema_.kind == TargetKind::classes) {
-    const at::Tensor best = values.argmax(1);
+    const at::Tensor best = predicted_classes(values);
     const auto* place = best.const_data_ptr<std::int64_t>();
     const auto name = [&](std::int64_t row) -> const std::string& {
       return classes_[static_cast<std::size_t>(place[row])];
@@ -335,7 +348,7 @@ void Predictions::append_cells(std::string& block, const at::Tensor& values, con
     }
   }
   for (std::int64_t i = 0; schema_.kind == TargetKind::binary && i < width_; ++i) {
-    append_column<std::int64_t>(block, rows, [&](std::int64_t row) { return value(row, i) > 0.5f ? 1 : 0; });
+    append_column<std::int64_t>(block, rows, [&](std::int64_t row) { return is_set(value(row, i)) ? 1 : 0; });
   }
   for (std::int64_t i = 0; i < width_; ++i) {
     if (schema_.kind == TargetKind::numbers && writes_scaled()) {

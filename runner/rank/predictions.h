@@ -8,6 +8,7 @@
 #include "datasets/table/encoder.h"
 #include "format/table.h"
 #include "rank/task.h"
+#include "train/metrics/decision.h"
 
 namespace ddp::rank {
 
@@ -23,6 +24,7 @@ struct PredictionSchema {
   std::vector<std::string> others;      // columns of further outputs, behind the results; not in NumPy files
   // Other models' results for the same rows: files of float32 [rows, outputs]. The mean of all is written.
   std::vector<std::string> other_models = {};
+  train::Decision decision = {};
 };
 
 // Derives the schema from the preprocessing for tables; for other data from the loss, the option "targets", and the
@@ -34,8 +36,8 @@ enum class Form { csv, npy, parquet, floats };
 Form form_named(const std::string& name);
 
 // Converts outputs of a model for the collector. CSV: lines of text; the header is the first line. NumPy: rows of
-// float32; the header is the shape of a row, as JSON; "floats" are the same rows without a header. Parquet: the cells of a block's rows, see append(); the header is
-// the columns, as JSON.
+// float32; the header is the shape of a row, as JSON; "floats" are the same rows without a header. Parquet: the cells
+// of a block's rows, see append(); the header is the columns, as JSON.
 class Predictions {
  public:
   // `looked`: the output for one row. Throws ddp::Error (usage) if its shape does not match the targets or is not
@@ -54,6 +56,8 @@ class Predictions {
   void name_columns();
   std::vector<std::string> target_names() const;
   at::Tensor probabilities(const at::Tensor& output) const;
+  at::Tensor predicted_classes(const at::Tensor& values) const;
+  bool is_set(float probability) const;
   void undo_scales(const at::Tensor& values) const;
   void average(const at::Tensor& values, std::int64_t first_row) const;
   bool writes_scaled() const { return !schema_.scales.empty() && schema_.other_models.empty(); }

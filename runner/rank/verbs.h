@@ -80,12 +80,25 @@ struct FirstStepsRequest {
 // The measured values, by their names in events: val_loss, test_accuracy, …. A matrix, such as val_confusion, is a list
 // of rows.
 struct Measurement {
+  // How much worse the metric is with the cells of a column in another order, for each repeat. JSON has no NaN.
+  struct Importance {
+    std::string column;
+    std::vector<double> values;
+
+    void fields(config::Fields& f) {
+      f({.name = "column"}, column);
+      f({.name = "values"}, values);
+    }
+  };
+
   config::Value values = config::Value::object();
   std::vector<std::string> warnings;
+  std::vector<Importance> importances = {};
 
   void fields(config::Fields& f) {
     f({.name = "values", .types = {config::Type::table}}, values);
     f({.name = "warnings"}, warnings);
+    f({.name = "importances"}, importances);
   }
 };
 
@@ -97,10 +110,18 @@ struct EvaluateRequest {
 
   bool whole = false;  // on all samples of [dataset], not validation and test; names have no prefix
   bool raw = false;    // the trained weights, not their average
+  // More than 0: also measures the importance of each column of a table, so many times, on the validation if there is
+  // one, else on the test.
+  std::int64_t repeats = 0;
+  std::string metric = {};  // of the importances: its name without a prefix
+  bool greater = false;     // a greater value is better
 
   void fields(config::Fields& f) {
     f({.name = "whole"}, whole);
     f({.name = "raw"}, raw);
+    f({.name = "repeats"}, repeats);
+    f({.name = "metric"}, metric);
+    f({.name = "greater"}, greater);
   }
 };
 

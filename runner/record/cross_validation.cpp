@@ -21,7 +21,9 @@ void CrossValidation::Run::fields(config::Fields& f) {
   f({"seed"}, seed);
   f({"repeat", "from 0; null: without folds"}, repeat);
   f({"fold", "from 0; null: without folds"}, fold);
-  f({.name = "held_out", .doc = "the same in runs that are measured on the same rows; null: not known", .may_be_null = true},
+  f({.name = "held_out",
+     .doc = "the same in runs that are measured on the same rows; null: not known",
+     .may_be_null = true},
     held_out);
   f({"metrics", "of its best checkpoint"}, metrics, schema_of_metrics("train|val|test", false));
 }
@@ -119,11 +121,14 @@ Pairing pair(const CrossValidation& a, const CrossValidation& b) {
   return pairing;
 }
 
-config::Value cv_schema() { return config::output_schema<CrossValidation>("cv.json: the result of a cross-validation"); }
+config::Value cv_schema() {
+  return config::output_schema<CrossValidation>("cv.json: the result of a cross-validation");
+}
 
 std::optional<CrossValidation> read_cross_validation(const fs::path& folder) {
   std::error_code none;
-  return fs::exists(folder / kCvFile, none) ? std::optional(read_kept<CrossValidation>(folder / kCvFile)) : std::nullopt;
+  return fs::exists(folder / kCvFile, none) ? std::optional(read_kept<CrossValidation>(folder / kCvFile))
+                                            : std::nullopt;
 }
 
 void write_cross_validation(const fs::path& folder, const CrossValidation& cv) {

@@ -19,7 +19,7 @@ struct CrossValidation {
     std::int64_t seed = 0;
     std::optional<std::int64_t> repeat = {};  // with folds
     std::optional<std::int64_t> fold = {};
-    std::string held_out = {};  // hash of the rows that were measured; empty: unknown
+    std::string held_out = {};                        // hash of the rows that were measured; empty: unknown
     config::Value metrics = config::Value::object();  // of its best checkpoint, by name
 
     void fields(config::Fields& f);
@@ -27,9 +27,9 @@ struct CrossValidation {
   // A metric over all runs. With folds the value of a fold is first averaged over its seeds.
   struct Figure {
     double mean = 0;
-    std::optional<double> std = {};   // n - 1 in the divisor; nothing for one value
-    std::int64_t n = 0;               // values
-    std::optional<double> low = {};   // the 95 % interval of the mean; nothing for one value, and for folds in an order,
+    std::optional<double> std = {};  // n - 1 in the divisor; nothing for one value
+    std::int64_t n = 0;              // values
+    std::optional<double> low = {};  // the 95 % interval of the mean; nothing for one value, and for folds in an order,
     std::optional<double> high = {};  // whose training sets are nested
 
     void fields(config::Fields& f);

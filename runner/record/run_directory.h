@@ -16,8 +16,8 @@ inline constexpr const char* kSourcesFolder = "sources";
 
 // The folder of a run: results/<name>/<run-id>/{config.toml, metrics.jsonl, summary.json, tags.json, sources/, model/,
 // checkpoints/, logs/, tensorboard/}; or of a sweep: {sweep.toml, journal.jsonl, summary.json, tags.json, sources/,
-// trials/<number>/}; or of a cross-validation, which is a sweep whose trials lie in runs/<number>/. A trial may itself be
-// a cross-validation. What is said of a sweep and its trials here holds for a cross-validation and its runs, too.
+// trials/<number>/}; or of a cross-validation, which is a sweep whose trials lie in runs/<number>/. A trial may itself
+// be a cross-validation. What is said of a sweep and its trials here holds for a cross-validation and its runs, too.
 class RunDirectory {
  public:
   explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}

@@ -30,8 +30,8 @@ struct NewestRun {
 // Finds it by the summaries in the name's folder, for a name without a link `latest`; nothing if there is none.
 std::optional<NewestRun> newest_inside(const std::filesystem::path& folder);
 
-// Returns the folder of trial `number` ("007" or "7", "A-7" of a race) of the sweep in the folder `sweep`; nothing if the
-// sweep has no such trial.
+// Returns the folder of trial `number` ("007" or "7", "A-7" of a race) of the sweep in the folder `sweep`; nothing if
+// the sweep has no such trial.
 std::optional<std::filesystem::path> folder_of_trial(const std::filesystem::path& sweep, const std::string& number);
 
 // Returns the error for an unknown name of a run. It names the nearest run, the runs that a name still has, or the

@@ -61,7 +61,8 @@ bool has_held_out(const record::RunDirectory& run) {
 
 void predict_held_out(const launch::RankLibrary& library, launch::Plan plan, const launch::HeldData& data,
                       const record::RunDirectory& run) {
-  const fs::path checkpoint = runs::choose_trained(run, runs::TrainedOptions{.run = run.path().string(), .from = "", .sets = {}}).checkpoint;
+  const fs::path checkpoint =
+      runs::choose_trained(run, runs::TrainedOptions{.run = run.path().string(), .from = "", .sets = {}}).checkpoint;
   config::Experiment& e = plan.experiment;
   e.parallel = "single";
   e.logical_ranks.reset();
@@ -77,7 +78,7 @@ void predict_held_out(const launch::RankLibrary& library, launch::Plan plan, con
                           .held_data = data.file(),
                           .preprocessing = record::fitted_to_data(checkpoint)},
                  .deal = {.inputs = {}, .held_out = true, .pipes = {}, .batch_size = batch_size},
-                 .predict = {.batch_size = batch_size, .form = "csv"},
+                 .predict = {.batch_size = batch_size, .form = "csv", .decides = false},
                  .collect = {.pipes = {}, .form = "csv", .name = file.string()},
                  .kept = data.kept()},
                 out.get());
@@ -95,8 +96,7 @@ void join_held_out(const record::RunDirectory& cv, const std::vector<config::Par
   std::string head;
   std::vector<Joined> lines;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    const std::string content =
-        record::read_text(held_out_file(cv.trial(static_cast<int>(i))), kMostHeldOut);
+    const std::string content = record::read_text(held_out_file(cv.trial(static_cast<int>(i))), kMostHeldOut);
     std::string_view text = content, names = take_line(text);
     take_cell(names);  // row
     std::string targets;

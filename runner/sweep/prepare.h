@@ -12,8 +12,8 @@
 
 namespace ddp::sweep {
 
-// Returns the method that chooses a sweep's trials; for a cross-validation its runs in their order, which train until an
-// epoch (0: to the end). The result refers to `loaded`. Throws ddp::Error (usage).
+// Returns the method that chooses a sweep's trials; for a cross-validation its runs in their order, which train until
+// an epoch (0: to the end). The result refers to `loaded`. Throws ddp::Error (usage).
 std::unique_ptr<search::Search> make_search(const config::LoadedSweep& loaded, std::int64_t until_epoch = 0);
 // The name of this method.
 std::string method_of(const config::LoadedSweep& loaded);

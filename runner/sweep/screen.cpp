@@ -13,19 +13,19 @@ constexpr std::size_t kMostRunning = 8;
 
 }  // namespace
 
-Screen::Screen(const config::Sweep& sweep, const Trials& trials, const TrialProgress* progress)
+Screen::Screen(const config::LoadedSweep& sweep, const Trials& trials, const TrialProgress* progress)
     : sweep_(sweep), trials_(trials), progress_(progress), terminal_(launch::wants_live_line()) {}
 
 void Screen::begin(int trial, std::size_t place) {
   running_.emplace_back(trial, place);
   if (log::verbosity() != log::Verbosity::verbose) return;
-  print("trial " + std::to_string(trial) + " (" + in_words(trials_.parameters(trial)) + ") starts");
+  print(named(trial) + " (" + in_words(trials_.parameters(trial)) + ") starts");
 }
 
 void Screen::print_end(const Trial& t) {
   std::erase_if(running_, [&](const auto& entry) { return entry.first == t.number; });
   ++ended_;
-  const std::string what = "trial " + std::to_string(t.number) + " (" + in_words(trials_.parameters(t.number)) + ")";
+  const std::string what = named(t.number) + " (" + in_words(trials_.parameters(t.number)) + ")";
   if (t.status == Status::failed) {
     drawing_.clear();
     log::error(what + " failed: " + t.error);
@@ -35,27 +35,29 @@ void Screen::print_end(const Trial& t) {
   const std::string how = t.status == Status::completed ? "done"
                           : t.status == Status::paused  ? "is at rung " + std::to_string(trials_.rung(t).value_or(1))
                                                         : "saved";
-  print(what + " " + how + (t.metric ? ": " + sweep_.metric.name + " " + report::in_words(*t.metric) : ""));
+  print(what + " " + how + (t.metric ? ": " + sweep_.sweep.metric.name + " " + report::in_words(*t.metric) : ""));
 }
 
 std::string Screen::counts() const {
   const int total = static_cast<int>(trials_.all().size());
   const int done = trials_.count(Status::completed) + trials_.count(Status::paused);
   const int failed = trials_.count(Status::failed);
-  std::string text = std::to_string(total) + " trials: " + std::to_string(done) + " done, " +
-                     std::to_string(running_.size()) + " running, " + std::to_string(failed) + " failed";
+  std::string text = is_race() ? "race of at most " + std::to_string(total / 2) + " pairs: "
+                               : std::to_string(total) + (is_sweep() ? " trials: " : " runs: ");
+  text += std::to_string(done) + (is_race() ? " runs done, " : " done, ") + std::to_string(running_.size()) +
+          " running, " + std::to_string(failed) + " failed";
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_).count();
   text += " | " + report::duration(seconds);
   // Running trials count as half done, on average.
   const double left = static_cast<double>(total - done - failed) - static_cast<double>(running_.size()) / 2;
   const double did = ended_ + static_cast<double>(running_.size()) / 2;
-  if (ended_ > 0) text += " | about " + report::duration(seconds / did * left) + " left";
+  if (ended_ > 0) text += (is_race() ? " | at most " : " | about ") + report::duration(seconds / did * left) + " left";
   return text;
 }
 
 std::string Screen::running(int trial, std::size_t place) const {
   const TrialProgress& p = progress_[place];
-  std::string text = "trial " + std::to_string(trial);
+  std::string text = named(trial);
   if (p.steps > 0) {
     text += "  step " + std::to_string(p.step) + "/" + std::to_string(p.steps) + "  loss " +
             report::in_words(p.loss.load());
@@ -65,8 +67,9 @@ std::string Screen::running(int trial, std::size_t place) const {
 
 std::vector<std::string> Screen::lines() const {
   std::vector<std::string> lines{counts()};
-  if (const Trial* best = trials_.best()) {
-    lines.push_back("best: trial " + std::to_string(best->number) + "  " + sweep_.metric.name + " " +
+  const Trial* best = is_sweep() ? trials_.best() : nullptr;
+  if (best != nullptr) {
+    lines.push_back("best: trial " + std::to_string(best->number) + "  " + sweep_.sweep.metric.name + " " +
                     report::in_words(*best->metric) + "  " + in_words(trials_.parameters(best->number)));
   }
   for (std::size_t i = 0; i < std::min(kMostRunning, running_.size()); ++i) {

@@ -14,7 +14,7 @@ namespace ddp::sweep {
 class Screen {
  public:
   // `progress`: of the running trials, by their place.
-  Screen(const config::Sweep& sweep, const Trials& trials, const TrialProgress* progress);
+  Screen(const config::LoadedSweep& sweep, const Trials& trials, const TrialProgress* progress);
 
   bool shown() const { return terminal_; }
   // The progress of this trial is at that place.
@@ -30,7 +30,11 @@ class Screen {
   std::string counts() const;
   std::string running(int trial, std::size_t place) const;
 
-  const config::Sweep& sweep_;
+  bool is_race() const { return sweep_.kind == config::LoadedSweep::Kind::race; }
+  bool is_sweep() const { return sweep_.kind == config::LoadedSweep::Kind::sweep; }
+  std::string named(int trial) const { return (is_sweep() ? "trial " : "run ") + std::to_string(trial); }
+
+  const config::LoadedSweep& sweep_;
   const Trials& trials_;
   const TrialProgress* progress_;
   const bool terminal_;

@@ -131,15 +131,15 @@ int train_trial(const SweepPlan& sweep, const search::NextTrial& next, DeviceLea
   };
   launch::Nodes alone(launch, {}, std::chrono::milliseconds(0));
   const int code = runs::train({.standing = standing,
-                      .plan = plan,
-                      .library = *sweep.library,
-                      .data = *data,
-                      .open = open,
-                      .until_epoch = next.epochs,
-                      .device_locks = std::move(lease.locks),
-                      .git = sweep.git,
-                      .watch = [&](const record::RunProgress& run) { take_progress(run, progress); }},
-                     &alone);
+                                .plan = plan,
+                                .library = *sweep.library,
+                                .data = *data,
+                                .open = open,
+                                .until_epoch = next.epochs,
+                                .device_locks = std::move(lease.locks),
+                                .git = sweep.git,
+                                .watch = [&](const record::RunProgress& run) { take_progress(run, progress); }},
+                               &alone);
   if (code != 0 || !holds_fold_out) return code;
   if (record::last_summary(standing.directory).value("status", "") != "completed") return code;  // at a rung
   predict_held_out(*sweep.library, plan, *data, standing.directory);

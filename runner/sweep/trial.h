@@ -39,8 +39,8 @@ struct SweepPlan {
   int cores = 1;                           // entries of the pool for CPU ranks
   // Of a sweep that begins or resumes:
   record::RunDirectory directory{""};
-  // Of a cross-validation that is a trial: its runs take turns on the trial's devices, and train until this epoch (0: to
-  // the end).
+  // Of a cross-validation that is a trial: its runs take turns on the trial's devices, and train until this epoch (0:
+  // to the end).
   std::optional<DeviceLease> lease = {};
   std::int64_t until_epoch = 0;
   std::optional<int> only = {};  // this trial alone: other processes train the others

@@ -202,7 +202,7 @@ TrialLoop::TrialLoop(const SweepPlan& plan, Trials& trials)
       progress_(static_cast<TrialProgress*>(memory_.data())),
       places_(static_cast<std::size_t>(plan.at_once), false),
       requests_(plan.directory),
-      screen_(plan.loaded->sweep, trials, progress_) {
+      screen_(*plan.loaded, trials, progress_) {
   const sigset_t set = launch::stop_signal_set();
   signals_ = FileDescriptor(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signals_) throw training_error("cannot receive signals: " + errno_text(errno));
@@ -217,7 +217,8 @@ TrialLoop::TrialLoop(const SweepPlan& plan, Trials& trials)
     const record::RunDirectory folder = plan_.folder_of(trial.number);
     const bool is_gone = has_result && !folder.begun() && !folder.is_sweep();
     // The sweep of a cross-validation lets its runs go on from a rung.
-    const bool goes_on = plan_.lease && trial.status == Status::paused && is_later(plan_.until_epoch, trial.until_epoch);
+    const bool goes_on =
+        plan_.lease && trial.status == Status::paused && is_later(plan_.until_epoch, trial.until_epoch);
     if (begun || is_gone || goes_on || (trial.status == Status::failed && fails_again(trial.number))) {
       unfinished_.push_back({.trial = trial.number, .epochs = goes_on ? plan_.until_epoch : trial.until_epoch});
     }
@@ -467,7 +468,8 @@ int TrialLoop::conclude_cv(bool stopped) {
   return 1;
 }
 
-// Counts the pairs whose runs have ended, as far as all earlier ones have. Then nothing depends on which run ends first.
+// Counts the pairs whose runs have ended, as far as all earlier ones have. Then nothing depends on which run ends
+// first.
 void TrialLoop::add_pairs() {
   for (std::size_t i = 2 * race_.pairs.size(); i + 1 < plan_.loaded->parts.size() && race_.is_undecided(); i += 2) {
     const Trial& a = trials_.at(static_cast<int>(i));

@@ -79,6 +79,11 @@ void Checkpointer::complete(checkpoint::State& state) const {
   for (const auto& [name, saved] : p_.states) saved->collect();
 }
 
+void Checkpointer::keep_document(const std::string& name, const std::string& text) {
+  p_.documents.erase(name);
+  if (!text.empty()) p_.documents[name] = text;
+}
+
 void Checkpointer::begin_snapshot(checkpoint::State state) {
   snapshot_.state = std::move(state);
   snapshot_.documents = p_.documents;

@@ -70,6 +70,9 @@ class Checkpointer {
   // Tells whether a save or get_ready() is in progress. Rank 0 only.
   bool busy() const;
 
+  // Gives the next saves this text file; "": it has none of this name.
+  void keep_document(const std::string& name, const std::string& text);
+
   // Restores the states and generators of a loaded checkpoint. The model's weights were loaded before training started.
   void restore(const checkpoint::Checkpoint& loaded);
 

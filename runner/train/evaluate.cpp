@@ -205,7 +205,9 @@ void add_metrics(const Measures& measures, const std::vector<Statistics>& statis
   for (std::size_t i = 0; i < statistics.size(); ++i) {
     const Measures::Named& one = measures.metrics()[i];
     const bool empty = statistics[i].empty();
-    if (one.matrix) {
+    if (one.metric.get() == measures.decider()) {
+      measured.scores = statistics[i].parts();
+    } else if (one.matrix) {
       if (!empty) measured.matrices[one.name] = matrix_of(statistics[i].counts());
     } else if (measures.given() || !empty) {
       const double value = empty ? std::numeric_limits<double>::quiet_NaN() : one.metric->value(statistics[i]);
@@ -221,6 +223,7 @@ void add_metrics(const Measures& measures, const std::vector<Statistics>& statis
   // A comparison with NaN is false, which would count as an answer.
   for (record::MetricValue& one : measured.values) one.value = std::numeric_limits<double>::quiet_NaN();
   measured.matrices = config::Value::object();
+  measured.scores.clear();
 }
 
 }  // namespace

@@ -35,6 +35,7 @@ struct EvaluationParts {
 struct Measured {
   record::MetricValues values;    // means over samples: "loss", its scalars; then each metric; NaN: no value
   config::Value matrices;         // object: metric name to list of rows
+  Decider::Parts scores = {};     // for the measures' decider
   config::Value curves = {};      // on rank 0: EvaluationCurves::result(); null: not wanted
   std::string not_replayed = {};  // why this rank stopped to replay forwards, if one had other bits; empty: none had
   std::int64_t nan_samples = 0;   // samples with a NaN in their outputs; if there are any, nothing has a value

@@ -75,26 +75,6 @@ void add_curves(Value& to, const Thresholds& at) {
   to["pr"] = {{"precision", list_of(precision, places)}, {"recall", list_of(recall, places)}};
 }
 
-// Equal bins (low, high] of the probability, as calibration_curve of scikit-learn has them; an empty bin has null.
-Value calibration_of(const std::vector<std::pair<double, bool>>& scored) {
-  std::vector<double> predicted(kCalibrationBins), positive(kCalibrationBins);
-  std::vector<std::int64_t> count(kCalibrationBins);
-  for (const auto& [score, is_positive] : scored) {
-    const double above = std::ceil(score * kCalibrationBins) - 1;
-    const auto bin = static_cast<std::size_t>(std::clamp(above, 0.0, kCalibrationBins - 1.0));
-    predicted[bin] += score;
-    positive[bin] += is_positive;
-    ++count[bin];
-  }
-  Value means = Value::array(), fractions = Value::array();
-  for (std::size_t i = 0; i < kCalibrationBins; ++i) {
-    const auto all = static_cast<double>(count[i]);
-    means.push_back(count[i] > 0 ? Value(predicted[i] / all) : Value());
-    fractions.push_back(count[i] > 0 ? Value(positive[i] / all) : Value());
-  }
-  return {{"mean_predicted", std::move(means)}, {"fraction", std::move(fractions)}, {"count", count}};
-}
-
 // The edges and counts of numpy.histogram.
 Value histogram_of(const std::vector<double>& values) {
   datasets::Histogram histogram;
@@ -114,6 +94,25 @@ bool fits(const at::Tensor& target) {
 }
 
 }  // namespace
+
+Value calibration_curve(const std::vector<std::pair<double, bool>>& scored) {
+  std::vector<double> predicted(kCalibrationBins), positive(kCalibrationBins);
+  std::vector<std::int64_t> count(kCalibrationBins);
+  for (const auto& [score, is_positive] : scored) {
+    const double above = std::ceil(score * kCalibrationBins) - 1;
+    const auto bin = static_cast<std::size_t>(std::clamp(above, 0.0, kCalibrationBins - 1.0));
+    predicted[bin] += score;
+    positive[bin] += is_positive;
+    ++count[bin];
+  }
+  Value means = Value::array(), fractions = Value::array();
+  for (std::size_t i = 0; i < kCalibrationBins; ++i) {
+    const auto all = static_cast<double>(count[i]);
+    means.push_back(count[i] > 0 ? Value(predicted[i] / all) : Value());
+    fractions.push_back(count[i] > 0 ? Value(positive[i] / all) : Value());
+  }
+  return {{"mean_predicted", std::move(means)}, {"fraction", std::move(fractions)}, {"count", count}};
+}
 
 EvaluationCurves::EvaluationCurves(const data::EvaluationSet& set, const Measures& measures)
     : set_(set), measures_(measures), every_((set.samples.size(0) + kMostTaken - 1) / kMostTaken) {}
@@ -199,7 +198,7 @@ void EvaluationCurves::add_classes(Value& to) const {
     to["confusion"] = std::move(confusion);
   }
   if (classes == 2) {
-    to["calibration"] = calibration_of(scored);
+    to["calibration"] = calibration_curve(scored);
     add_curves(to, thresholds_of(std::move(scored)));
   }
   std::sort(wrong.begin(), wrong.end(), [](Record a, Record b) {

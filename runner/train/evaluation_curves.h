@@ -2,12 +2,18 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "data/batches.h"
 #include "train/metrics/measures.h"
 
 namespace ddp::train {
+
+// Probabilities and outcomes in equal bins (low, high] of the probability, as calibration_curve of scikit-learn has
+// them:
+// {"mean_predicted", "fraction", "count"}; an empty bin has null.
+config::Value calibration_curve(const std::vector<std::pair<double, bool>>& scored);
 
 // The curves and errors of one set of samples, for evaluation.json: the confusion matrix; for two classes the ROC,
 // precision-recall and calibration curves; for numbers the residuals; the samples with the largest errors. They are for

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "model/numerics.h"
 #include "record/saves/checkpoint_settings.h"
+#include "record/saves/data_files.h"
 #include "record/summary.h"
 
 namespace ddp::train {
@@ -321,7 +322,30 @@ record::MetricValues Trainer::validate() {
   // A validation may take long, and `list` and `show` tell from the file how far the run is.
   if (p_.recorder) p_.recorder->try_flush();
   const Ema::InPlace averaged(p_.ema);
-  return recorded(p_, measure_set(p_, measures_, *p_.validation), config::kValidationPrefix, state_.step);
+  Measured measured = measure_set(p_, measures_, *p_.validation);
+  decision_ = decision_of(measured);
+  decided_at_ = state_.step;
+  return recorded(p_, std::move(measured), config::kValidationPrefix, state_.step);
+}
+
+std::optional<Decision> Trainer::decision_of(const Measured& measured) const {
+  if (measured.scores.empty()) return {};
+  return measures_.decider()->fit(measured.scores);
+}
+
+// Adds the calibration before and after the decision.
+void Trainer::add_decision(const Measured& measured, const std::optional<Decision>& decision, config::Value& found) {
+  if (!decision || measured.scores.empty() || !found.is_object()) return;
+  config::Value shown = config::written(*decision);
+  const auto add = [&](const char* when, const Decision& by) {
+    const Decider::Calibration of = Decider::calibration(measured.scores, by);
+    shown[when] = calibration_curve(of.scored);
+    shown[when]["log_loss"] = of.log_loss;
+  };
+  add("before", {});
+  add("after", *decision);
+  shown.erase("isotonic");
+  found[record::kDecision] = std::move(shown);
 }
 
 void Trainer::measure_at_end() {
@@ -337,10 +361,17 @@ void Trainer::measure_at_end() {
   p_.enter(Phase::validating);
   const std::int64_t epoch = chosen.state.epoch_of_step();
   config::Value found = config::Value::object();
-  if (of_validation) found["validation"] = measure_set(p_, measures_, *p_.validation, &*of_validation).curves;
+  std::optional<Decision> decision;
+  if (of_validation) {
+    Measured measured = measure_set(p_, measures_, *p_.validation, &*of_validation);
+    decision = decision_of(measured);
+    add_decision(measured, decision, measured.curves);
+    found["validation"] = std::move(measured.curves);
+  }
   if (p_.test) {
     EvaluationCurves curves(*p_.test, measures_);
     Measured measured = measure_set(p_, measures_, *p_.test, &curves);
+    add_decision(measured, decision, measured.curves);
     found["test"] = std::move(measured.curves);
     const record::TestRecord test{.epoch = epoch,
                                   .step = chosen.state.step,
@@ -356,6 +387,12 @@ void Trainer::save(SaveReason reason) {
   state_.rules = rules_.state();
   state_.ended_by = ended_by();
   if (p_.recorder) saved_at_ = state_.seconds = p_.recorder->seconds();
+  if (measures_.decider() != nullptr) {
+    config::Value fitted = p_.preprocessing;
+    // Between validations the weights are others than those it was fitted to.
+    if (decision_ && decided_at_ == state_.step) fitted[record::kDecision] = config::written(*decision_);
+    p_.checkpointer.keep_document(checkpoint::kPreprocessing, fitted.is_null() ? "" : fitted.dump(2) + "\n");
+  }
   const record::AsideTimer time(p_.recorder, record::Aside::saving);
   require_finite(p_.checkpointer.save(state_));
 }

@@ -61,6 +61,9 @@ class Trainer {
   // epoch ended with a validation. Collective.
   std::optional<record::SaveReason> reason_to_save(std::int64_t epoch, bool validated);
   void save(record::SaveReason reason);
+  // Returns what [decide] makes of a validation; nothing: there is no [decide], or outputs are NaN.
+  std::optional<Decision> decision_of(const Measured& measured) const;
+  static void add_decision(const Measured& measured, const std::optional<Decision>& decision, config::Value& found);
   bool save_is_due_after_step() const;
   // Tells whether a save is due by rank 0's clock. Calls get_ready() shortly before one is due. False on other ranks.
   bool save_is_due_by_time();
@@ -89,8 +92,10 @@ class Trainer {
   bool stopping_ = false;
   std::string stopped_by_;  // the rule that ended the run, agreed by all ranks; empty: none
   bool given_up_ = false;
-  bool save_by_time_ = false;  // all ranks agreed to save the last step because of the time
-  double saved_at_ = 0;        // on rank 0: start of the last save, or of this process, in the recorder's seconds
+  bool save_by_time_ = false;         // all ranks agreed to save the last step because of the time
+  std::optional<Decision> decision_;  // of the last validation
+  std::int64_t decided_at_ = -1;      // its step
+  double saved_at_ = 0;  // on rank 0: start of the last save, or of this process, in the recorder's seconds
 };
 
 }  // namespace ddp::train

@@ -26,7 +26,7 @@ LINES = {
     BASIC + " --set optimizer=ad": BASIC + " --set optimizer=ada",
     BASIC + " --set optimizer=adamw --set optimizer.bet": BASIC + " --set optimizer=adamw --set optimizer.betas=",
     BASIC + " --set stop.metric=train_l": BASIC + " --set stop.metric=train_loss ",
-    BASIC + " --set scheduler=plateau --set scheduler.metric=val_lo": BASIC + " --set scheduler=plateau --set scheduler.metric=val_loss ",
+    BASIC + " --set scheduler=plateau --set scheduler.metric=val_los": BASIC + " --set scheduler=plateau --set scheduler.metric=val_loss ",
     BASIC + " --init-from bas": BASIC + " --init-from basic ",
     "ddp-exp resume bas": "ddp-exp resume basic ",
     "ddp-exp resume basic/mi": "ddp-exp resume basic/mine ",

@@ -97,16 +97,16 @@ TEST_CASE("a metric in the list that does not fit is shown at its place, with th
   const std::string told = told_of_metrics(kNumbers + "metrics = [\"mae\", \"top3\", \"accuracy\"]\n");
   CHECK(contains(told, "x.toml:3:19: \"top3\" cannot be measured with this loss"));
   CHECK(contains(told, "x.toml:3:27: \"accuracy\" cannot be measured with this loss"));
-  CHECK(contains(told, "measurable metrics: mae, mse, r2, rmse"));
+  CHECK(contains(told, "measurable metrics: explained_variance, mae, mape, median_absolute_error, mse, r2, rmse"));
 }
 
 TEST_CASE("the remedy for a metric that is not measured lists no name that the same message refuses") {
   const std::string told =
-      told_of_metrics(kClasses + kHeldOut + "metrics = [\"f1\", \"precision\"]\ncheckpoint.metric = \"val_auroc\"\n");
+      told_of_metrics(kClasses + kHeldOut + "metrics = [\"f2\", \"fscore\"]\ncheckpoint.metric = \"val_auroc\"\n");
   CHECK(contains(told, "\"val_auroc\" is not measured"));
   CHECK(contains(told, "\"auroc\"]"));
-  CHECK_FALSE(contains(told, "give metrics = [\"f1\","));
-  CHECK_FALSE(contains(told, "\"precision\","));
+  CHECK_FALSE(contains(told, "give metrics = [\"f2\","));
+  CHECK_FALSE(contains(told, "\"fscore\","));
 }
 
 TEST_CASE("a text in place of the validation is no second mistake of a metric that needs it") {

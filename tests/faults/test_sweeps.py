@@ -1,4 +1,4 @@
-"""Sweeps whose processes are killed at random moments, again and again."""
+"""Sweeps, cross-validations and races whose processes are killed at random moments, again and again."""
 
 import collections
 import json
@@ -47,6 +47,40 @@ class Sweep:
         bits = {str(file.relative_to(self.path)): file.read_bytes()
                 for file in self.path.glob("trials/*/checkpoints/latest/*.safetensors")}  # fmt: skip
         return rows, bits
+
+
+VERDICT = """
+dataset = "digits"
+model = { name = "mlp", hidden = [%d] }
+loss = "cross_entropy"
+optimizer = { name = "adam", lr = 3e-3 }
+batch_size = 64
+epochs = 3
+threads = 1
+device_pool = 1
+"""
+HELD_OUT = 'validation.split = 0.2\n'
+VERDICTS = {
+    "folds": (["cv", "folds.toml"], "[folds]\nk = 4\nrepeats = 2\nstratify = true\n", ["cv.json", "oof.csv"]),
+    "seeds": (["cv", "seeds.toml"], HELD_OUT + "[repeat]\nseeds = 8\n", ["cv.json"]),
+    "race": (["race", "race.toml", "other.toml", "--name", "race", "--max-seeds", "6", "--metric", "val_loss", "--alpha", "1e-6"],
+             HELD_OUT, ["race.json"]),
+}  # fmt: skip
+
+
+class Verdict(Sweep):
+    """A cross-validation or a race of small models of real digits."""
+
+    def __init__(self, folder, kind, name):
+        words, more, self._results = VERDICTS[kind]
+        self.folder, self.path = folder, folder / "results" / kind / name
+        for file, width in ((kind, 16), ("other", 32)):
+            (folder / f"{file}.toml").write_text(VERDICT % width + (more if file == kind else HELD_OUT))
+        self._words = [PROGRAM, *words, "--run-id", name]
+
+    def left(self):
+        bits = {str(file.relative_to(self.path)): file.read_bytes() for file in self.path.glob("runs/*/checkpoints/latest/*.safetensors")}
+        return bits, [(self.path / file).read_bytes() for file in self._results]
 
 
 def one_of(command, whom):
@@ -113,4 +147,26 @@ def a_killed_sweep_ends_the_same(folder):
     return ", ".join(f"{count} kills of a {whom}" for whom, count in sorted(figures.items())) + f"; seed {asked.seed}"
 
 
-sys.exit(isolation.check([a_killed_sweep_ends_the_same], asked.only))
+def a_killed_verdict_ends_the_same(folder):
+    """a cross-validation over folds, one over seeds, and a race, killed at random moments and begun again, leave the same
+    cv.json, oof.csv and race.json, and the same weights"""
+    expected = {}
+    for kind in VERDICTS:
+        command = Verdict(folder, kind, "never").start()
+        assert command.finish(within=300) == 0, command
+        expected[kind] = Verdict(folder, kind, "never").left()
+        assert len(expected[kind][0]) > 6, expected[kind][0].keys()
+    hits = collections.Counter()
+    while hits.total() < asked.kills:
+        kind = dice.choice([*VERDICTS])
+        verdict = Verdict(folder, kind, f"killed{hits.total()}")
+        for _ in range(dice.randint(1, 4)):
+            hits[kind] += kill_at_random(verdict, "sweep")
+        command = verdict.start()
+        assert command.finish(within=300) == 0, command
+        assert verdict.left() == expected[kind], kind
+        shutil.rmtree(verdict.path)
+    return ", ".join(f"{count} kills: {kind}" for kind, count in sorted(hits.items())) + f"; seed {asked.seed}"
+
+
+sys.exit(isolation.check([a_killed_sweep_ends_the_same, a_killed_verdict_ends_the_same], asked.only))

@@ -70,6 +70,14 @@ def sample_weights(train_set, sample):
     return (1 / torch.bincount(classes)[classes].double()).tolist()
 
 
+def with_weights(loss, train_set):
+    """A loss whose "balanced" weights are numbers."""
+    if not isinstance(loss, dict) or loss.get("weight") != "balanced":
+        return loss
+    counts = torch.bincount(torch.tensor([int(y) for _, y in train_set])).double()
+    return loss | {"weight": (len(train_set) / (len(counts) * counts)).tolist()}
+
+
 def save(module, path):
     """Saves all tensors, tied ones too, each contiguous."""
     tensors = {
@@ -133,7 +141,7 @@ class Trainer:
             options.pop("backend", None)
             self.model = DistributedDataParallel(self.module, **options)
         drawn = experiment.get("loader", {}).get("sample") == "weighted"
-        self.loss = Loss(experiment["loss"], weighted="weights" in experiment["dataset"] and not drawn)
+        self.loss = Loss(with_weights(experiment["loss"], self.train_set), weighted="weights" in experiment["dataset"] and not drawn)
         trained = [(name, p) for name, p in self.module.named_parameters() if p.requires_grad]
         optimizer = experiment.get("optimizer", {})
         scales = layer_scales(optimizer, [name for name, _ in self.module.named_parameters()])

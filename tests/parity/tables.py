@@ -38,9 +38,14 @@ def read(options, loss, names=()):
     if loss == "cross_entropy":
         text.append(options["target"])
     if options["name"] == "csv":
+        decimal, thousands = options.get("decimal", "."), options.get("thousands")
+        usual = decimal == "." and not thousands
         frame = pandas.read_csv(options["path"], float_precision="round_trip", keep_default_na=False, na_values=options.get("missing_values", MISSING),
-                                dtype=dict.fromkeys(text, str), sep=options.get("delimiter", ","), decimal=options.get("decimal", "."),
-                                thousands=options.get("thousands"))  # fmt: skip
+                                dtype=dict.fromkeys(text, str) if usual else str, sep=options.get("delimiter", ","))  # fmt: skip
+        if not usual:  # pandas rounds such numbers to a neighbour of the nearest double
+            for column in frame.columns.intersection([*options["features"], options["target"]]).difference(text):
+                plain = frame[column].str.replace(thousands or "", "", regex=False).str.replace(decimal, ".", regex=False)
+                frame[column] = plain.map(float, na_action="ignore").astype(float)
     elif options["name"] == "parquet":
         is_feather = options["path"].endswith(".feather")
         frame = (pandas.read_feather if is_feather else pandas.read_parquet)(options["path"])

@@ -90,6 +90,7 @@ CASES = [
     weighted("samples drawn by their weights", CLASSES, {"name": "cross_entropy"}, loader={"sample": "weighted", "sampler_seed": 3}),
     weighted("samples drawn by their weights, 3 ranks", CLASSES, {"name": "cross_entropy"}, world=3, loader={"sample": "weighted"}),
     on_classes("samples drawn so that classes balance", CLASSES, {"name": "cross_entropy"}, loader={"sample": "balanced"}),
+    on_classes("weights that balance the classes", CLASSES, {"name": "cross_entropy", "weight": "balanced"}, validation={"split": 0.2}),
     weighted("weights of samples and classes", SOME, ignoring(-1, weight=WEIGHT)),
     weighted("weights of samples, a text", TEXT_CLASSES, {"name": "cross_entropy"}, inputs=TEXT, model=LINEAR),
     weighted("weights of samples, mse", np.load(LABELS), {"name": "mse"}),

@@ -128,7 +128,7 @@ def cases(folder):
                 ("of Parquet", "sheet.parquet", 16, {"name": "parquet", "missing": "drop", "normalise": "minmax"}),
             )
         ),
-        numbers("the logarithm of a target", "sheet.csv", "two", sheet | standard | {"missing": "zero", "target_transform": "log1p", "normalise_targets": True}, 16),
+        numbers("the logarithm of a target", "sheet.csv", "two", sheet | standard | {"missing": "mean", "target_transform": "log1p", "normalise_targets": True}, 16),
         *(
             classes(f"from {file}", file, options=everything | {"name": kind}, **stratified)
             for kind, file in (("csv", "holes.csv.gz"), ("parquet", "holes.parquet"), ("parquet", "holes.feather"))

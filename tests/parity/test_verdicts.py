@@ -4,19 +4,27 @@ import csv
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import warnings
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import numpy as np
+import scipy.optimize
+import scipy.special
 import scipy.stats
+import sklearn.isotonic
 import sklearn.metrics
 import sklearn.model_selection
 import torch
 from program import call, to_toml
+
+sys.path.insert(0, str(pathlib.Path(os.environ["DDP_SOURCE"]) / "python"))
+import ddp_run  # noqa: E402
 
 ROWS = 131
 draw = np.random.default_rng(5)
@@ -67,7 +75,8 @@ def experiment(**more):
 
 def run(verb, name, settings, *words):
     pathlib.Path(f"{name}.toml").write_text(to_toml(settings))
-    call(verb, f"{name}.toml", "--results", "results", "--run-id", "r", "--jobs", "2", *words)
+    jobs = ["--jobs", "2"] if verb == "cv" else []
+    call(verb, f"{name}.toml", "--results", "results", "--run-id", "r", *jobs, *words)
     return pathlib.Path("results") / name / "r"
 
 
@@ -214,6 +223,42 @@ def check_comparison():
     check("other folds do not pair", none is None, none)
 
 
+def derived(folder, metric):
+    """The values of a metric in metrics.jsonl of each run, in the epoch with the least val_loss."""
+    values = []
+    for file in sorted(folder.glob("runs/*/metrics.jsonl")):
+        events = [json.loads(line) for line in file.read_text().splitlines()]
+        values.append(min((e for e in events if e["event"] == "epoch"), key=lambda e: e["val_loss"])[metric])
+    return values
+
+
+def check_paper():
+    """Each number of a table for a paper, derived from metrics.jsonl; LaTeX takes the table."""
+    runs, metrics = ["plain/r", "other/r"], ["val_loss", "val_f1_macro"]
+    table = {kind: call("compare", *runs, "--results", "results", "--format", kind, "--metrics", ",".join(metrics))
+             for kind in ("latex", "markdown", "csv")}  # fmt: skip
+    of = [[derived(pathlib.Path("results") / run, metric) for metric in metrics] for run in runs]
+    for line, values in zip(csv.DictReader(table["csv"].splitlines()), of, strict=True):
+        for metric, own in zip(metrics, values):
+            mine = [float(line[f"{metric}_{what}"]) for what in ("mean", "std", "n")]
+            check(f"csv: {line['run']}, {metric}", near(mine, [np.mean(own), np.std(own, ddof=1), len(own)]), mine)
+    best = [np.argmin([np.mean(row[0]) for row in of]), np.argmax([np.mean(row[1]) for row in of])]
+    for kind, cell in (("latex", r"(\\textbf{)?([\d.]+)}? \$\\pm\$ ([\d.]+)(\$\^{\*}\$)?"), ("markdown", r"(\*\*)?([\d.]+) ± ([\d.]+)(?:\*\*)?(\\\*)?")):
+        found = re.findall(cell, table[kind])
+        check(f"{kind}: all cells", len(found) == 4, table[kind])
+        for i, (bold, mean, std, same) in enumerate(found):
+            row, column = divmod(i, 2)
+            own, rest = of[row][column], of[best[column]][column]
+            d = np.array(own) - rest
+            p = 2 * scipy.stats.t.sf(abs(d.mean()) / np.sqrt(d.var(ddof=1) * (1 / 8 + 1 / 3)), 7) if row != best[column] else 0
+            check(f"{kind}: cell {row}, {column}", near([float(mean), float(std)], [np.mean(own), np.std(own, ddof=1)], 1e-3)
+                  and bool(bold) == (row == best[column]) and bool(same) == (p >= 0.05), bold, mean, std, same, p)  # fmt: skip
+    if shutil.which("pdflatex"):
+        pathlib.Path("paper.tex").write_text("\\documentclass{article}\\usepackage{booktabs}\\begin{document}\n" + table["latex"] + "\\end{document}\n")
+        done = subprocess.run(["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"], capture_output=True, text=True)
+        check("pdflatex takes it", done.returncode == 0 and "Overfull" not in done.stdout, done.stdout[-500:])
+
+
 def check_race():
     wide, narrow = experiment(validation={"split": 0.3}, epochs=6), experiment(validation={"split": 0.3}, epochs=1)
     for name, settings in (("wide", wide), ("narrow", narrow)):
@@ -236,6 +281,112 @@ def check_race():
     equal = json.loads(call("race", "wide.toml", "wide.toml", "--results", "results", "--name", "equal", "--run-id", "r",
                             "--max-seeds", "4", "--json"))  # fmt: skip
     check("equal files: no evidence", equal["winner"] is None and [p["e"] for p in equal["pairs"]] == [1] * 4, equal)
+    call("resume", "equal/r", "--results", "results", "--max-seeds", "6")
+    longer = json.loads(pathlib.Path("results/equal/r/race.json").read_text())
+    check("an undecided race goes on", longer["pairs"][:4] == equal["pairs"] and [p["seed"] for p in longer["pairs"]] == [*range(6)], longer)
+
+
+def check_reproduction():
+    for name, runs in (("plain", 8), ("wide-narrow", None)):
+        folder = pathlib.Path(f"results/{name}/r")
+        before = {file: file.read_bytes() for file in folder.glob("*.json")}
+        latest = os.readlink(f"results/{name}/latest")
+        told = call("reproduce", f"{name}/r", "--results", "results", "--pick", "2", "--seed", "1")
+        check(f"{name}: two runs of it again", "2 of 2 runs: same bits" in told, told)
+        check(f"{name}: nothing changes", before == {file: file.read_bytes() for file in before} and latest == os.readlink(f"results/{name}/latest"))
+        too_many = subprocess.run([os.environ["DDP_EXP"], "reproduce", f"{name}/r", "--results", "results", "--pick", "99"], capture_output=True, text=True)
+        check(f"{name}: more runs than there are", too_many.returncode == 2, too_many)
+    weights = sorted(pathlib.Path("results/plain/r/runs/003/checkpoints").glob("step-*/model.safetensors"))[-1]
+    bytes_of = bytearray(weights.read_bytes())
+    bytes_of[-1] ^= 1
+    weights.write_bytes(bytes_of)
+    damaged = subprocess.run([os.environ["DDP_EXP"], "reproduce", "plain/r", "--results", "results"], capture_output=True, text=True)
+    check("a damaged checkpoint", damaged.returncode == 1, damaged)
+
+
+def log_loss(p, y):
+    return -np.log(np.clip(p[np.arange(len(y)), y], 2.3e-16, None)).mean()
+
+
+def predicted(name, file, classes):
+    """float64 [rows, classes] and the predicted classes; the module for Python gives the same bits."""
+    call("predict", f"{name}/r", file, "--results", "results", "-o", "answers.csv")
+    lines = read_csv("answers.csv")
+    with warnings.catch_warnings(action="ignore"):
+        theirs = ddp_run.load(f"results/{name}/r").predict(file)
+    p = np.array([[float(line[f"probability_{c}"]) for c in classes] for line in lines])
+    same = all((np.float32(p[:, i]) == theirs[f"probability_{c}"]).all() for i, c in enumerate(classes))
+    check(f"{name}: Python's bits", same and [line["prediction"] for line in lines] == list(map(str, theirs["prediction"])))
+    return p, np.array([line["prediction"] for line in lines])
+
+
+def check_decisions(table):
+    """[decide] of two classes and of three, fitted to held-out rows that have a file of their own."""
+    binary = np.where(table["kind"] == "low", "no", "yes")
+    for kind, target in (("two", binary), ("three", table["kind"])):
+        for part, rows in (("train", range(90)), ("held", range(90, ROWS))):
+            with open(f"{kind}-{part}.csv", "w", newline="") as out:
+                csv.writer(out).writerows([["a", "b", "kind"], *([table["a"][i], table["b"][i], target[i]] for i in rows)])
+        classes = sorted(set(target))
+        y = np.array([classes.index(one) for one in target[90:]])
+        base = experiment(validation={"dataset": {"path": f"{kind}-held.csv"}}, epochs=4)
+        base["dataset"] = base["dataset"] | {"path": f"{kind}-train.csv", "drop": []}
+        run("run", f"{kind}-plain", base)
+        p, _ = predicted(f"{kind}-plain", f"{kind}-held.csv", classes)
+        thresholds = ("f1", "balanced_accuracy", 0.3) if kind == "two" else (None,) * 3
+        for calibrate, threshold in zip(("temperature", "isotonic", "none"), thresholds):
+            if threshold is None and calibrate == "none":
+                continue
+            decide = {"calibrate": calibrate} | ({"threshold": threshold} if threshold else {})
+            folder = run("run", f"{kind}-{calibrate}", base | {"decide": decide})
+            mine, answers = predicted(folder.parent.name, f"{kind}-held.csv", classes)
+            fitted = ddp_run.load(folder).decision
+            wanted = p
+            if calibrate == "temperature":
+                soft = lambda t: scipy.special.softmax(np.log(p) / t, axis=1)  # noqa: E731
+                t = scipy.optimize.minimize_scalar(lambda t: log_loss(soft(t), y), bounds=(0.05, 20), method="bounded", options={"xatol": 1e-9}).x
+                check(f"{kind}: the temperature is the minimum", near(fitted["temperature"], t, 1e-5), fitted["temperature"], t)
+                wanted = soft(fitted["temperature"])
+            if calibrate == "isotonic":
+                fit = lambda c: sklearn.isotonic.IsotonicRegression(out_of_bounds="clip").fit(p[:, c], y == c)  # noqa: E731
+                of = [fit(c) for c in range(len(classes))] if kind == "three" else [fit(1)]
+                for c, (curve, theirs) in enumerate(zip(fitted["isotonic"], of, strict=True)):
+                    same = near(curve["x"], theirs.X_thresholds_, 1e-6) and near(curve["y"], theirs.y_thresholds_)
+                    check(f"{kind}: IsotonicRegression, class {c}", same, curve, theirs.X_thresholds_)
+                wanted = np.stack([one.predict(p[:, -len(of) + i]) for i, one in enumerate(of)], axis=1)
+                wanted = np.hstack([1 - wanted, wanted]) if kind == "two" else wanted / wanted.sum(axis=1, keepdims=True)
+            check(f"{kind}: {calibrate}: the probabilities", near(mine, wanted, 2e-5), np.abs(mine - wanted).max())
+            if threshold:
+                score = {"f1": sklearn.metrics.f1_score, "balanced_accuracy": sklearn.metrics.balanced_accuracy_score}.get(threshold)
+                best = score and max(score(y, wanted[:, 1] >= at) for at in set(wanted[:, 1]))
+                check(f"{kind}: the threshold {threshold}", near(score(y, answers == "yes"), best) if score else
+                      ((answers == "yes") == (mine[:, 1] >= threshold)).all(), best)  # fmt: skip
+            shown = json.loads((folder / "evaluation.json").read_text())["validation"]["decide"]
+            check(f"{kind}: {calibrate}: log loss before and after", near([shown["before"]["log_loss"], shown["after"]["log_loss"]],
+                  [log_loss(p, y), log_loss(wanted, y)], 1e-5), shown)  # fmt: skip
+
+
+def check_importance(table):
+    """permutation_importance's definition, with the program's permutations."""
+    told = json.loads(call("importance", "three-plain/r", "--results", "results", "--repeats", "4", "--json"))
+    with warnings.catch_warnings(action="ignore"):
+        trained = ddp_run.load("results/three-plain/r")
+    classes, y = sorted(set(table["kind"])), table["kind"][90:]
+    right = np.array([classes.index(one) for one in y])
+
+    def loss(columns):
+        frame = trained.predict(columns)
+        return log_loss(np.stack([np.asarray(frame[f"probability_{c}"], float) for c in classes], axis=1), right)
+
+    columns = {name: table[name][90:] for name in ("a", "b")}
+    check("importance is by the metric of checkpoints", told["metric"] == "val_loss" and near(told["value"], loss(columns), 1e-5), told)
+    for i, name in enumerate(columns):
+        values = []
+        for repeat in range(4):
+            order = torch.randperm(len(y), generator=torch.Generator().manual_seed(i * 4 + repeat)).numpy()
+            values.append(loss(columns | {name: columns[name][order]}) - loss(columns))
+        mine = next(one for one in told["columns"] if one["column"] == name)
+        check(f"the importance of {name}", near([mine["mean"], mine["std"]], [np.mean(values), np.std(values)], 1e-5), mine, values)
 
 
 def check_resume():
@@ -265,7 +416,11 @@ with tempfile.TemporaryDirectory(prefix="ddp-exp-verdicts-") as work:
     check_folds(written)
     check_figures()
     check_comparison()
+    check_paper()
     check_race()
+    check_decisions(written)
+    check_importance(written)
     check_resume()
+    check_reproduction()
 print(f"{passed} of {passed + failed} numbers are right")
 sys.exit(bool(failed))

@@ -91,6 +91,11 @@ with tempfile.TemporaryDirectory(prefix="ddp-outputs-") as name:
     program("run", "small.toml", "--run-id", "failed", "--set", "optimizer.lr=1e30", code=1)
     program("run", "small.toml", "--run-id", "skipped", "--set", "optimizer.lr=1e30", "--set", 'on_nan="skip"')
     program("run", "text.toml", "--run-id", "run")
+    program("cv", "small.toml", "--name", "seeds", "--run-id", "run", "--set", "repeat.seeds=2", "--set", "epochs=1")
+    require("cv", (folder / "results/seeds/run/cv.json").read_text())
+    require("cv", program("eval", "seeds/run", "--json"))
+    if tables:
+        program("run", "table.toml", "--set", "validation.split=0.3")
     program("sweep", "swept.toml", "--run-id", "run", "--set", "epochs=2")
 
     events = set()
@@ -111,14 +116,16 @@ with tempfile.TemporaryDirectory(prefix="ddp-outputs-") as name:
                  ["--sizes", "8", "--op", "reduce", "--iterations", "2", "--devices", "2", "--no-check"]],
         "doctor": [[]],
         "list": [[], ["--status", "failed"], ["swept/run"]],
-        "show": [["small/done"], ["small/forked"], ["small/failed"], ["swept/run"], ["swept/run/trials/001"]],
+        "show": [["small/done"], ["small/forked"], ["small/failed"], ["swept/run"], ["swept/run/trials/001"], ["seeds/run"]],
         "compare": [["small/done", "small/failed"], ["swept/run/trials/000", "swept/run"]],
         "diff": [["small/done", "small/forked"]],
         "eval": [["small/done"], ["small/done", "--from", "latest", "--set", "dataset.size=50"]],
         "generate": [["text/run", "--prompt", "e", "--tokens", "3"]],
+        "race": [["small.toml", "small.toml", "--set", "epochs=1", "--max-seeds", "3"]],
+        "importance": [["table", "--repeats", "2"]] if tables else [],
         "audit": [["small/done", "--stretches", "1"]],
         "reproduce": [["small/done"]],
-        "report": [["small/done"], ["small/done", "small/failed", "small/forked"], ["swept/run"]],
+        "report": [["small/done"], ["small/done", "small/failed", "small/forked"], ["swept/run"], ["seeds/run"]],
     }  # fmt: skip
     verbs = re.findall(r"^  ([a-z]+) ", program("--help").split("Commands:")[1], re.M)
     with_json = {verb for verb in verbs if "--json" in program(verb, "--help")}

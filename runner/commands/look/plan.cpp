@@ -39,6 +39,20 @@ struct PlanOptions {
   bool json = false;
 };
 
+// Warns of the data; of a cross-validation with those of its first run.
+void warn_of_data(const config::DataDescription& data) {
+  for (const std::string& warning : data.warnings) log::warn(warning);
+}
+
+void warn_of_folds(const PlanOptions& o, const std::vector<config::Part>& parts) {
+  if (parts.empty() || !parts.front().fold) return;
+  std::vector<std::string> sets = o.sets;
+  sets.push_back("folds.fold=0");
+  const runs::Prepared first =
+      runs::prepare({.loaded = launch::load_experiment(o.file, sets)}, launch::choose_launch(o.flags));
+  warn_of_data(launch::describe_data(*first.library, first.plan, first.data));
+}
+
 void plan(const PlanOptions& o) {
   if (!o.preview.empty()) require_name(o.preview, "--preview", ".html");
   if (!o.rows.empty()) require_name(o.rows, "--sets", ".csv");
@@ -48,7 +62,9 @@ void plan(const PlanOptions& o) {
       throw usage_error("is a sweep, but " + option + " shows the data of one experiment", o.file,
                         "leave " + option + " out, or plan the experiment that the sweep extends");
     }
-    show_sweep(sweep::prepare_sweep(launch::load_sweep(o.file, o.sets), o.jobs, o.results, /*timed=*/true), o.results, o.json);
+    const config::LoadedSweep loaded = launch::load_sweep(o.file, o.sets);
+    warn_of_folds(o, loaded.parts);
+    show_sweep(sweep::prepare_sweep(loaded, o.jobs, o.results, /*timed=*/true), o.results, o.json);
     return;
   }
   config::Loaded loaded = launch::load_experiment(o.file, o.sets);
@@ -64,6 +80,7 @@ void plan(const PlanOptions& o) {
   prepared.probe = runs::probed(prepared, /*timed=*/true);
   for (const record::DataFile& file : prepared.data.files()) refuse_input(o.rows, {file.path});
   const config::DataDescription data = launch::describe_data(*prepared.library, prepared.plan, prepared.data);
+  warn_of_data(data);
   if (!o.preview.empty()) write_preview(o.preview, prepared, data);
   if (!o.rows.empty()) write_sets(o.rows, prepared);
   show_plan(prepared, data, forecast_memory(prepared), o.results, o.json);

@@ -487,11 +487,12 @@ void show_sweep(const sweep::SweepPlan& p, const std::filesystem::path& results,
   const std::string at_most = p.search->independent()      ? ""
                               : begins_decided(trials - 1) ? " if every trial is promoted"
                                                            : " with values drawn at random";
+  const bool is_sweep = p.loaded->kind == config::LoadedSweep::Kind::sweep;
   report::Table facts;
-  facts.row({"sweep", p.loaded->name + ", " + sweep.method.name + " for the " +
-                          (sweep.metric.direction == config::Direction::greater ? "greatest " : "least ") +
-                          sweep.metric.name});
-  facts.row({"trials", std::to_string(trials) + ", up to " + report::counted(most_ranks, "rank") + " each, " +
+  facts.row({is_sweep ? "sweep" : "cv",
+             p.loaded->name + (is_sweep ? ", " + sweep.method.name + " for the " : ", best checkpoints by the ") +
+                 (sweep.metric.direction == config::Direction::greater ? "greatest " : "least ") + sweep.metric.name});
+  facts.row({is_sweep ? "trials" : "runs", std::to_string(trials) + ", up to " + report::counted(most_ranks, "rank") + " each, " +
                            std::to_string(p.at_once) + " side by side"});
   facts.row({"devices", p.gpus.empty() ? report::counted(p.cores, "CPU core")
                                        : report::counted(static_cast<std::int64_t>(p.gpus.size()), "GPU")});
@@ -501,7 +502,7 @@ void show_sweep(const sweep::SweepPlan& p, const std::filesystem::path& results,
   std::size_t shown = 0;
   for (; shown < std::min(trials, kMostShown) && begins_decided(shown); ++shown) {
     const Value parameters = sweep.named(p.search->point(static_cast<int>(shown)));
-    facts.row({"trial " + std::to_string(shown), sweep::in_words(parameters)});
+    facts.row({(is_sweep ? "trial " : "run ") + std::to_string(shown), sweep::in_words(parameters)});
   }
   if (trials > shown) {
     const std::string why = begins_decided(shown) ? "" : ", with values that depend on the results of others";

@@ -244,9 +244,9 @@ int train(const SweepOptions& o, config::LoadedSweep asked, bool json = false) {
   runs::GitState git(folder);
   sweep::SweepPlan prepared = sweep::prepare_sweep(std::move(asked), o.jobs, o.results);
   const bool has_trials = prepared.loaded->kind == config::LoadedSweep::Kind::sweep;
-  const auto directory = record::RunDirectory::create_sweep(
-      o.results, prepared.loaded->name, o.run_id,
-      has_trials ? record::RunDirectory::kTrials : record::RunDirectory::kRuns);
+  const auto directory =
+      record::RunDirectory::create_sweep(o.results, prepared.loaded->name, o.run_id,
+                                         has_trials ? record::RunDirectory::kTrials : record::RunDirectory::kRuns);
   FileDescriptor lock = directory.lock();
   if (directory.is_sweep()) throw usage_error("another process has begun this sweep", directory.path().string());
   sweep::begin(prepared, directory, o.tags);
@@ -287,8 +287,8 @@ struct RaceOptions : SweepOptions {
 // Warns of a race that cannot end.
 void warn_of_end(const config::RaceRules& rules) {
   if (most_evidence(static_cast<std::size_t>(rules.max_seeds)) >= rules.enough_evidence()) return;
-  log::warn("no " + std::to_string(rules.max_seeds) + " pairs can prove anything at alpha = " +
-            report::in_words(rules.alpha) + ": give more --max-seeds");
+  log::warn("no " + std::to_string(rules.max_seeds) +
+            " pairs can prove anything at alpha = " + report::in_words(rules.alpha) + ": give more --max-seeds");
 }
 
 int race(RaceOptions& o) {
@@ -371,13 +371,15 @@ void add_race(CLI::App& verb, RaceOptions& o) {
 const bool race_registered =
     register_verb(42, "race", "train two files, seed by seed, until one is proved better", add_race, race,
                   {.examples = {"race small.toml wide.toml", "race small.toml wide.toml --alpha 0.01 --jobs 2"},
-                   .aliases = {"duel", "ab"}});
+                   .aliases = {"duel", "ab"}}) &&
+    register_schema("race", record::race_schema);
 
 const bool cv_registered =
     register_verb(41, "cv", "train all folds or seeds of a file: the mean and spread of each metric", add_cv,
                   cross_validate,
                   {.examples = {"cv people.toml", "cv people.toml --set folds.k=10 --jobs 2"},
-                   .aliases = {"crossval", "cross-validate", "kfold"}});
+                   .aliases = {"crossval", "cross-validate", "kfold"}}) &&
+    register_schema<record::CrossValidation>("cv", "cv.json of a cross-validation, and eval CV --json");
 
 }  // namespace
 

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "commands/commands.h"
 #include "commands/options.h"
+#include "record/saves/checkpoint_index.h"
 #include "report/read/summary_view.h"
 #include "runs/audit.h"
 
@@ -63,6 +64,12 @@ int reproduce_runs(AuditOptions& o) {
   std::mt19937_64 draw(static_cast<std::uint64_t>(o.seed));
   for (std::size_t i = 0; i < picked && o.pick; ++i) std::swap(runs[i], runs[i + draw() % (runs.size() - i)]);
   runs.resize(picked, record::RunDirectory(""));
+  for (const record::RunDirectory& run : runs) {
+    for (const std::filesystem::path& saved : record::complete_checkpoints(run.checkpoints())) {
+      const std::string damage = record::damage_of(saved);
+      if (!damage.empty()) throw training_error(damage, saved.string());
+    }
+  }
   const std::filesystem::path scratch = o.request.run.path() / "reproduced";
   o.request.results = scratch.string();
   Reproductions done;
@@ -111,7 +118,8 @@ void add(CLI::App& verb, AuditOptions& o) {
         ->check(CLI::Range(1, 1'000'000));
   } else {
     add_run_id(verb, o.request.run_id, "id of the new run; an existing one is continued");
-    verb.add_option("--pick", o.pick, "of a cross-validation or race: so many of its runs, drawn at random; default: all")
+    verb.add_option("--pick", o.pick,
+                    "of a cross-validation or race: so many of its runs, drawn at random; default: all")
         ->check(CLI::Range(1, 1'000'000));
     verb.add_option("--seed", o.seed, "seed of this draw")->check(CLI::NonNegativeNumber);
   }

@@ -19,7 +19,7 @@ struct ResumeOptions {
   std::string from = "latest";
   bool data_changed = false;
   launch::LaunchFlags flags;
-  std::optional<int> jobs;  // for a sweep
+  std::optional<int> jobs;                // for a sweep
   std::optional<std::int64_t> max_seeds;  // for a race
 };
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
@@ -6,13 +8,18 @@
 #include <CLI/CLI.hpp>
 
 #include "base/log.h"
+#include "base/student.h"
 #include "commands/options.h"
+#include "config/text/json_text.h"
 #include "config/text/source.h"
 #include "rank/verbs.h"
+#include "record/file/atomic_file.h"
+#include "record/file/input_file.h"
 #include "record/saves/checkpoint_index.h"
 #include "record/saves/checkpoint_settings.h"
 #include "record/saves/data_files.h"
 #include "report/text/run_page.h"
+#include "report/text/table.h"
 #include "report/text/words.h"
 #include "runs/asking.h"
 #include "runs/changes.h"
@@ -49,7 +56,8 @@ bool sets_dataset(const std::vector<std::string>& sets) {
   });
 }
 
-config::Value measure_trained(const runs::Trained& t, bool whole, bool raw) {
+rank::Measurement measure_trained(const runs::Trained& t, const rank::EvaluateRequest& request) {
+  const bool whole = request.whole;
   const bool has_sets = t.plan.experiment.validation.exists() || t.plan.experiment.test.exists();
   if (!whole && !has_sets) {
     throw usage_error("held out no data to measure on", t.directory.path().string(),
@@ -64,9 +72,9 @@ config::Value measure_trained(const runs::Trained& t, bool whole, bool raw) {
       .run_directory = t.directory.path(), .resume_from = t.checkpoint, .preprocessing = t.preprocessing};
   const runs::AskedRanks ranks(t.plan, *t.library, data, task);
   rank::Measurement measured;
-  ranks.ask(rank::EvaluateRequest{.whole = whole, .raw = raw}, [&](const auto& reply) { measured = reply; });
+  ranks.ask(request, [&](const auto& reply) { measured = reply; });
   for (const std::string& warning : measured.warnings) log::warn(warning);
-  return measured.values;
+  return measured;
 }
 
 // Warns if the settings measure samples on which the run has trained.
@@ -109,16 +117,20 @@ void print(const config::Value& values, const config::Value& preprocessing) {
   }
 }
 
-void eval(const EvalOptions& o) {
-  const runs::Trained t = runs::open_trained(o.trained);
+void tell_checkpoint(const runs::Trained& t) {
   const record::Position position = record::position_of(t.checkpoint);
   const std::string epoch =
       (position.inside_epoch() ? "in epoch " : "after epoch ") + std::to_string(position.epoch_of_step());
   log::info("the checkpoint of step " + std::to_string(position.step) + ", " + epoch + ": " +
             config::printable(t.checkpoint.string()));
+}
+
+void eval(const EvalOptions& o) {
+  const runs::Trained t = runs::open_trained(o.trained);
+  tell_checkpoint(t);
   const bool whole = sets_dataset(o.trained.sets);
   warn_of_trained_samples(t, o.trained.sets, whole);
-  const config::Value values = measure_trained(t, whole, o.trained.raw);
+  const config::Value values = measure_trained(t, {.whole = whole, .raw = o.trained.raw}).values;
   if (o.json) {
     return report::print_json(config::written(EvalOutput{.run = t.directory.path().string(),
                                                          .checkpoint = t.checkpoint.filename().string(),
@@ -138,7 +150,7 @@ void eval_all(EvalOptions o, const record::CrossValidation& trained) {
     o.trained.run = folder.trial(static_cast<int>(i)).path().string();
     const runs::Trained t = runs::open_trained(o.trained);
     if (i == 0) warn_of_trained_samples(t, o.trained.sets, whole);
-    cv.runs[i].metrics = measure_trained(t, whole, o.trained.raw);
+    cv.runs[i].metrics = measure_trained(t, {.whole = whole, .raw = o.trained.raw}).values;
   }
   cv.summarise();
   if (o.json) return report::print_json(config::written(cv), std::cout);
@@ -154,6 +166,113 @@ void add_eval(CLI::App& verb, EvalOptions& o) {
   add_trained(verb, o.trained, {"loss", "metrics", "validation", "test"});
   verb.add_flag("--json", o.json, "print JSON");
 }
+
+struct ImportanceOutput {
+  struct Column {
+    std::string column;
+    double mean = 0, std = 0;
+    std::vector<double> values;
+
+    void fields(config::Fields& f) {
+      f({"column", "of the table"}, column);
+      f({"mean", "how much worse the metric is without the order of the column's cells"}, mean);
+      f({"std", "over the repeats, n in the divisor"}, std);
+      f({"values", "of each repeat"}, values);
+    }
+  };
+  std::string run, checkpoint, metric;
+  std::int64_t step = 0;
+  double value = 0;
+  std::vector<Column> columns;
+
+  void fields(config::Fields& f) {
+    f.version();
+    runs::list_checkpoint(f, run, checkpoint, step);
+    f({"metric", "val_…: on validation data; test_…: on test data; without a prefix: on data of --set"}, metric);
+    f({"value", "of the metric, with all columns"}, value);
+    f({"columns", "the most important one first"}, columns);
+  }
+};
+
+struct ImportanceOptions {
+  runs::TrainedOptions trained;
+  std::int64_t repeats = 5;
+  bool json = false;
+};
+
+// Adds the importances to evaluation.json, for the report, if it is of the same checkpoint.
+void keep_importance(const runs::Trained& t, const config::Value& importance) {
+  const fs::path file = t.directory.evaluation();
+  std::error_code none;
+  if (!fs::exists(file, none)) return;
+  try {
+    config::Value found = config::parse_value(record::read_text(file));
+    if (found.value("step", std::int64_t{-1}) != t.step()) return;
+    found["importance"] = importance;
+    record::write_atomically(file, found.dump(-1, ' ', false, config::Value::error_handler_t::replace) + "\n");
+  } catch (const Error& error) {
+    log::warn("report.html does not get the importances: " + error.summary());
+  }
+}
+
+void importance(const ImportanceOptions& o) {
+  const runs::Trained t = runs::open_trained(o.trained);
+  const config::Experiment& e = t.plan.experiment;
+  if (!t.preprocessing.is_object() || t.preprocessing.value("kind", "") != "table") {
+    throw usage_error("was trained on \"" + e.dataset.name + "\"", t.directory.path().string(),
+                      "importance shuffles the columns of a table");
+  }
+  tell_checkpoint(t);
+  const bool whole = sets_dataset(o.trained.sets);
+  warn_of_trained_samples(t, o.trained.sets, whole);
+  const config::Metric metric = e.best_metric();
+  const std::string bare = metric.name.substr(metric.name.find('_') + 1);
+  const rank::Measurement measured = measure_trained(
+      t,
+      {.whole = whole, .raw = o.trained.raw, .repeats = o.repeats, .metric = bare, .greater = metric.is_better(1, 0)});
+  ImportanceOutput output{.run = t.directory.path().string(),
+                          .checkpoint = t.checkpoint.filename().string(),
+                          .metric = (whole                   ? ""
+                                     : e.validation.exists() ? config::kValidationPrefix
+                                                             : config::kTestPrefix) +
+                                    bare,
+                          .step = t.step(),
+                          .columns = {}};
+  if (measured.importances.empty()) throw training_error("has no value on these data", output.metric);
+  output.value = measured.values.at(output.metric).get<double>();
+  for (const auto& [column, values] : measured.importances) {
+    const Spread spread = spread_of(values);
+    const double n = static_cast<double>(values.size());
+    const double deviation = values.size() == 1 ? 0 : spread.deviation * std::sqrt((n - 1) / n);
+    output.columns.push_back({.column = column, .mean = spread.mean, .std = deviation, .values = values});
+  }
+  std::stable_sort(output.columns.begin(), output.columns.end(),
+                   [](const auto& a, const auto& b) { return a.mean > b.mean; });
+  const config::Value written = config::written(output);
+  if (!whole) keep_importance(t, written);
+  if (o.json) return report::print_json(written, std::cout);
+  report::Table table({{.header = "column"}, {.header = "worse by", .right = true}, {.header = "±", .right = true}});
+  for (const auto& one : output.columns) {
+    table.row({one.column, report::in_words(one.mean), report::in_words(one.std)});
+  }
+  std::cout << output.metric << " " << report::in_words(output.value)
+            << " with all columns; with one of them shuffled:\n";
+  table.print(std::cout, report::terminal_of_stdout());
+}
+
+void add_importance(CLI::App& verb, ImportanceOptions& o) {
+  add_trained(verb, o.trained, {"validation", "test"});
+  verb.add_option("--repeats", o.repeats, "how often each column is shuffled (5)")->check(CLI::Range(1, 1000));
+  verb.add_flag("--json", o.json, "print JSON");
+}
+
+const bool importance_registered =
+    register_verb(47, "importance", "measure how much worse a model is with each column of its table shuffled",
+                  add_importance,
+                  [](ImportanceOptions& o) { runs::while_saving(runs::choose_run(o.trained), [&] { importance(o); }); },
+                  {.examples = {"importance people", "importance people --repeats 20 --json"},
+                   .aliases = {"importances", "permutation_importance"}}) &&
+    register_schema<ImportanceOutput>("importance", "importance RUN --json");
 
 const bool eval_registered =
     register_verb(45, "eval", "measure a trained model on its validation and test data, or on other data", add_eval,

@@ -14,6 +14,7 @@
 #include "config/check/suggest.h"
 #include "record/cross_validation.h"
 #include "record/run_directory.h"
+#include "record/saves/data_files.h"
 #include "report/text/words.h"
 #include "runs/predicting.h"
 
@@ -111,11 +112,35 @@ void require_kept(const PredictOptions& o, const std::string& form, const runs::
   if (distinct.size() < o.keep.size()) throw usage_error("names a column twice", "--keep");
 }
 
+// Models of a cross-validation that have predicted.
+struct Models {
+  std::vector<std::string> files = {};  // their results
+  std::vector<config::Value> decisions = {};
+};
+
+// Returns what [decide] fitted; null: there is none.
+config::Value decision_of(const runs::Trained& t) {
+  if (!t.plan.experiment.decide.on()) return nullptr;
+  config::Value decision = record::decision_of(t.checkpoint);
+  if (!decision.is_null()) return decision;
+  throw usage_error("was saved between two validations, and has no [decide]", t.checkpoint.string(),
+                    "use another checkpoint: --from best");
+}
+
+std::optional<double> mean_threshold(const std::vector<config::Value>& decisions) {
+  double sum = 0;
+  for (const config::Value& one : decisions) {
+    if (one.is_null() || one.at("threshold").is_null()) return {};
+    sum += one.at("threshold").get<double>();
+  }
+  return sum / static_cast<double>(decisions.size());
+}
+
 // Writes the results of one model, or their mean with those of other models (rank::PredictRequest). Returns the classes
-// of its training.
-config::Value predict_rows(const PredictOptions& o, const std::string& form, int out,
-                           const std::vector<std::string>& other_models = {}) {
+// of its training. Adds the model's decision to `models`.
+config::Value predict_rows(const PredictOptions& o, const std::string& form, int out, Models& models) {
   runs::Trained t = runs::open_trained(o.trained, /*tables=*/form == "parquet");
+  models.decisions.push_back(decision_of(t));
   require_kept(o, form, t);
   const Inputs inputs = inputs_for(t, o.inputs);
   const config::Experiment& e = t.plan.experiment;
@@ -131,7 +156,11 @@ config::Value predict_rows(const PredictOptions& o, const std::string& form, int
                .keep = o.keep,
                .pipes = {},
                .batch_size = batch_size},
-      .predict = {.batch_size = batch_size, .form = form, .raw = o.trained.raw, .other_models = other_models},
+      .predict = {.batch_size = batch_size,
+                  .form = form,
+                  .raw = o.trained.raw,
+                  .other_models = models.files,
+                  .threshold = mean_threshold(models.decisions)},
       .collect = {.pipes = {}, .form = form, .name = o.output.empty() ? "stdout" : o.output}};
   runs::predict(predicting, out);
   return t.preprocessing.is_object() ? t.preprocessing.value("classes", config::Value()) : config::Value();
@@ -152,13 +181,14 @@ struct Results {
 void predict_with_all(PredictOptions o, const record::CrossValidation& cv, const std::string& form, int out) {
   const record::RunDirectory folder = record::RunDirectory::find(o.trained.results, o.trained.run);
   std::vector<Results> results(cv.runs.size() - 1);
+  Models models;
   std::vector<std::string> files;
   config::Value classes;
   for (std::size_t i = 0; i < cv.runs.size(); ++i) {
     o.trained.run = folder.trial(static_cast<int>(i)).path().string();
     const bool is_last = i + 1 == cv.runs.size();
-    const config::Value own = predict_rows(o, is_last ? form : "floats", is_last ? out : results[i].file.get(),
-                                           is_last ? files : std::vector<std::string>());
+    if (is_last) models.files = files;
+    const config::Value own = predict_rows(o, is_last ? form : "floats", is_last ? out : results[i].file.get(), models);
     if (i == 0) classes = own;
     if (own != classes) {
       throw usage_error("has other classes than run 0: a class is too rare for each fold's training rows",
@@ -175,7 +205,8 @@ void predict_to(const PredictOptions& o, const std::string& form, const std::opt
   if (cv) {
     predict_with_all(o, *cv, form, out);
   } else {
-    predict_rows(o, form, out);
+    Models none;
+    predict_rows(o, form, out, none);
   }
   if (output) output->put_in_place();
 }

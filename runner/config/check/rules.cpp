@@ -318,7 +318,8 @@ void check_held_out(const Node& root, const std::string& section, const HeldOut&
 void check_sample(const Node& root, const Experiment& e, Mistakes& mistakes) {
   const auto weights = e.dataset.options.find("weights");
   if (e.loader.sample != "weighted" || (weights != e.dataset.options.end() && *weights != "")) return;
-  mistakes.add(root.at_path("loader.sample")->place, "samples are drawn by their weights, and dataset.weights is missing",
+  mistakes.add(root.at_path("loader.sample")->place,
+               "samples are drawn by their weights, and dataset.weights is missing",
                "name the column or the array of weights");
 }
 
@@ -484,6 +485,13 @@ bool has_validation(const Node& root) {
          root.at_path("validation.dataset") || root.at_path("folds.k");
 }
 
+void check_decide(const Node& root, const Experiment& e, Mistakes& mistakes) {
+  if (!e.decide.on() || has_validation(root)) return;
+  mistakes.add(root.find("decide")->entries.begin()->second.key,
+               "[decide] is fitted to a validation, and there is none",
+               "hold out samples with validation.split, last or dataset, or with [folds]");
+}
+
 bool gives_scalars(const Node& root, const Components& components) {
   const Node* loss = root.find("loss");
   const Node* name = loss && loss->is_table() ? loss->find("name") : loss;
@@ -552,6 +560,7 @@ void check_rules(const Node& root, const Experiment& experiment, Mistakes& mista
   check_held_out(root, "test", experiment.test, mistakes);
   check_last(root, experiment.validation, mistakes);
   check_folds(root, experiment, mistakes);
+  check_decide(root, experiment, mistakes);
   check_sample(root, experiment, mistakes);
   check_split(root, experiment, mistakes);
   check_shares(root, experiment, mistakes);

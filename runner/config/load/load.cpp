@@ -205,7 +205,38 @@ Loaded load(const std::filesystem::path& file, const std::vector<std::string>& s
 
 std::string to_toml(const Experiment& experiment) { return to_toml(write(experiment)); }
 
+namespace {
+
+bool is_balanced(const Experiment& e) { return e.loss.options.value(kWeight, Value()) == kBalanced; }
+
+// Replaces "balanced" by the weights of the classes.
+void fill_weights(Experiment& e, const Loaded& loaded, const Value& facts) {
+  if (!is_balanced(e)) return;
+  const std::string key = std::string("loss.") + kWeight;
+  const auto refuse = [&](const std::string& what, const std::string& remedy) {
+    throw loaded.error(key, what, remedy);
+  };
+  const Value counts = facts.value("class_counts", Value());
+  if (!counts.is_array())
+    refuse("\"balanced\" needs one class for each sample, and these data have none", "leave it out");
+  double all = 0;
+  for (const Value& count : counts) all += count.get<double>();
+  Value weights = Value::array();
+  for (const Value& count : counts) {
+    if (count == 0) {
+      refuse("\"balanced\" gives the class with number " + std::to_string(weights.size()) +
+                 " no weight: no training sample has it",
+             "leave the class out, or give a list of weights");
+    }
+    weights.push_back(all / (static_cast<double>(counts.size()) * count.get<double>()));
+  }
+  e.loss.options[kWeight] = std::move(weights);
+}
+
+}  // namespace
+
 bool leaves_sizes(const Experiment& e) {
+  if (is_balanced(e)) return true;
   const Components components = e.components();
   const Spec* model = components.find("model", e.model.name);
   return model != nullptr && std::any_of(model->options.begin(), model->options.end(), [&](const Option& option) {
@@ -214,6 +245,7 @@ bool leaves_sizes(const Experiment& e) {
 }
 
 void fill_sizes(Experiment& e, const Loaded& loaded, const Value& facts) {
+  fill_weights(e, loaded, facts);
   const Components components = e.components();
   const Spec* model = components.find("model", e.model.name);
   if (model == nullptr) return;

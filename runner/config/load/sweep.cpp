@@ -70,9 +70,7 @@ Node number_at(const SourceRange& place, std::int64_t number) {
 }
 
 // Does the experiment stand for several runs?
-bool has_parts(const Node& root) {
-  return (root.find("folds") && !root.at_path("folds.fold")) || root.find("repeat");
-}
+bool has_parts(const Node& root) { return (root.find("folds") && !root.at_path("folds.fold")) || root.find("repeat"); }
 
 // Adds the mistakes of the experiment itself, with each value of each parameter once. For a sweep whose [sweep] has
 // mistakes: without them the check of all trials reports the same.
@@ -167,7 +165,8 @@ class SweepReader {
     if (!mistakes_.empty()) return loaded;
     loaded.sweep.metric = e.best_metric();
     if (!loaded.rules.metric.empty() && loaded.rules.metric != loaded.sweep.metric.name) {
-      loaded.sweep.metric = {.name = loaded.rules.metric, .direction = direction_for("", loaded.rules.metric, components_)};
+      loaded.sweep.metric = {.name = loaded.rules.metric,
+                             .direction = direction_for("", loaded.rules.metric, components_)};
     } else if (!has_direction(loaded.sweep.metric.name, components_)) {
       loaded.given_goal_ = e.checkpoint.goal;
     }
@@ -332,9 +331,7 @@ std::vector<Part> parts_of(const Experiment& e) {
   return parts;
 }
 
-bool LoadedSweep::trials_are_cvs() const {
-  return kind != Kind::cv && has_parts(base_);
-}
+bool LoadedSweep::trials_are_cvs() const { return kind != Kind::cv && has_parts(base_); }
 
 std::string LoadedSweep::folder_name(int trial) const {
   if (kind != Kind::race) return "";

@@ -65,14 +65,14 @@ class LoadedSweep {
   Sweep sweep;              // of a cross-validation or race: its metric, and the keys in which its runs differ
   std::vector<Part> parts;  // of a cross-validation or race
   RaceRules rules;          // of a race
-  std::string name;  // of the experiment: the folder under the results folder
+  std::string name;         // of the experiment: the folder under the results folder
   std::filesystem::path file;
   std::int64_t epochs = 0;                    // of a trial; 0: the file gives steps
   SourceRange place;                          // of [sweep]
   std::map<std::string, SourceRange> places;  // of its keys: "sweep.min_epochs"
 
-  // The experiment with these values; of a sweep of cross-validations the first run of the trial's. Adds its mistakes to `mistakes`, at the places of the sweep's values; also that
-  // it does not measure the sweep's metric.
+  // The experiment with these values; of a sweep of cross-validations the first run of the trial's. Adds its mistakes
+  // to `mistakes`, at the places of the sweep's values; also that it does not measure the sweep's metric.
   Loaded trial(const Point& point, Mistakes& mistakes) const;
   // The same, but throws ddp::Error (usage) with all mistakes.
   Loaded trial(const Point& point) const;

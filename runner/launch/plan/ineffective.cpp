@@ -28,8 +28,9 @@ struct Ineffective {
 
 std::string number(std::int64_t value) { return std::to_string(value); }
 
-void add_of_held_out(const std::string& section, const config::HeldOut& h, Ineffective& found) {
-  found.add_if(!h.exists() && h.batch_size, section + ".batch_size", kNothingHeldOut);
+// `exists`: there is such a set.
+void add_of_held_out(const std::string& section, const config::HeldOut& h, bool exists, Ineffective& found) {
+  found.add_if(!exists && h.batch_size, section + ".batch_size", kNothingHeldOut);
   const std::string without_split = "has no effect without " + section + ".split";
   found.add_if(h.split <= 0 && h.stratify, section + ".stratify", without_split);
   found.add_if(h.split <= 0 && !h.by.empty(), section + ".by", without_split);
@@ -61,8 +62,8 @@ void add_of_file(const config::Loaded& loaded, Ineffective& found) {
   found.add_if(!v.exists() && v.every != defaults.validation.every, "validation.every", kNothingHeldOut);
   found.add_if(!v.exists() && v.seed != defaults.validation.seed, "validation.seed", kNothingHeldOut);
   found.add_if(!e.test.exists() && e.test.seed != defaults.test.seed, "test.seed", kNothingHeldOut);
-  add_of_held_out("validation", v, found);
-  add_of_held_out("test", e.test, found);
+  add_of_held_out("validation", v, v.exists(), found);
+  add_of_held_out("test", e.test, e.test.exists(), found);
   found.add_if(e.metrics.is_array() && !e.metrics.empty() && !v.exists() && !e.test.exists(), "metrics",
                kNothingHeldOut);
   add_of_folders(e, found);

@@ -103,10 +103,10 @@ std::string data_key(const Plan& plan) {
     experiment[section].erase("batch_size");
     experiment[section].erase("every");
   }
-  return record::hash_hex(rank::json_line({build_id(), plan.experiment.components().plugin().hash,
-                                           experiment.at("dataset"), experiment.at("seed"), experiment.at("loss"),
-                                           experiment.at("validation"), experiment.at("test"),
-                                           experiment.value("folds", config::Value()), *states}));
+  return record::hash_hex(
+      rank::json_line({build_id(), plan.experiment.components().plugin().hash, experiment.at("dataset"),
+                       experiment.at("seed"), experiment.at("loss"), experiment.at("validation"), experiment.at("test"),
+                       experiment.value("folds", config::Value()), *states}));
 }
 
 template <class Request>

@@ -297,13 +297,28 @@ void require_known_rows(const fs::path& checkpoint, const config::Rows& now, boo
                     config::kOtherRowsRemedy);
 }
 
-config::Value fitted_to_data(const fs::path& checkpoint) {
+namespace {
+
+config::Value preprocessing_file(const fs::path& checkpoint) {
   const fs::path file = checkpoint / "preprocessing.json";
   std::error_code none;
   if (!fs::exists(file, none)) return nullptr;
   const auto json = config::Value::parse(read_text(file), nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded()) throw usage_error("is damaged", file.string(), "use another checkpoint: --from");
+  if (!json.is_object()) throw usage_error("is damaged", file.string(), "use another checkpoint: --from");
   return json;
+}
+
+}  // namespace
+
+config::Value fitted_to_data(const fs::path& checkpoint) {
+  config::Value json = preprocessing_file(checkpoint);
+  if (json.is_object() && json.erase(kDecision) > 0 && json.empty()) return nullptr;
+  return json;
+}
+
+config::Value decision_of(const fs::path& checkpoint) {
+  const config::Value json = preprocessing_file(checkpoint);
+  return json.is_object() ? json.value(kDecision, config::Value()) : config::Value();
 }
 
 namespace {

@@ -68,6 +68,9 @@ bool has_other_data(const std::filesystem::path& checkpoint, const config::Exper
 // `may_grow` and these rows and then others: the held-out ones could not be told from those of training.
 void require_known_rows(const std::filesystem::path& checkpoint, const config::Rows& now, bool may_grow);
 
+inline constexpr const char* kDecision = "decide";  // in preprocessing.json: what [decide] fitted
+// Returns it; null: the checkpoint has none, because no validation came before it.
+config::Value decision_of(const std::filesystem::path& checkpoint);
 // Returns the values that were fitted to the data when the checkpoint was trained (its preprocessing.json); null if
 // there are none. Throws ddp::Error (usage) if the file is damaged.
 config::Value fitted_to_data(const std::filesystem::path& checkpoint);

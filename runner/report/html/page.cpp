@@ -10,6 +10,7 @@
 
 #include "base/embedded.h"
 #include "base/error.h"
+#include "base/student.h"
 #include "config/components.h"
 #include "config/experiment.h"
 #include "config/text/json_text.h"
@@ -200,6 +201,32 @@ struct TrialOnPage {
   }
 };
 
+// What the first n pairs of a race tell of the mean difference.
+struct IntervalOnPage {
+  std::size_t n = 0;
+  double mean = 0;
+  std::optional<Bounds> bounds = {};
+
+  void fields(config::Fields& f) {
+    f({"n"}, n);
+    f({"mean"}, mean);
+    f({"low"}, bounds ? std::optional(bounds->low) : std::nullopt);
+    f({"high"}, bounds ? std::optional(bounds->high) : std::nullopt);
+  }
+};
+
+std::vector<IntervalOnPage> intervals_of(const record::Race& race) {
+  std::vector<IntervalOnPage> all;
+  std::vector<double> differences;
+  for (const record::Race::Pair& pair : race.pairs) {
+    differences.push_back(pair.difference);
+    all.push_back({.n = differences.size(),
+                   .mean = spread_of(differences).mean,
+                   .bounds = means_within(differences, race.alpha)});
+  }
+  return all;
+}
+
 struct SweepOnPage {
   SweepView view = {};
   std::vector<TrialOnPage> ranking = {};
@@ -207,7 +234,11 @@ struct SweepOnPage {
 
   void fields(config::Fields& f) {
     list_view(f, view);
+    f({.name = "kind", .choices = kSweepKinds}, view.kind);
     view.list_facts(f);
+    view.list_verdict(f);
+    f({"intervals", "of a race: the means that the first n pairs do not exclude"},
+      view.race ? intervals_of(*view.race) : std::vector<IntervalOnPage>());
     f({"ranking"}, ranking);
     f({"repeat"}, view.repeat);
     f({.name = "config", .types = {config::Type::table}}, config);

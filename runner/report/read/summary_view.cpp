@@ -131,7 +131,8 @@ void read_view(View& view, const Value& json, const fs::path& folder) {
 std::string name_in_race(const TrialView& trial) {
   const Value candidate = member(trial.parameters, "candidate");
   const auto seed = to_count(member(trial.parameters, "seed"));
-  return (candidate == "A" || candidate == "B") && seed ? candidate.get<std::string>() + "-" + std::to_string(*seed) : "";
+  return (candidate == "A" || candidate == "B") && seed ? candidate.get<std::string>() + "-" + std::to_string(*seed)
+                                                        : "";
 }
 
 TrialView read_trial(const Value& json, const fs::path& sweep) {
@@ -300,9 +301,7 @@ void SweepView::fields(config::Fields& f) {
   f({.name = "kind", .choices = kSweepKinds}, kind);
   View::fields(f);
   list_facts(f);
-  f({"metrics", "of a cross-validation that has completed; null: none"},
-    result ? std::optional(result->metrics) : std::nullopt);
-  f({"race", "of a race that has ended"}, race);
+  list_verdict(f);
   f({"best"}, best() ? std::optional(*best()) : std::nullopt);
   f({"repeat", "command that trains the best trial alone"}, repeat);
 }
@@ -314,6 +313,12 @@ std::optional<double> SweepView::mean() const {
     sum += *trial.metric;
   }
   return ranking.empty() ? std::nullopt : std::optional(sum / static_cast<double>(ranking.size()));
+}
+
+void SweepView::list_verdict(config::Fields& f) const {
+  f({"metrics", "of a cross-validation that has completed; null: none"},
+    result ? std::optional(result->metrics) : std::nullopt);
+  f({"race", "of a race that has ended"}, race);
 }
 
 void SweepView::list_facts(config::Fields& f) const {

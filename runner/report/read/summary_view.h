@@ -10,8 +10,8 @@
 
 #include "config/option/value.h"
 #include "record/cross_validation.h"
-#include "record/race.h"
 #include "record/metrics/metric_values.h"
+#include "record/race.h"
 #include "record/summary.h"
 
 namespace ddp::report {
@@ -113,11 +113,10 @@ struct SweepView : View {
   std::int64_t stopped = 0;
   std::int64_t failed = 0;
   std::int64_t waiting = 0;
-  std::vector<TrialView> ranking;  // best first; trials without a metric last
-  std::string command;             // trains the file of the sweep; empty: unknown
-  std::string repeat;              // command that trains the best trial alone
+  std::vector<TrialView> ranking;                 // best first; trials without a metric last
+  std::string command;                            // trains the file of the sweep; empty: unknown
+  std::string repeat;                             // command that trains the best trial alone
   std::optional<record::CrossValidation> result;  // of a cross-validation that has completed
-
   std::optional<record::Race> race;               // of a race that has ended
 
   bool is_cv() const { return kind == "cv"; }
@@ -127,6 +126,7 @@ struct SweepView : View {
   // As commands print it, without the ranking.
   void fields(config::Fields& f);
   void list_facts(config::Fields& f) const;
+  void list_verdict(config::Fields& f) const;
   void list_ranking(config::Fields& f) const { f({"ranking", "best first; trials without a metric last"}, ranking); }
 
   const TrialView* best() const { return ranking.empty() || !ranking.front().place ? nullptr : &ranking.front(); }

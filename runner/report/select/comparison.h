@@ -19,7 +19,7 @@ struct Comparison {
   std::vector<Row> runs;                // and cross-validations; no sweeps
   std::vector<ComparisonLine> config;   // differences of config.toml, except the name, a part of each run's own name
   std::vector<ComparisonLine> metrics;  // last and best values, and costs
-  std::vector<ComparisonLine> environment;  // differences of ranks, versions and other surroundings
+  std::vector<ComparisonLine> environment;     // differences of ranks, versions and other surroundings
   std::optional<record::Pairing> paired = {};  // of two cross-validations
 
   void fields(config::Fields& f);

@@ -185,8 +185,8 @@ void add_race(Facts& facts, const record::Race& race) {
   const std::string pairs = " after " + std::to_string(race.pairs.size()) + " pairs";
   facts.add("winner", (race.is_undecided() ? "undecided" : race.winner) + pairs);
   const auto end = [](const std::optional<double>& bound) { return bound ? in_words(bound) : "unbounded"; };
-  facts.add("A - B", in_words(race.mean) + ", between " + end(race.low) + " and " + end(race.high) +
-                         " at alpha " + in_words(race.alpha));
+  facts.add("A - B", in_words(race.mean) + ", between " + end(race.low) + " and " + end(race.high) + " at alpha " +
+                         in_words(race.alpha));
 }
 
 void print_pairs(const record::Race& race, std::ostream& out, const Terminal& terminal) {
@@ -489,6 +489,7 @@ namespace {
 std::string progress_of(const Row& row) {
   if (const RunView* run = row.as_run()) return std::to_string(run->epochs);
   const SweepView& sweep = *row.as_sweep();
+  if (sweep.race) return "race, " + counted(static_cast<std::int64_t>(sweep.race->pairs.size()), "pair");
   const auto done = sweep.completed + sweep.stopped + sweep.failed;
   return sweep.kind + " " + std::to_string(done) + "/" + std::to_string(sweep.trials);
 }

@@ -14,7 +14,7 @@ namespace {
 struct CrossEntropyOptions {
   double label_smoothing = 0;
   std::optional<std::int64_t> ignore_index;
-  std::vector<double> weight;  // of each class; empty: 1
+  config::Value weight;  // of each class; null: 1; config::kBalanced until the data are known
   void fields(config::Fields& f) {
     f({.name = "label_smoothing",
        .doc = "share of the target spread over all classes",
@@ -25,9 +25,12 @@ struct CrossEntropyOptions {
        .doc = "class that does not count; the loss of a step is then the mean over all other targets"},
       ignore_index);
     f({.name = "weight",
-       .doc = "weights of the classes, one each",
+       .doc = "weights of the classes, one each; balanced: n / (classes * count) of the n training samples",
        .aliases = {"class_weight", "class_weights"},
-       .range = config::at_least(0)},
+       .range = config::at_least(0),
+       .choices = {config::kBalanced},
+       .types = {config::Type::list, config::Type::text},
+       .item = config::Type::number},
       weight);
   }
 };
@@ -60,7 +63,7 @@ class CrossEntropy {
       : smoothing_(o.label_smoothing),
         divides_(o.ignore_index.has_value()),
         ignored_(o.ignore_index.value_or(config::kIgnoredByDefault)) {
-    if (!o.weight.empty()) weight_ = at::tensor(o.weight, at::kFloat);
+    if (!o.weight.empty() && o.weight.is_array()) weight_ = at::tensor(o.weight.get<std::vector<double>>(), at::kFloat);
   }
 
   at::Tensor of(const at::Tensor& outputs, const at::Tensor& targets, std::int64_t reduction) const {

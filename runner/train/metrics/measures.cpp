@@ -115,6 +115,10 @@ Measures::Measures(const config::Experiment& experiment, const config::Value& pr
     const auto place = std::find(listed.begin(), listed.end(), name) - listed.begin();
     metrics_.push_back(build_metric(name, "metrics[" + std::to_string(place) + "]"));
   }
+  if (!experiment.decide.on()) return;
+  auto decider = std::make_unique<Decider>(experiment.decide);
+  decider_ = decider.get();
+  metrics_.push_back({.name = kDecide, .key = "decide", .output = "", .metric = std::move(decider), .of = {}});
 }
 
 void Measures::require(const std::optional<Answers>& main, const NamedTensors& outputs,
@@ -143,6 +147,8 @@ void Measures::add_part(const Scores& scores, const std::string& output, std::ve
     const std::string why = refusal_of(metrics_[i], scores);
     if (why.empty()) {
       metrics_[i].metric->add(scores, statistics[i]);
+    } else if (metrics_[i].name == kDecide) {
+      throw usage_error("cannot be fitted: " + why, metrics_[i].key);
     } else if (given_) {
       throw usage_error("the metric \"" + metrics_[i].name + "\" cannot be measured: " + why, metrics_[i].key,
                         "metrics for these targets: " + that_fit(scores));

@@ -9,6 +9,7 @@
 #include "config/experiment.h"
 #include "model/named_tensors.h"
 #include "train/loss/loss.h"
+#include "train/metrics/decision.h"
 #include "train/metrics/metric.h"
 
 namespace ddp::train {
@@ -26,6 +27,8 @@ class Measures {
     std::vector<std::string> of;  // kinds of targets that the metric measures; empty: all
     bool matrix = false;
   };
+  // The name of the Decider among the metrics, if there is a [decide].
+  static constexpr const char* kDecide = "[decide]";
 
   // `preprocessing`: of the training data; it has the scales of the targets, and the names of classes. Throws
   // ddp::Error (usage) if a metric is not registered.
@@ -52,11 +55,14 @@ class Measures {
   // Tells whether the experiment has the key. If not, metrics that cannot be measured are left out.
   bool given() const { return given_; }
   bool needs_main_output() const;
+  // Null: there is no [decide].
+  const Decider* decider() const { return decider_; }
 
  private:
   void add_part(const Scores& scores, const std::string& output, std::vector<Statistics>& statistics) const;
 
   std::vector<Named> metrics_;
+  const Decider* decider_ = nullptr;  // of metrics_
   bool given_ = false;
   Reading reading_;
   std::vector<std::string> classes_;  // empty: they have no names

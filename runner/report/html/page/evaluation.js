@@ -24,8 +24,9 @@ function evaluationSections(runs) {
     const of = runs.map((run, i) => ({run, i, data: run.evaluation?.[set]})).filter(({data}) => data);
     if (of.length === 0) return null;
     const ofClass = [rocPlot, precisionPlot, calibrationPlot].flatMap((plot) => byClass(of, plot));
-    const curves = [...ofClass, predictedPlot(of), residualsPlot(of)].filter(Boolean);
+    const curves = [...ofClass, decisionPlot(of), predictedPlot(of), residualsPlot(of)].filter(Boolean);
     return section(`${title} set`, curves.length > 0 ? el("div", {class: "planes"}, curves) : null,
+      of.map((one) => decisionNote(one, runs)),
       of.map((one) => el("div", {class: "pair"}, confusionTable(one, runs), confusions(one, runs), worstTable(one, runs))));
   });
 }
@@ -57,13 +58,56 @@ function precisionPlot(of, name) {
   return plane({title: `Precision and recall of ${name}`, x: "recall", y: "precision", curves, ends: [0, 1]});
 }
 
+// The bins of a calibration curve that have samples.
+function binsCurve(one, {mean_predicted, fraction, count: counts}, more = {}) {
+  const kept = counts.map((n, k) => k).filter((k) => counts[k] > 0);
+  const at = (list) => kept.map((k) => list[k]);
+  return planeCurve(one, at(mean_predicted), at(fraction),
+    {dots: true, counts: at(counts), texts: at(counts).map((n) => plural(n, "sample")), ...more});
+}
+
+// What [decide] changed.
+function decisionPlot(of) {
+  const label = (one, when) => of.length > 1 ? `${one.run.label}, ${when}` : when;
+  const curves = of.filter(({data}) => data.decide).flatMap((one) => [
+    binsCurve(one, one.data.decide.before, {label: label(one, "before"), colour: of.length > 1 ? runColour(one.i) : "grey", dash: true}),
+    binsCurve(one, one.data.decide.after, {label: label(one, "after")}),
+  ]);
+  return plane({title: "Calibration before and after [decide]", x: "predicted probability", y: "share that is right", curves,
+    ends: [0, 1], diagonal: true});
+}
+
+function decisionNote(one, runs) {
+  const decide = one.data.decide;
+  if (!decide) return null;
+  const parts = [
+    decide.after.log_loss === decide.before.log_loss ? null :
+      `log loss before calibration ${number(decide.before.log_loss)}, after it ${number(decide.after.log_loss)}`,
+    isNumber(decide.temperature) ? `temperature ${number(decide.temperature)}` : null,
+    isNumber(decide.threshold) ? `threshold ${number(decide.threshold)}` : null,
+  ].filter(Boolean).join("; ");
+  const fitted = one.data === one.run.evaluation.validation ? " It was fitted to these samples, which makes it look better than on new ones." : "";
+  return el("p", {class: "note over"}, `${runs.length > 1 ? `${one.run.label}: ` : ""}[decide]: ${parts}.${fitted}`);
+}
+
+// How much worse the metric is with a column of the table shuffled.
+function importanceSection(runs) {
+  const of = runs.filter((run) => run.evaluation?.importance);
+  if (of.length === 0) return null;
+  return section("Importance of the columns", of.map((run) => {
+    const {metric, value, columns} = run.evaluation.importance;
+    const most = Math.max(...columns.map(({mean}) => mean), 0);
+    const bar = (mean) => svg("svg", {class: "bar", viewBox: "0 0 100 10", preserveAspectRatio: "none"},
+      svg("rect", {width: most > 0 ? Math.max(0, 100 * mean / most).toFixed(1) : 0, height: 10}));
+    return el("div", {}, runs.length > 1 ? el("h3", {class: "over"}, run.label) : null,
+      el("p", {class: "note over"}, `How much worse ${metric}, ${number(value)}, is with a column's cells in another order.`),
+      scrolling(table(["column", "worse by", "±", ""],
+        columns.map(({column, mean, std}) => [column, number(mean), number(std), bar(mean)]), {class: "numbers importances"})));
+  }));
+}
+
 function calibrationPlot(of, name) {
-  const curves = of.filter(({data}) => data.calibration).map((one) => {
-    const {mean_predicted, fraction, count: counts} = one.data.calibration;
-    const kept = counts.map((n, k) => k).filter((k) => counts[k] > 0);
-    const at = (list) => kept.map((k) => list[k]);
-    return planeCurve(one, at(mean_predicted), at(fraction), {dots: true, counts: at(counts), texts: at(counts).map((n) => plural(n, "sample"))});
-  });
+  const curves = of.filter(({data}) => data.calibration).map((one) => binsCurve(one, one.data.calibration));
   return plane({title: `Calibration of ${name}`, x: `predicted probability of ${name}`, y: `share of ${name}`, curves,
     ends: [0, 1], diagonal: true});
 }
@@ -110,6 +154,7 @@ function plane({title, x, y, curves, ends = null, diagonal = false, fromZero = f
     const [left, right, top, bottom] = [MARGIN.left, width - MARGIN.right, MARGIN.top, height - MARGIN.bottom];
     const h = linearScale(end(xs, "min"), end(xs, "max"), left, right, Math.max(3, width / 90), false);
     const v = linearScale(end(ys, "min"), end(ys, "max"), bottom, top, 5, !diagonal);
+    if (xs.every(Number.isInteger)) h.ticks = h.ticks.filter(Number.isInteger);
     const ideal = diagonal ? [[h.low, h.low], [h.high, h.high]].map(([a, b]) => [h.at(a), v.at(b)]) : [];
     plot.setAttribute("viewBox", `0 0 ${width} ${height}`);
     plot.replaceChildren(...planeAxes(h, v, {left, right, top, bottom, height, x, y}),

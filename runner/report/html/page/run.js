@@ -167,6 +167,7 @@ function runsPage(data) {
     runs.map((run) => errorBox(run, !one)),
     one ? modelSection(runs[0]) : runTable(runs),
     evaluationSections(runs),
+    importanceSection(runs),
     one ? section("Training", runCards(runs[0])) : null,
     curvesSection(runs),
     eventsSection(runs),
