@@ -37,7 +37,7 @@ class Folder:
             self.status, self.started = self.summary["status"], unix_time(started)
         except (AttributeError, KeyError, TypeError, ValueError):
             raise Error(f"{self.summary_file}: has not the name, id, status and start of a run") from None
-        self.sweep = f"{name}/{path.parts[-3]}" if path.parts[-2] == "trials" else ""  # the name of a trial's sweep
+        self.sweep = f"{name}/{path.parts[-3]}" if path.parts[-2] in ("trials", "runs") else ""  # the name of a trial's sweep
         self.name = f"{self.sweep or name}/{run_id}"  # for commands
         # Another results folder may have a run of the same name and id.
         self.id = hashlib.sha256(f"{self.name} {started}".encode()).hexdigest()[:12]
@@ -71,8 +71,8 @@ class Folder:
         return [] if self.is_sweep else checkpoints(self.path)
 
     def trials(self):
-        """The trials of a sweep that have begun."""
-        begun = sorted(one.parent for one in self.path.glob("trials/*/config.toml"))
+        """The trials of a sweep, or the runs of a cross-validation or race, that have begun."""
+        begun = sorted(one.parent for kind in ("trials", "runs") for one in self.path.glob(f"{kind}/*/config.toml"))
         return [Folder(path) for path in begun]
 
 
@@ -122,6 +122,8 @@ def run_folder(path):
         return folder
     summary = folder / "summary.json"
     ranking = parsed(summary, json.loads)["ranking"] if summary.exists() else []
+    if (folder / "runs").exists():
+        raise Error(f"{path}: has several models: load one of its runs, which are in {folder / 'runs'}")
     if ranking and ranking[0]["place"]:
         return folder / "trials" / f"{ranking[0]['trial']:03}"
     raise Error(f"{path}: no trial of this sweep has a result")

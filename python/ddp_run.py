@@ -360,6 +360,8 @@ def days_in(cell, marks, form):
         return math.nan
     if isinstance(cell, np.datetime64):
         return (cell - np.datetime64(0, "D")) / np.timedelta64(1, "D")
+    if form and isinstance(cell, (int, float, np.number)) and cell == int(cell):
+        cell = str(int(cell))  # pandas.read_csv takes 20240131 as a number
     if isinstance(cell, str):
         cell = datetime.datetime.strptime(cell.strip(), form) if form else datetime.datetime.fromisoformat(cell.strip())
     if isinstance(cell, datetime.date) and not isinstance(cell, datetime.datetime):
@@ -456,7 +458,14 @@ def unscaled(scale, values):
     values = values.astype(np.float64)
     values = values * scale["factor"] + scale["shift"] if scale["kind"] == "standard" else values
     undo = {"log1p": math.expm1, "log": math.exp}.get(scale.get("transform"))
-    return np.array([undo(value) for value in values]) if undo else values
+    return np.array([grown(undo, value) for value in values]) if undo else values
+
+
+def grown(undo, value):
+    try:
+        return undo(value)
+    except OverflowError:
+        return math.inf
 
 
 def read_table(file, dataset):

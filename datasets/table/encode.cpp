@@ -134,7 +134,7 @@ class TableEncoder {
       }
       const double value = input.value_of(cells.numbers[r]);
       *out = static_cast<float>(scale.apply(value));
-      if (!std::isfinite(*out)) tell_infinite(tile.piece, r, feature.name, value, scale);
+      if (!std::isfinite(*out) || !std::isfinite(value)) tell_infinite(tile.piece, r, feature.name, value, scale);
     }
   }
 

@@ -54,7 +54,8 @@ constexpr double kBound = 1e-7;  // BOUNDS_THRESHOLD of sklearn/preprocessing/_d
 
 // numpy.linspace(0, 1, count)[i].
 double place_in_line(std::size_t i, std::size_t count) {
-  return i + 1 == count && count > 1 ? 1 : static_cast<double>(i) * (1 / static_cast<double>(count - 1));
+  if (i == 0) return 0;
+  return i + 1 == count ? 1 : static_cast<double>(i) * (1 / static_cast<double>(count - 1));
 }
 
 // numpy.interp of `at` between equally long, ascending `from` and what `to` gives for their places.

@@ -73,6 +73,7 @@ void add_telling_columns(const EncodedRows& rows, const datasets::Encoder& encod
   if (of_second == n) return;
   const double ways = ways_to_choose(n, of_second) - std::log(kSurely * static_cast<double>(encoder.features.size()));
   for (const datasets::EncodedColumns& columns : datasets::encoded_columns(encoder)) {
+    if (columns.count == 0) continue;  // a category that is blank in all rows
     const at::Tensor cells = rows.inputs.at(columns.input).narrow(1, columns.begin, columns.count);
     bool tells = false;
     if (columns.is_category) {
@@ -121,7 +122,7 @@ void add_copies(const EncodedRows& training, const Set& held_out, const std::str
 
 void add_rare_classes(const Sets& sets, const config::Experiment& e, std::vector<std::string>& warnings) {
   const at::Tensor classes = sets.train.map()->classes();
-  if (!e.folds.on() || !classes.defined()) return;
+  if (!e.folds.on() || e.folds.order || !classes.defined()) return;
   const at::Tensor rows = at::cat({sets.train.samples, sets.validation.samples});
   const at::Tensor counts = at::bincount(classes.index_select(0, rows).clamp_min(0));
   for (std::int64_t c = 0; c < counts.numel(); ++c) {

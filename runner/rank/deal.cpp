@@ -336,7 +336,9 @@ class TargetTexts {
       }
       const auto value = values[i].item<double>();
       const bool is_scaled = static_cast<std::size_t>(i) < schema_.scales.size();
-      cells.push_back(number_text(is_scaled ? schema_.scales[static_cast<std::size_t>(i)].undo(value) : value));
+      // As many digits as a float32 has: the cell of the file, unless it has more.
+      cells.push_back(
+          number_text(static_cast<float>(is_scaled ? schema_.scales[static_cast<std::size_t>(i)].undo(value) : value)));
     }
   }
   std::vector<std::string> names(std::int64_t count) const {
@@ -350,7 +352,7 @@ class TargetTexts {
   }
 
  private:
-  static std::string number_text(double value) {
+  static std::string number_text(float value) {
     char text[40];
     return {text, std::to_chars(text, text + sizeof text, value).ptr};
   }

@@ -58,8 +58,11 @@ std::vector<double> CrossValidation::values_of(const std::string& metric) const 
 }
 
 double CrossValidation::variance_of_mean(std::size_t n) const {
-  // Each row is tested once in a repeat, and trained on folds - 1 times.
-  return 1 / static_cast<double>(n) + (folds > 0 ? 1 / static_cast<double>(folds - 1) : 0);
+  if (folds == 0) return 1 / static_cast<double>(n);
+  // Test rows to training rows: each row is tested once in a repeat, and trained on folds - 1 times; in an order, fold
+  // i is as long as the rows before the first one, and trained on i times as many.
+  const auto k = static_cast<double>(folds);
+  return 1 / static_cast<double>(n) + (in_order ? 2 / (k + 1) : 1 / (k - 1));
 }
 
 void CrossValidation::summarise() {

@@ -36,6 +36,10 @@ constexpr std::array kPolicies = {
     Policy{.key = "loader.shuffle", .orders_epoch = true},
     Policy{.key = "loader.drop_last", .orders_epoch = true},
     Policy{.key = "loader.sampler_seed", .orders_epoch = true},
+    Policy{.key = "loader.sample", .orders_epoch = true},
+    Policy{.key = "folds", .orders_epoch = true, .chooses_samples = true, .compares = true},
+    Policy{.key = "validation.last", .orders_epoch = true, .chooses_samples = true, .compares = true},
+    Policy{.key = "validation.order", .orders_epoch = true, .chooses_samples = true, .compares = true},
     Policy{.key = "validation.split", .orders_epoch = true, .chooses_samples = true, .compares = true},
     Policy{.key = "validation.stratify", .orders_epoch = true, .chooses_samples = true, .compares = true},
     Policy{.key = "validation.by", .orders_epoch = true, .chooses_samples = true, .compares = true},
@@ -145,16 +149,19 @@ void require_same_order(const Prepared& now) {
 
 std::string held_out_after_training(const config::Experiment& before, const config::Experiment& now) {
   constexpr double kRounding = 1e-9;
-  const double share = now.validation.split + now.test.split;
-  if (share <= 0 || !same_data(before, now)) return "";
-  bool other_samples = share > before.validation.split + before.test.split + kRounding;
+  const auto share_of = [](const config::Experiment& e) {
+    return e.validation.split + e.validation.last + e.test.split;
+  };
+  if (!now.draws_sets() || !same_data(before, now)) return "";
+  bool other_samples =
+      share_of(now) > share_of(before) + kRounding || (now.validation.last > 0) != (before.validation.last > 0);
   std::string changed;
   const Value changes = changes_of(before, now);
   for (const auto& [key, values] : changes.items()) {
     if (!policy_of(key).chooses_samples) continue;
     // The size of a split alone does not change the order from which it takes samples: with one order, a smaller share
     // consists of samples that were held out before (data/split.h).
-    other_samples = other_samples || !key.ends_with(".split");
+    other_samples = other_samples || !(key.ends_with(".split") || key.ends_with(".last"));
     changed += (changed.empty() ? "" : "; ") + config::change_in_words(key, values);
   }
   if (!other_samples) return "";

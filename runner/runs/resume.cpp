@@ -175,7 +175,10 @@ Prepared prepare_chosen(Standing s, const ResumeRequest& r, const launch::Launch
   const config::Value fit = kept_fit(launch, s.checkpoint, s.before, now);
   Prepared p = prepare(std::move(s), launch, global_batch_size, {.preprocessing = fit});
   if (!other_rows) return p;
-  record::require_known_rows(p.standing.checkpoint, p.probe.rows, /*may_grow=*/true);
+  // Folds, and the last rows of an order, are chosen among all rows.
+  const config::Experiment& chosen = p.plan.experiment;
+  record::require_known_rows(p.standing.checkpoint, p.probe.rows,
+                             /*may_grow=*/!chosen.folds.on() && chosen.validation.last == 0);
   // Without new rows there is no new part.
   if (p.probe.rows.count != rows->count) return p;
   for (config::Experiment* e : {&p.standing.loaded.experiment, &p.plan.experiment}) {

@@ -52,17 +52,34 @@ record::RunDirectory find_run(const TrainedOptions& o) {
   return directory;
 }
 
-record::RunDirectory choose_run(TrainedOptions& o) {
+namespace {
+
+// Replaces a sweep by its best trial.
+void choose_trial(TrainedOptions& o) {
   const record::RunDirectory directory = record::RunDirectory::find(o.results, o.run);
-  if (!directory.is_sweep()) return find_run(o);
+  if (!directory.is_sweep()) return;
   const report::SweepView sweep = report::read_sweep(directory.path());
+  if (sweep.kind != "sweep") return;
   if (sweep.best() == nullptr) throw usage_error("no trial of this sweep has a result", directory.path().string());
   o.run = sweep.best()->folder.string();
   log::info("the best trial of the sweep: " + o.run);
-  return find_run(o);
 }
 
-std::optional<record::CrossValidation> cross_validation(const TrainedOptions& o) {
+}  // namespace
+
+record::RunDirectory choose_run(TrainedOptions& o) {
+  choose_trial(o);
+  const record::RunDirectory directory = record::RunDirectory::find(o.results, o.run);
+  if (!directory.is_sweep()) return find_run(o);
+  const report::SweepView several = report::read_sweep(directory.path());
+  throw usage_error(
+      "has several models: it is a " + std::string(several.is_cv() ? "cross-validation" : "race"),
+      directory.path().string(),
+      several.ranking.empty() ? "" : "name one of its runs: " + path_word(several.ranking.front().folder));
+}
+
+std::optional<record::CrossValidation> cross_validation(TrainedOptions& o) {
+  choose_trial(o);
   const record::RunDirectory directory = record::RunDirectory::find(o.results, o.run);
   if (!directory.is_sweep()) return {};
   const report::SweepView sweep = report::read_sweep(directory.path());

@@ -32,7 +32,7 @@ record::RunDirectory find_run(const TrainedOptions& options);
 record::RunDirectory choose_run(TrainedOptions& options);
 // The result of the cross-validation that the options name; nothing: they name a run, or another sweep. Throws
 // ddp::Error (usage) if it has no result yet.
-std::optional<record::CrossValidation> cross_validation(const TrainedOptions& options);
+std::optional<record::CrossValidation> cross_validation(TrainedOptions& options);
 
 // Returns the run at the checkpoint that the options name, with the settings that trained it and --set of the command:
 // best, latest, a step, or "": best if the run had validation, else latest. Throws ddp::Error (usage) if there is none.

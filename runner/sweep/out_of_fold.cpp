@@ -87,6 +87,8 @@ void predict_held_out(const launch::RankLibrary& library, launch::Plan plan, con
   fs::remove(unfinished, gone);
 }
 
+void write_no_held_out(const record::RunDirectory& run) { record::write_atomically(held_out_file(run), ""); }
+
 void join_held_out(const record::RunDirectory& cv, const std::vector<config::Part>& parts) {
   std::set<std::int64_t> seeds, repeats;
   for (const config::Part& part : parts) {
@@ -97,6 +99,7 @@ void join_held_out(const record::RunDirectory& cv, const std::vector<config::Par
   std::vector<Joined> lines;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const std::string content = record::read_text(held_out_file(cv.trial(static_cast<int>(i))), kMostHeldOut);
+    if (content.empty()) return;
     std::string_view text = content, names = take_line(text);
     take_cell(names);  // row
     std::string targets;

@@ -259,6 +259,9 @@ SweepPlan prepare_sweep(config::LoadedSweep loaded, std::optional<int> jobs, con
   const bool weights_vary =
       std::any_of(varied.begin(), varied.end(), [](const auto& one) { return one.key.starts_with("init_from"); });
   if (!weights_vary) p.loaded->set_weights(trials.front().experiment.init_from.path);
+  if (p.loaded->kind == config::LoadedSweep::Kind::race) {
+    p.loaded->set_weights(trials.at(1).experiment.init_from.path, /*of_other=*/true);
+  }
   p.gpus = launch::visible_gpus();
   std::vector<launch::Plan> plans;
   for (const auto& trial : trials) {

@@ -219,7 +219,10 @@ TrialLoop::TrialLoop(const SweepPlan& plan, Trials& trials)
     // The sweep of a cross-validation lets its runs go on from a rung.
     const bool goes_on =
         plan_.lease && trial.status == Status::paused && is_later(plan_.until_epoch, trial.until_epoch);
-    if (begun || is_gone || goes_on || (trial.status == Status::failed && fails_again(trial.number))) {
+    // A result needs each run of a cross-validation and of a race.
+    const bool is_needed = plan_.loaded->kind != config::LoadedSweep::Kind::sweep;
+    const bool again = trial.status == Status::failed && (is_needed || fails_again(trial.number));
+    if (begun || is_gone || goes_on || again) {
       unfinished_.push_back({.trial = trial.number, .epochs = goes_on ? plan_.until_epoch : trial.until_epoch});
     }
   }
@@ -485,27 +488,33 @@ void TrialLoop::add_pairs() {
   if (is_decided()) signal_all(SIGTERM);
 }
 
-// A run without a value leaves its pair, and so the race, without a result.
-bool TrialLoop::is_decided() const {
-  if (!is_race()) return false;
-  const auto& all = trials_.all();
-  const auto has_failed = [this](const Trial& trial) {
-    return trial.status == Status::failed && !fails_again(trial.number);
+bool TrialLoop::is_decided() const { return is_race() && (!race_.is_undecided() || pair_has_failed()); }
+
+// A run without a value leaves its pair, and so the race, without a result, unless earlier pairs decide it.
+bool TrialLoop::pair_has_failed() const {
+  const auto waits = [this](int trial) {
+    return std::any_of(unfinished_.begin(), unfinished_.end(), [&](const auto& one) { return one.trial == trial; });
   };
-  return !race_.is_undecided() || std::any_of(all.begin(), all.end(), has_failed);
+  const int first = 2 * static_cast<int>(race_.pairs.size());
+  for (int trial = first; trial < std::min(first + 2, static_cast<int>(trials_.all().size())); ++trial) {
+    if (race_.is_undecided() && trials_.at(trial).status == Status::failed && !fails_again(trial) && !waits(trial)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 int TrialLoop::conclude_race() {
-  const int failed = trials_.count(Status::failed);
-  const bool is_done = failed == 0 && (!race_.is_undecided() || race_.pairs.size() * 2 == plan_.loaded->parts.size());
+  const bool failed = pair_has_failed();
+  const bool is_done = !failed && (!race_.is_undecided() || race_.pairs.size() * 2 == plan_.loaded->parts.size());
   race_.metric = plan_.loaded->sweep.metric.name;
   race_.alpha = plan_.loaded->rules.alpha;
-  if (is_done || failed > 0) record::write_race(plan_.directory.path(), race_);
-  save_summary(is_done ? "completed" : failed > 0 ? "failed" : "interrupted");
+  if (is_done || failed) record::write_race(plan_.directory.path(), race_);
+  save_summary(is_done ? "completed" : failed ? "failed" : "interrupted");
   if (is_done && race_.seeds_change_nothing()) {
     log::warn("all pairs have the same difference: the seed changes nothing, so there is nothing to average over");
   }
-  if (failed > 0) {
+  if (failed) {
     log::error("a run failed, so the race has no result: " + plan_.directory.path().string());
     return 1;
   }

@@ -62,6 +62,7 @@ class TrialLoop {
   void save_summary(const std::string& status);
   int conclude();
   int conclude_one(int number);
+  bool pair_has_failed() const;
   bool is_race() const { return plan_.loaded->kind == config::LoadedSweep::Kind::race; }
   void add_pairs();
   bool is_decided() const;

@@ -21,7 +21,7 @@ constexpr std::int64_t kMostTargets = 16;  // numbers of a sample
 constexpr std::size_t kCalibrationBins = 15;
 
 // The numbers of a record of classes or of one label.
-enum Place : std::size_t { kSample, kTarget, kPredicted, kOfTarget, kOfSecond, kClassWidth };
+enum Place : std::size_t { kSample, kTarget, kPredicted, kOfTarget, kOfPositive, kClassWidth };
 
 // Returns at most `most` of the indices 0 … count - 1, spread evenly, with both ends.
 std::vector<std::size_t> spread(std::size_t count, std::size_t most) {
@@ -132,6 +132,7 @@ std::vector<double> EvaluationCurves::of_batch(const at::Tensor& output, const a
   measures_.for_each_part(output, target, [&](const Scores& scores) {
     meaning_ = scores.meaning();
     columns_ = scores.columns();
+    positive_ = scores.is_binary() && columns_ == 2 ? scores.positive() : 1;
     const bool of_classes = meaning_ == OutputMeaning::classes;
     for (std::int64_t r = 0; r < scores.rows(); ++r, ++row) {
       if ((begin + row) % every_ != 0) continue;
@@ -141,7 +142,7 @@ std::vector<double> EvaluationCurves::of_batch(const at::Tensor& output, const a
         const double* const p = scores.probabilities() + r * columns_;
         records.insert(records.end(), {static_cast<double>(right),
                                        static_cast<double>(scores.predicted()[static_cast<std::size_t>(r)]), p[right],
-                                       columns_ == 2 ? p[1] : 0});
+                                       columns_ == 2 ? p[positive_] : 0});
       } else if (meaning_ == OutputMeaning::labels) {
         const double p = scores.probabilities()[r * columns_];
         const bool set = scores.targets()[r * columns_] > 0.5;
@@ -187,7 +188,8 @@ void EvaluationCurves::add_classes(Value& to) const {
   std::vector<Record> wrong;
   for (Record record = records_.data(); record < records_.data() + records_.size(); record += width_) {
     if (!confusion.empty()) ++confusion[place(record[kTarget])][place(record[kPredicted])];
-    if (classes == 2) scored.emplace_back(record[kOfSecond], record[kTarget] == 1);
+    if (classes == 2)
+      scored.emplace_back(record[kOfPositive], place(record[kTarget]) == static_cast<std::size_t>(positive_));
     if (record[kTarget] != record[kPredicted]) wrong.push_back(record);
   }
   if (!confusion.empty()) {
@@ -198,6 +200,7 @@ void EvaluationCurves::add_classes(Value& to) const {
     to["confusion"] = std::move(confusion);
   }
   if (classes == 2) {
+    if (meaning_ == OutputMeaning::classes) to["positive"] = measures_.class_name(positive_);
     to["calibration"] = calibration_curve(scored);
     add_curves(to, thresholds_of(std::move(scored)));
   }

@@ -37,7 +37,7 @@ class EvaluationCurves {
 
  private:
   // One sample: numbers[0] is its place in the set. Of classes and labels follow the target, the predicted class, the
-  // probability of the target, and that of the second class; of numbers the targets, then the outputs.
+  // probability of the target, and that of the positive class of two; of numbers the targets, then the outputs.
   using Record = const double*;
 
   void add_classes(config::Value& to) const;
@@ -48,9 +48,10 @@ class EvaluationCurves {
 
   const data::EvaluationSet& set_;
   const Measures& measures_;
-  const std::int64_t every_;  // of so many samples, one is taken
-  std::int64_t columns_ = 0;  // classes or numbers of a sample
-  std::size_t width_ = 0;     // numbers of a record
+  const std::int64_t every_;   // of so many samples, one is taken
+  std::int64_t columns_ = 0;   // classes or numbers of a sample
+  std::int64_t positive_ = 1;  // of two classes the one that the curves are about
+  std::size_t width_ = 0;      // numbers of a record
   OutputMeaning meaning_ = OutputMeaning::other;
   std::vector<double> records_;
 };

@@ -43,7 +43,8 @@ def read(options, loss, names=()):
         frame = pandas.read_csv(options["path"], float_precision="round_trip", keep_default_na=False, na_values=options.get("missing_values", MISSING),
                                 dtype=dict.fromkeys(text, str) if usual else str, sep=options.get("delimiter", ","))  # fmt: skip
         if not usual:  # pandas rounds such numbers to a neighbour of the nearest double
-            for column in frame.columns.intersection([*options["features"], options["target"]]).difference(text):
+            targets = [options["target"]] if isinstance(options["target"], str) else options["target"]
+            for column in frame.columns.intersection([*options["features"], *targets]).difference(text):
                 plain = frame[column].str.replace(thousands or "", "", regex=False).str.replace(decimal, ".", regex=False)
                 frame[column] = plain.map(float, na_action="ignore").astype(float)
     elif options["name"] == "parquet":

@@ -34,7 +34,8 @@ std::vector<report::Row> runs_of(const CompareOptions& o) {
       continue;
     }
     for (const report::TrialView& trial : sweep->ranking) {
-      if (record::RunDirectory(trial.folder).begun()) runs.push_back(read_result(trial.folder, o.results));
+      const record::RunDirectory folder(trial.folder);
+      if (folder.begun() || folder.is_sweep()) runs.push_back(read_result(trial.folder, o.results));
     }
   }
   return runs;

@@ -44,12 +44,10 @@ void warn_of_data(const config::DataDescription& data) {
   for (const std::string& warning : data.warnings) log::warn(warning);
 }
 
-void warn_of_folds(const PlanOptions& o, const std::vector<config::Part>& parts) {
-  if (parts.empty() || !parts.front().fold) return;
-  std::vector<std::string> sets = o.sets;
-  sets.push_back("folds.fold=0");
+void warn_of_first(const config::LoadedSweep& sweep, const PlanOptions& o) {
+  if (sweep.kind != config::LoadedSweep::Kind::cv) return;
   const runs::Prepared first =
-      runs::prepare({.loaded = launch::load_experiment(o.file, sets)}, launch::choose_launch(o.flags));
+      runs::prepare({.loaded = sweep.trial(sweep.point_of(sweep.parts.front()))}, launch::choose_launch(o.flags));
   warn_of_data(launch::describe_data(*first.library, first.plan, first.data));
 }
 
@@ -63,7 +61,7 @@ void plan(const PlanOptions& o) {
                         "leave " + option + " out, or plan the experiment that the sweep extends");
     }
     const config::LoadedSweep loaded = launch::load_sweep(o.file, o.sets);
-    warn_of_folds(o, loaded.parts);
+    warn_of_first(loaded, o);
     show_sweep(sweep::prepare_sweep(loaded, o.jobs, o.results, /*timed=*/true), o.results, o.json);
     return;
   }

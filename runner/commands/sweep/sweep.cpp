@@ -238,7 +238,7 @@ int train(const SweepOptions& o, config::LoadedSweep asked, bool json = false) {
     const record::RunDirectory own(fs::path(o.results) / asked.name / o.run_id);
     if (own.is_sweep()) {
       require_settings_of(own, asked);
-      return resume_sweep(own, o.jobs);
+      return resume_sweep(own, o.jobs, /*data_changed=*/false, /*max_seeds=*/{}, json);
     }
   }
   runs::GitState git(folder);
@@ -303,20 +303,26 @@ int race(RaceOptions& o) {
 }  // namespace
 
 int resume_sweep(const record::RunDirectory& directory, std::optional<int> jobs, bool data_changed,
-                 std::optional<std::int64_t> max_seeds) {
+                 std::optional<std::int64_t> max_seeds, bool json) {
   FileDescriptor lock = directory.lock();
   runs::GitState git(paths::working_folder());
-  const std::vector<std::string> more =
-      max_seeds ? std::vector{"race.max_seeds=" + std::to_string(*max_seeds)} : std::vector<std::string>();
-  config::LoadedSweep loaded = launch::load_sweep(directory.sweep(), more);
-  if (max_seeds && loaded.kind != config::LoadedSweep::Kind::race)
-    throw usage_error("this is no race", "--max-seeds", "leave it out");
+  config::LoadedSweep loaded = launch::load_sweep(directory.sweep(), {});
+  if (max_seeds) {
+    if (loaded.kind != config::LoadedSweep::Kind::race)
+      throw usage_error("this is no race", "--max-seeds", "leave it out");
+    const std::int64_t before = loaded.rules.max_seeds;
+    if (*max_seeds < before) {
+      throw usage_error("the race began with --max-seeds " + std::to_string(before), "--max-seeds",
+                        "give at least as many");
+    }
+    loaded = launch::load_sweep(directory.sweep(), {"race.max_seeds=" + std::to_string(*max_seeds)});
+  }
   if (max_seeds) directory.begin_sweep([&] { return launch::text_for(loaded, directory); });
   sweep::SweepPlan prepared =
       sweep::prepare_sweep(std::move(loaded), jobs, directory.path().parent_path().parent_path());
   place(prepared, directory, git.result());
   prepared.data_changed = data_changed;
-  return run_trials(prepared, std::move(lock));
+  return run_trials(prepared, std::move(lock), json);
 }
 
 namespace {

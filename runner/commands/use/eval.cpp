@@ -249,7 +249,7 @@ void importance(const ImportanceOptions& o) {
   std::stable_sort(output.columns.begin(), output.columns.end(),
                    [](const auto& a, const auto& b) { return a.mean > b.mean; });
   const config::Value written = config::written(output);
-  if (!whole) keep_importance(t, written);
+  if (o.trained.sets.empty() && !o.trained.raw) keep_importance(t, written);
   if (o.json) return report::print_json(written, std::cout);
   report::Table table({{.header = "column"}, {.header = "worse by", .right = true}, {.header = "±", .right = true}});
   for (const auto& one : output.columns) {

@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <cerrno>
 #include <optional>
@@ -171,6 +172,7 @@ struct Results {
   FileDescriptor file;
 
   Results() : file(open(fs::temp_directory_path().c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)) {
+    if (!file) file = FileDescriptor(memfd_create("ddp-exp-results", MFD_CLOEXEC));  // such as on NFS
     if (!file) throw training_error("cannot write: " + errno_text(errno), fs::temp_directory_path().string());
   }
   // Children know it by this.

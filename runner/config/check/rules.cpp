@@ -337,6 +337,28 @@ void check_last(const Node& root, const Validation& validation, Mistakes& mistak
   }
 }
 
+// A dataset that splits itself, such as a text, has no rows to choose.
+void check_rows(const Node& root, const Experiment& e, const Components& components, Mistakes& mistakes) {
+  const Spec* dataset = components.find("dataset", e.dataset.name);
+  if (!dataset || !dataset->traits.value("splits_itself", false)) return;
+  for (const char* key : {"validation.last", "folds.k"}) {
+    const Node* given = root.at_path(key);
+    if (given && given->scalar != 0) {
+      mistakes.add(given->key, "the dataset \"" + e.dataset.name + "\" has no rows to choose",
+                   "hold out its end with validation.split, or other data with validation.dataset");
+    }
+  }
+}
+
+void check_repeat(const Node& root, const Repeat& repeat, Mistakes& mistakes) {
+  const Node* seeds = root.at_path("repeat.seeds");
+  if (!seeds) return;
+  const Value list = repeat.seeds.is_array() ? repeat.seeds : Value::array({repeat.seeds});
+  const bool distinct = std::set<Value>(list.begin(), list.end()).size() == list.size();
+  const bool good = repeat.seeds.is_array() ? distinct && !list.empty() : repeat.seeds > 0;
+  if (!good) mistakes.add(seeds->place, "are no seeds", "give a number of at least 1, or a list of distinct seeds");
+}
+
 void check_folds(const Node& root, const Experiment& e, Mistakes& mistakes) {
   const Node* folds = root.find("folds");
   const Node* first = folds && folds->is_table() && !folds->entries.empty() ? &folds->entries.begin()->second : nullptr;
@@ -560,6 +582,8 @@ void check_rules(const Node& root, const Experiment& experiment, Mistakes& mista
   check_held_out(root, "test", experiment.test, mistakes);
   check_last(root, experiment.validation, mistakes);
   check_folds(root, experiment, mistakes);
+  check_rows(root, experiment, components, mistakes);
+  check_repeat(root, experiment.repeat, mistakes);
   check_decide(root, experiment, mistakes);
   check_sample(root, experiment, mistakes);
   check_split(root, experiment, mistakes);

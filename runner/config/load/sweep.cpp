@@ -156,8 +156,12 @@ class SweepReader {
     const Node* name = root.find("name");
     loaded.name = name && name->text() ? *name->text() : name_of_file(file);
     for (const Node* candidate : {&std::as_const(root), &std::as_const(loaded.other_)}) refuse_in_race(*candidate);
-    if (has_parts(root) != has_parts(loaded.other_)) {
-      mistakes_.add(loaded.place, "only one of the two experiments has [folds]", "give both the same [folds]");
+    const auto folds_of = [](const Node& experiment) {
+      const Node* folds = experiment.find("folds");
+      return folds ? to_value(*folds) : Value();
+    };
+    if (folds_of(root) != folds_of(loaded.other_)) {
+      mistakes_.add(loaded.place, "the two experiments have not the same [folds]", "give both the same");
     }
     loaded.base_ = std::move(root);
     if (!mistakes_.empty()) return loaded;
@@ -413,12 +417,16 @@ Loaded LoadedSweep::trial(const Point& point) const {
 }
 
 void LoadedSweep::set_threads(std::int64_t threads) {
-  base_.entries.try_emplace("threads", Node{.kind = Type::integer, .scalar = threads, .key = place, .place = place});
+  for (Node* experiment : {&base_, &other_}) {
+    experiment->entries.try_emplace("threads",
+                                    Node{.kind = Type::integer, .scalar = threads, .key = place, .place = place});
+  }
 }
 
-void LoadedSweep::set_weights(const std::string& weights) {
-  const auto section = base_.entries.find("init_from");
-  if (section == base_.entries.end()) return;
+void LoadedSweep::set_weights(const std::string& weights, bool of_other) {
+  Node& experiment = of_other ? other_ : base_;
+  const auto section = experiment.entries.find("init_from");
+  if (section == experiment.entries.end()) return;
   const auto path = section->second.entries.find("path");
   if (path != section->second.entries.end()) path->second.scalar = weights;
 }

@@ -85,10 +85,11 @@ class LoadedSweep {
   // The values of a run of a cross-validation or race.
   Point point_of(const Part& part) const;
 
-  // Sets the file's `threads`, the same for all trials, if the file does not give it and it does not vary.
+  // Sets `threads`, the same for all trials, if the file does not give it and it does not vary; of a race in both
+  // files.
   void set_threads(std::int64_t threads);
-  // Sets init_from.path, the same for all trials, if the file has it.
-  void set_weights(const std::string& weights);
+  // Sets init_from.path, the same for all trials, if the file has it. `of_other`: in file B of a race.
+  void set_weights(const std::string& weights, bool of_other = false);
   const Components& components() const { return components_; }
 
   // The sweep as TOML, with absolute paths, that load_sweep() reads back to the same trials; to_value() is the same as

@@ -67,8 +67,8 @@ void add_of_file(const config::Loaded& loaded, Ineffective& found) {
   found.add_if(e.metrics.is_array() && !e.metrics.empty() && !v.exists() && !e.test.exists(), "metrics",
                kNothingHeldOut);
   add_of_folders(e, found);
-  found.add_if(!e.loader.shuffle && e.loader.sampler_seed != defaults.loader.sampler_seed, "loader.sampler_seed",
-               "has no effect: shuffle = false keeps the order of the samples");
+  found.add_if(!e.loader.shuffle && e.loader.sample == "all" && e.loader.sampler_seed != defaults.loader.sampler_seed,
+               "loader.sampler_seed", "has no effect: shuffle = false keeps the order of the samples");
   found.add_if(v.exists() && e.epochs.value_or(1) > 1 && v.period().epochs > *e.epochs, "validation.every",
                "is more than the epochs of the run: it validates only at its end");
   found.add_if(e.stop.patience == 0 && !e.stop.metric.empty(), "stop.metric", "has no effect without stop.patience");

@@ -45,11 +45,25 @@ bool is_open(const Row& one, const Row& other, const std::string& metric) {
   });
 }
 
+// The goal of a metric by which one of the rows ranks its runs; "": there is none.
+std::string goal_of(const std::vector<Row>& rows, const std::string& metric) {
+  for (const Row& row : rows) {
+    const SweepView* sweep = row.as_sweep();
+    if (sweep && sweep->metric == metric) return sweep->goal;
+  }
+  return "";
+}
+
 std::vector<PaperCell> column_of(const std::vector<Row>& rows, const std::string& metric) {
   std::vector<PaperCell> cells;
   for (const Row& row : rows) cells.push_back(cell_of(row, metric));
-  const config::Metric better{.name = metric,
-                              .direction = config::direction_for("", metric, config::Components::installed())};
+  const std::string goal = goal_of(rows, metric);
+  const config::Components components = config::Components::installed();
+  const std::string judged = metric.starts_with(config::kTestPrefix)
+                                 ? config::kValidationPrefix + metric.substr(config::kTestPrefix.size())
+                                 : metric;
+  if (goal.empty() && !config::has_direction(judged, components)) return cells;
+  const config::Metric better{.name = metric, .direction = config::direction_for(goal, judged, components)};
   std::optional<std::size_t> best;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (cells[i].mean && (!best || better.is_better(*cells[i].mean, *cells[*best].mean))) best = i;

@@ -208,6 +208,11 @@ void print_sweep(const std::string& name, const SweepView& sweep, std::ostream& 
   add_tags(facts, sweep.tags);
   if (competes) facts.add("method", sweep.method + " over " + joined(sweep.parameters));
   facts.add("metric", sweep.metric + (sweep.goal == "max" ? ", greatest is best" : ", least is best"));
+  if (!competes) {
+    const config::Value config = flat(read_config(record::RunDirectory(sweep.folder).sweep()));
+    facts.add("values", config.value("checkpoint.keep_best", 1) == 0 ? "of the last epoch"
+                                                                     : "of best checkpoints, chosen on the same rows");
+  }
   facts.add("started", since(sweep));
   facts.add("time", duration(sweep.seconds));
   if (sweep.race) add_race(facts, *sweep.race);

@@ -60,12 +60,13 @@ double fitted_temperature(const Decider::Parts& parts) {
       slope += mean - logits[static_cast<std::size_t>(row[0])];
       bend += square;
     });
+    if (slope == 0) break;
     (slope > 0 ? high : low) = factor;
     double next = factor - slope / bend;
     if (!(next > low && next < high)) next = std::sqrt(low * high);
     const bool done = std::abs(next - factor) <= 1e-14 * factor;
     factor = next;
-    if (done || slope == 0) break;
+    if (done) break;
   }
   return 1 / factor;
 }

@@ -38,11 +38,11 @@ const planeCurve = ({run, i}, xs, ys, more = {}) => ({
   run: i, label: run.label, colour: runColour(i), dash: i >= 8, points: xs.map((x, k) => [x, ys[k]]), ...more
 });
 
-// Curves of two classes are about the second one. Curves about different classes do not share a plane.
+// Curves of two classes are about the positive one. Curves about different classes do not share a plane.
 function byClass(of, plot) {
   const groups = new Map();
   for (const one of of) {
-    const name = one.data.classes?.[1] ?? "1";
+    const name = one.data.positive ?? one.data.classes?.[1] ?? "1";
     groups.set(name, [...(groups.get(name) ?? []), one]);
   }
   return [...groups].map(([name, some]) => plot(some, `“${name}”`));

@@ -112,7 +112,9 @@ function raceSection(sweep) {
   const {race, intervals} = sweep;
   if (!race || race.pairs.length === 0) return null;
   const line = (label, colour, points, more = {}) => ({run: 0, label, colour, points, ...more});
-  const bounded = intervals.filter(({low}) => isNumber(low));
+  // The first bounds may be a million times wider than the last ones.
+  const width = ({low, high}) => (isNumber(low) ? high - low : Infinity);
+  const bounded = intervals.filter((one) => width(one) <= 8 * width(intervals[intervals.length - 1]) && isNumber(one.low));
   const end = (which) => bounded.map((one) => [one.n, one[which]]);
   const curves = [
     line("no difference", "grey", [[1, 0], [race.pairs.length, 0]], {dash: true}),
