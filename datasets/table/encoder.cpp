@@ -192,15 +192,6 @@ std::vector<format::WantedColumn> Encoder::wanted(bool with_targets) const {
   return columns;
 }
 
-double Encoder::Input::part_of_date(double days) const {
-  if (part == "days") return days;
-  const DateParts parts = parts_of(days);
-  if (part == "year") return static_cast<double>(parts.year);
-  if (part == "month") return parts.month;
-  if (part == "day") return parts.day;
-  return part == "weekday" ? parts.weekday : parts.hour;
-}
-
 void Encoder::Input::fields(config::Fields& f) {
   f({.name = "part", .optional = true}, part);
   f({.name = "fill"}, fill);

@@ -7,6 +7,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "base/text_date.h"
 #include "datasets/dataset.h"
 #include "datasets/table/options.h"
 #include "datasets/table/scaler.h"
@@ -24,15 +25,12 @@ TargetKind target_kind(const std::string& loss);
 struct Encoder {
   // A number that the model gets: the cell of a column, or a part of its date.
   struct Input {
-    std::string part = {};  // "days", "year", "month", "day", "weekday" or "hour"; "": the number itself
-    double fill = 0;        // value for a missing cell, before scaling
+    std::optional<DatePart> part = {};  // nothing: the number itself
+    double fill = 0;                    // value for a missing cell, before scaling
     Scale scale = {};
 
-    double value_of(double cell) const { return part.empty() ? cell : part_of_date(cell); }
+    double value_of(double cell) const { return part ? part_of(*part, cell) : cell; }
     void fields(config::Fields& f);
-
-   private:
-    double part_of_date(double days) const;
   };
 
   struct Feature {

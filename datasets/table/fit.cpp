@@ -152,19 +152,35 @@ void fit_input(Encoder::Input& input, const Table& table, std::size_t column, co
   input.scale = quantile_scale(values, std::count(mask.begin(), mask.end(), true));
 }
 
+// One thread handles a whole input, so the order of its sums does not depend on the number of threads.
+void fit_inputs(Encoder& e, const Table& table, const std::vector<bool>& mask, Scale::Kind kind) {
+  const bool fills_mean = e.missing == "mean";
+  if (kind == Scale::Kind::none && !fills_mean) return;
+  std::vector<std::pair<Encoder::Input*, std::size_t>> inputs;  // with their columns
+  for (std::size_t i = 0; i < e.features.size(); ++i) {
+    if (e.features[i].is_category()) continue;
+    for (Encoder::Input& input : e.features[i].inputs) inputs.emplace_back(&input, i);
+  }
+  at::parallel_for(0, static_cast<std::int64_t>(inputs.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+      fit_input(*inputs[i].first, table, inputs[i].second, mask, kind, fills_mean);
+    }
+  });
+}
+
 // Returns the parts of a date that vary in the masked rows, behind its days.
 std::vector<Encoder::Input> parts_in(const Table& table, std::size_t column, const std::vector<bool>& mask) {
-  std::vector<Encoder::Input> parts{{.part = "days"}};
-  for (const char* name : {"year", "month", "day", "weekday", "hour"}) {
-    const Encoder::Input part{.part = name};
+  std::vector<Encoder::Input> parts{{.part = DatePart::days}};
+  for (const DatePart name : {DatePart::year, DatePart::month, DatePart::day, DatePart::weekday, DatePart::hour}) {
     std::optional<double> first;
     bool varies = false;
     each_cell(table, column, mask, [&](const ColumnCells& cells, std::int64_t r) {
-      const double value = part.value_of(cells.numbers[r]);
-      varies = varies || (first && *first != value);
-      first = first.value_or(value);
+      if (varies) return;
+      const double value = part_of(name, cells.numbers[r]);
+      varies = first && *first != value;
+      first = value;
     });
-    if (varies) parts.push_back(part);
+    if (varies) parts.push_back({.part = name});
   }
   return parts;
 }
@@ -344,7 +360,6 @@ void fit(Encoder& e, const Table& table, const at::Tensor& rows, const TableSect
     leave_out_missing(table, e.features, mask);
     require_rows(mask);
   }
-  // One thread handles a whole column, so the order of its sums does not depend on the number of threads.
   at::parallel_for(0, static_cast<std::int64_t>(e.features.size()), 1, [&](std::int64_t begin, std::int64_t end) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
       Encoder::Feature& feature = e.features[i];
@@ -355,11 +370,9 @@ void fit(Encoder& e, const Table& table, const at::Tensor& rows, const TableSect
       }
       if (feature.kind == Encoder::Feature::Kind::date) feature.inputs = parts_in(table, i, mask);
       feature.indicator = options.missing_indicator && !e.refuses_missing(feature) && has_gap(table, i, mask);
-      const bool fills_mean = e.missing == "mean";
-      if (options.normalise == Scale::Kind::none && !fills_mean) continue;
-      for (Encoder::Input& input : feature.inputs) fit_input(input, table, i, mask, options.normalise, fills_mean);
     }
   });
+  fit_inputs(e, table, mask, options.normalise);
   if (e.width() + e.index_width() == 0)
     throw usage_error("have no value in the training rows: no input is left", "dataset.categories");
   fit_targets(e, table, mask, options);

@@ -73,7 +73,7 @@ std::vector<std::string> encoded_names(const Encoder& e) {
       continue;
     }
     for (const Encoder::Input& input : feature.inputs) {
-      names.push_back(feature.name + (input.part.empty() ? "" : " " + input.part));
+      names.push_back(feature.name + (input.part ? std::string(" ") + config::name_of(*input.part) : ""));
     }
     if (feature.indicator) names.push_back(feature.name + " is missing");
   }

@@ -218,23 +218,24 @@ std::string unknown_directive(std::string_view format) {
   return "";
 }
 
-DateParts parts_of(Days days) {
-  const auto whole = static_cast<std::int64_t>(std::floor(days));
+double part_of(DatePart part, Days days) {
+  if (part == DatePart::days) return days;
+  const double floor = std::floor(days);
+  // A fraction such as 1/24 is not exact: half a millisecond belongs to the next hour.
+  if (part == DatePart::hour) return std::min(23, static_cast<int>((days - floor) * 24 + 0.5e-3 / 3600));
+  const auto whole = static_cast<std::int64_t>(floor);
+  if (part == DatePart::weekday) return static_cast<double>(((whole + 3) % 7 + 7) % 7);
   // Hinnant's inverse of days_from.
   const std::int64_t from_march = whole + 719468;
   const std::int64_t era = (from_march >= 0 ? from_march : from_march - 146096) / 146097;
   const std::int64_t of_era = from_march - era * 146097;
   const std::int64_t year_of_era = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
   const std::int64_t of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-  const auto shifted = static_cast<int>((5 * of_year + 2) / 153);  // March is 0
-  DateParts parts;
-  parts.month = shifted < 10 ? shifted + 3 : shifted - 9;
-  parts.year = year_of_era + era * 400 + (parts.month <= 2 ? 1 : 0);
-  parts.day = static_cast<int>(of_year) - (153 * shifted + 2) / 5 + 1;
-  parts.weekday = static_cast<int>(((whole + 3) % 7 + 7) % 7);
-  // A fraction such as 1/24 is not exact: half a millisecond belongs to the next hour.
-  parts.hour = std::min(23, static_cast<int>((days - static_cast<double>(whole)) * 24 + 0.5e-3 / 3600));
-  return parts;
+  const std::int64_t shifted = (5 * of_year + 2) / 153;  // March is 0
+  const std::int64_t month = shifted < 10 ? shifted + 3 : shifted - 9;
+  if (part == DatePart::month) return static_cast<double>(month);
+  if (part == DatePart::day) return static_cast<double>(of_year - (153 * shifted + 2) / 5 + 1);
+  return static_cast<double>(year_of_era + era * 400 + (month <= 2 ? 1 : 0));
 }
 
 }  // namespace ddp

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <cstdint>
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,13 +19,10 @@ std::optional<Days> parse_date(std::string_view text, const std::string& format)
 // Returns the first directive that parse_date does not know, such as "%q"; "": it knows all.
 std::string unknown_directive(std::string_view format);
 
-// The parts of a date in the Gregorian calendar.
-struct DateParts {
-  std::int64_t year = 1970;
-  int month = 1, day = 1;  // from 1
-  int weekday = 3;         // Monday is 0
-  int hour = 0;
-};
-DateParts parts_of(Days days);
+// A moment as a number: the days, or a part of the date in the Gregorian calendar.
+enum class DatePart { days, year, month, day, weekday, hour };
+constexpr std::array<const char*, 6> names_of(DatePart) { return {"days", "year", "month", "day", "weekday", "hour"}; }
+// Months and days count from 1; Monday is 0.
+double part_of(DatePart part, Days days);
 
 }  // namespace ddp
