@@ -13,6 +13,7 @@
 #include <c10/util/StringUtil.h>
 
 #include "base/error.h"
+#include "base/on_threads.h"
 #include "config/text/source.h"
 #include "datasets/table/encoder.h"
 
@@ -336,9 +337,8 @@ Encoded encode(const Encoder& e, const Table& table, bool with_targets) {
   }
   if (with_targets && !e.weights.empty()) encoded.weights = at::empty({table.rows}, at::kFloat);
   TableEncoder encoder(e, table, encoded);
-  at::parallel_for(0, static_cast<std::int64_t>(table.pieces.size()), 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) encoder.encode(table.pieces[static_cast<std::size_t>(i)]);
-  });
+  on_threads(std::ssize(table.pieces), at::get_num_threads(),
+             [&](std::int64_t i) { encoder.encode(table.pieces[static_cast<std::size_t>(i)]); });
   encoded.unknown_names = encoder.unknown_names();
   if (encoder.has_mistakes()) encoder.tell_mistakes();
   for (const Encoder::Feature& feature : e.features) {

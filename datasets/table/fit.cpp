@@ -9,6 +9,7 @@
 #include <ATen/Parallel.h>
 
 #include "base/error.h"
+#include "base/on_threads.h"
 #include "base/text_number.h"
 #include "config/check/suggest.h"
 #include "config/text/source.h"
@@ -161,10 +162,9 @@ void fit_inputs(Encoder& e, const Table& table, const std::vector<bool>& mask, S
     if (e.features[i].is_category()) continue;
     for (Encoder::Input& input : e.features[i].inputs) inputs.emplace_back(&input, i);
   }
-  at::parallel_for(0, static_cast<std::int64_t>(inputs.size()), 1, [&](std::int64_t begin, std::int64_t end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-      fit_input(*inputs[i].first, table, inputs[i].second, mask, kind, fills_mean);
-    }
+  on_threads(std::ssize(inputs), at::get_num_threads(), [&](std::int64_t i) {
+    const auto [input, column] = inputs[static_cast<std::size_t>(i)];
+    fit_input(*input, table, column, mask, kind, fills_mean);
   });
 }
 
@@ -360,17 +360,16 @@ void fit(Encoder& e, const Table& table, const at::Tensor& rows, const TableSect
     leave_out_missing(table, e.features, mask);
     require_rows(mask);
   }
-  at::parallel_for(0, static_cast<std::int64_t>(e.features.size()), 1, [&](std::int64_t begin, std::int64_t end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-      Encoder::Feature& feature = e.features[i];
-      if (feature.is_category()) {
-        const std::vector<std::string> given = given_categories(options, feature.name);
-        feature.values = given.empty() ? distinct(table, i, mask, Equal::bytes) : ValueNames(given, Equal::bytes);
-        continue;
-      }
-      if (feature.kind == Encoder::Feature::Kind::date) feature.inputs = parts_in(table, i, mask);
-      feature.indicator = options.missing_indicator && !e.refuses_missing(feature) && has_gap(table, i, mask);
+  on_threads(std::ssize(e.features), at::get_num_threads(), [&](std::int64_t at) {
+    const auto i = static_cast<std::size_t>(at);
+    Encoder::Feature& feature = e.features[i];
+    if (feature.is_category()) {
+      const std::vector<std::string> given = given_categories(options, feature.name);
+      feature.values = given.empty() ? distinct(table, i, mask, Equal::bytes) : ValueNames(given, Equal::bytes);
+      return;
     }
+    if (feature.kind == Encoder::Feature::Kind::date) feature.inputs = parts_in(table, i, mask);
+    feature.indicator = options.missing_indicator && !e.refuses_missing(feature) && has_gap(table, i, mask);
   });
   fit_inputs(e, table, mask, options.normalise);
   if (e.width() + e.index_width() == 0)
