@@ -413,6 +413,8 @@ void settle(const launch::Plan& plan, const Standing& s) {
   run.epochs_done = s.position.epoch;
   run.step = s.position.step;
   run.seconds = s.position.seconds;
+  const auto rows = s.has_checkpoint() ? record::rows_of_checkpoint(s.checkpoint) : std::nullopt;
+  if (rows) run.note_held_out(rows->held_out);
   add_progress(summary, run, s.directory, plan.experiment);
   summary.status = s.finished ? "completed" : "interrupted";
   if (s.position.ended_by != record::kAllSteps) summary.stopped_by = s.position.ended_by;
