@@ -162,7 +162,7 @@ COMPONENTS = {
     },
     "loss": {
         "bce_with_logits": c(arrays("flat", "labels.npy"), None, {"pos_weight": [2.0]}),
-        "cross_entropy": c(FLAT, {"name": "nll"}, {"ignore_index": [0], "weight": [[1, 2, 3]]}),
+        "cross_entropy": c(FLAT, {"name": "nll"}, {"ignore_index": [0], "weight": [[1, 2, 3], "balanced"]}),
         "exported": c(TWO | {"model": PYTHON}, {"name": "cross_entropy"}, {"path": ["double.pt2"], "eval": ["double.pt2"]}, path="loss.pt2"),
         "model": c(FLAT | {"model": PYTHON | {"path": "whole.pt2"}}, {"name": "cross_entropy"}, exits={"": (0, 2)}),
         "mse": c(swap={"name": "l1"}), "nll": c(FLAT, {"name": "cross_entropy"}),
@@ -246,6 +246,7 @@ KEYS = {
     "folds.repeats": on(FOLDED | {"folds": {"k": 2}}, 2, command="cv --jobs 1"),
     "repeat.seeds": on(FLAT | {"repeat": {"seeds": 1}}, 2, [5], was=1, command="cv --jobs 1"),
     "repeat.vary": on(FLAT | {"repeat": {"seeds": 2}}, ["seed"], command="cv --jobs 1"),
+    "decide.threshold": on(BINARY, "f1", "balanced_accuracy", 0.3), "decide.calibrate": on(BINARY, "temperature", "isotonic"),
     "loader.sample": [on(FLAT, "balanced"), on(put(TABLE, "dataset.weights", "w"), "weighted")],
     "on_nan": on(arrays("broken"), was="skip", fails={'"stop"': 1}), "replay": on(FLAT | {"epochs": 6}, "auto", "require", was="off"),
     "device_pool": on(TWO, ["cpu"], 3), "parallel": [on(TWO, "data_parallel"), on(FLAT, "ddp")],
