@@ -69,9 +69,10 @@ std::string repeat_command(const record::RunDirectory& directory, const std::str
   // With the sweep's own name, `latest` of that name would point to the run.
   const std::string own_name = name.substr(0, kLongestSafeName - kOfBest.size()) + kOfBest;
   const fs::path results = results_root(directory.path());
-  const fs::path folder = directory.trial(trial).path();
-  const std::string command = of_file.empty() ? own_command("run " + path_word(folder / "config.toml"))
-                                              : command_of_trial(of_file, folder, parameters);
+  const record::RunDirectory folder = directory.trial(trial);
+  const std::string command = folder.is_sweep() ? own_command("cv " + path_word(folder.sweep()))
+                              : of_file.empty() ? own_command("run " + path_word(folder.config()))
+                                                : command_of_trial(of_file, folder.path(), parameters);
   return command + " --name " + shell_word(own_name) +
          (results == kDefaultResults ? "" : " --results " + path_word(results));
 }

@@ -204,6 +204,19 @@ def check_figures():
         check(f"numbers in their unit, fold {one['fold']}", near(rmse, one["metrics"]["val_rmse"], 1e-5), rmse, one["metrics"])
 
 
+def check_sweep():
+    """A sweep whose trials are cross-validations is ranked by their means, and stands for the best of them."""
+    settings = experiment(folds={"k": 3}, sweep={"method": "grid", "metric": "val_loss", "parameters": {"optimizer.lr": [0.001, 0.05]}})
+    pathlib.Path("swept.toml").write_text(to_toml(settings))
+    call("sweep", "swept.toml", "--results", "results", "--run-id", "r", "--jobs", "2")
+    means = [figures(pathlib.Path(f"results/swept/r/trials/{i:03}"))["metrics"]["val_loss"]["mean"] for i in (0, 1)]
+    ranking = json.loads(call("show", "swept/r", "--results", "results", "--json"))["ranking"]
+    check("a sweep of cross-validations", [one["trial"] for one in ranking] == [1, 0] and near([one["metric"] for one in ranking], means[::-1]), ranking)
+    for file, name in (("best.csv", "swept/r"), ("trial.csv", "swept/r/trials/001")):
+        call("predict", name, "table.csv", "--results", "results", "-o", file)
+    check("it predicts with its best trial", pathlib.Path("best.csv").read_bytes() == pathlib.Path("trial.csv").read_bytes())
+
+
 def check_comparison():
     other = experiment(folds={"k": 4, "repeats": 2, "seed": 3})
     other["model"] = {"name": "mlp", "hidden": [2]}
@@ -415,6 +428,7 @@ with tempfile.TemporaryDirectory(prefix="ddp-exp-verdicts-") as work:
     written = write_table("table.csv")
     check_folds(written)
     check_figures()
+    check_sweep()
     check_comparison()
     check_paper()
     check_race()
