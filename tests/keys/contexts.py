@@ -178,7 +178,7 @@ COMPONENTS = {
         "constant": c(swap={"name": "linear"}), "cosine_restarts": c(period=2), "exponential": c(gamma=0.9), "step": c(step_size=2),
         "multistep": c(others={"milestones": [[3]]}, milestones=[2]), "onecycle": c(others={"max_lr": [0.2]}),
         "plateau": c(REALS | {"epochs": 6}, None, {"metric": ["val_loss"], "eps": [0.05], "min_lr": [0.05], "threshold": [0.001],
-                     "goal": ["", "min"]}, {"goal": {"goal": "max", "threshold": 0.001}}, patience=0, threshold=0.04, metric="train_loss"),
+                     "goal": ["", "min"]}, {"goal": {"goal": "max", "threshold": 0.001}}, patience=0, threshold=0.02, metric="train_loss"),
         "wsd": c(others={"decay": ["30%"]}, decay="60%"),
     },
     "mix": {},
@@ -271,7 +271,7 @@ KEYS = {
     "test.seed": on(HELD, 1, "validation"), "checkpoint.save_every": on(FLAT | {"epochs": 4}, 2),
     "save_every": on(FLAT | {"epochs": 4}, 2), "checkpoint.save_every_steps": on(FLAT, 2), "checkpoint.save_every_minutes": on(FLAT, 1e-9),
     "checkpoint.keep_last": on(FLAT | {"checkpoint": {"save_every_steps": 1}}, 4),
-    "checkpoint.keep_best": on(FLAT | {"epochs": 8, "checkpoint": {"save_every": 1, "keep_last": 1}}, 0, 3),
+    "checkpoint.keep_best": on(FLAT | {"epochs": 8, "optimizer": {"name": "sgd", "lr": 1.0}, "checkpoint": {"save_every": 1, "keep_last": 1}}, 0, 3),
     # A file of more bytes than the limit cannot be written: a rehearsal finds out before the first step.
     "checkpoint.rehearse": on(FLAT | {"model": MLP | {"hidden": [4000]}}, True, limit=100_000, exits=(1, 1)),
     "checkpoint.initial_weights": on(FLAT | {"model": PYTHON}, False), "notify.command": on(FLAT, "echo the end"),
