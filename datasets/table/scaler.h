@@ -11,7 +11,7 @@
 
 namespace ddp::datasets {
 
-// What a target becomes before it is scaled.
+// The function of a target that is scaled in its place.
 enum class TargetTransform { none, log1p, log };
 constexpr std::array<const char*, 3> names_of(TargetTransform) { return {"none", "log1p", "log"}; }
 inline double apply(TargetTransform transform, double value) {

@@ -25,6 +25,9 @@ std::optional<Number> text_number(std::string_view text) {
 // Returns the text without the spaces and tabs around it.
 std::string_view without_blanks(std::string_view text);
 
+// Returns a text as a cell of a CSV file, in quotes if it needs them (RFC 4180).
+std::string csv_cell(const std::string& text);
+
 // How the numbers of a table are written.
 struct NumberFormat {
   char decimal = '.';

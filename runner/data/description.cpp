@@ -18,7 +18,6 @@
 #include "base/error.h"
 #include "config/data_description.h"
 #include "config/option/value.h"
-#include "data/pitfalls.h"
 #include "datasets/histogram.h"
 
 namespace ddp::data {

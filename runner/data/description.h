@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "config/experiment.h"
 #include "config/option/value.h"
@@ -17,6 +18,11 @@ std::string sets_of_rows(const Sets& sets, const config::Experiment& experiment)
 // training data.
 // `first`: the first batch of rank 0. Only this batch and the classes of arrays are read from files.
 config::Value describe(const Sets& sets, const config::Experiment& experiment, const datasets::Batch& first);
+
+// Returns warnings about what makes results of a table worthless: a column that alone tells two classes apart in every
+// training row (unless chance does so), held-out rows that are training rows too (at least 1 % of a set), and a class
+// with fewer rows than [folds]. Empty for other data.
+std::vector<std::string> pitfalls(const Sets& sets, const config::Experiment& experiment);
 
 // Returns the classes of a set's samples, int64 [n]; undefined unless each sample has one class.
 at::Tensor classes_of(const Set& set);

@@ -1,4 +1,4 @@
-#include "data/pitfalls.h"
+#include "data/description.h"
 
 #include <cmath>
 #include <functional>
@@ -28,7 +28,7 @@ EncodedRows encoded_rows(const Set& set) {
   return rows;
 }
 
-// Which rows have the second of two classes: bool [n]. Undefined: there are not two classes.
+// Marks the rows of the second of two classes: bool [n]. Undefined: there are not two classes.
 at::Tensor second_class(const EncodedRows& rows) {
   const at::Tensor& target = rows.target;
   if (target.numel() != target.size(0)) return {};

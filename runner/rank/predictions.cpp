@@ -70,14 +70,6 @@ using datasets::TargetKind;
 using format::OutputColumn;
 using format::OutputType;
 
-// Returns a cell of a CSV file, quoted if necessary (RFC 4180).
-std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
-}
-
 void append_number(std::string& text, double value, bool is_float) {
   char number[40];
   const auto end = is_float ? std::to_chars(number, number + sizeof number, static_cast<float>(value)).ptr

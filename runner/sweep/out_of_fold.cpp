@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/file_descriptor.h"
+#include "base/log.h"
 #include "base/text_number.h"
 #include "record/file/atomic_file.h"
 #include "record/file/input_file.h"
@@ -28,23 +29,17 @@ constexpr std::uint64_t kMostHeldOut = 1ULL << 36;
 
 fs::path held_out_file(const record::RunDirectory& run) { return run.path() / "held_out.csv"; }
 
-// Takes the first cell of a line of CSV, as it is written, and the comma behind it.
-std::string_view take_cell(std::string_view& line) {
-  std::size_t end = 0;
-  for (bool quoted = false; end < line.size() && (quoted || line[end] != ','); ++end) quoted ^= line[end] == '"';
-  const std::string_view cell = line.substr(0, end);
-  line.remove_prefix(std::min(end + 1, line.size()));
-  return cell;
+// Takes the text before the first `end`, as it is written, and the `end`. Neither is looked for inside quotes.
+std::string_view take(std::string_view& text, char end) {
+  std::size_t at = 0;
+  for (bool quoted = false; at < text.size() && (quoted || text[at] != end); ++at) quoted ^= text[at] == '"';
+  const std::string_view taken = text.substr(0, at);
+  text.remove_prefix(std::min(at + 1, text.size()));
+  return taken;
 }
 
-// Takes the first line. A cell in quotes may have line ends.
-std::string_view take_line(std::string_view& text) {
-  std::size_t end = 0;
-  for (bool quoted = false; end < text.size() && (quoted || text[end] != '\n'); ++end) quoted ^= text[end] == '"';
-  const std::string_view line = text.substr(0, end);
-  text.remove_prefix(std::min(end + 1, text.size()));
-  return line;
-}
+std::string_view take_cell(std::string_view& line) { return take(line, ','); }
+std::string_view take_line(std::string_view& text) { return take(text, '\n'); }
 
 // A line of oof.csv, and its place.
 struct Joined {
@@ -52,15 +47,8 @@ struct Joined {
   std::string text;
 };
 
-}  // namespace
-
-bool has_held_out(const record::RunDirectory& run) {
-  std::error_code none;
-  return fs::exists(held_out_file(run), none);
-}
-
-void predict_held_out(const launch::RankLibrary& library, launch::Plan plan, const launch::HeldData& data,
-                      const record::RunDirectory& run) {
+void write_predictions(const launch::RankLibrary& library, launch::Plan plan, const launch::HeldData& data,
+                       const record::RunDirectory& run) {
   const fs::path checkpoint =
       runs::choose_trained(run, runs::TrainedOptions{.run = run.path().string(), .from = "", .sets = {}}).checkpoint;
   config::Experiment& e = plan.experiment;
@@ -87,7 +75,23 @@ void predict_held_out(const launch::RankLibrary& library, launch::Plan plan, con
   fs::remove(unfinished, gone);
 }
 
-void write_no_held_out(const record::RunDirectory& run) { record::write_atomically(held_out_file(run), ""); }
+}  // namespace
+
+bool has_held_out(const record::RunDirectory& run) {
+  std::error_code none;
+  return fs::exists(held_out_file(run), none);
+}
+
+void predict_held_out(const launch::RankLibrary& library, const launch::Plan& plan, const launch::HeldData& data,
+                      const record::RunDirectory& run) {
+  try {
+    write_predictions(library, plan, data, run);
+  } catch (const Error& error) {
+    if (error.fault() != Fault::usage) throw;
+    log::warn("no oof.csv is written: " + error.summary());
+    record::write_atomically(held_out_file(run), "");
+  }
+}
 
 void join_held_out(const record::RunDirectory& cv, const std::vector<config::Part>& parts) {
   std::set<std::int64_t> seeds, repeats;

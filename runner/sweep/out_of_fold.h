@@ -16,11 +16,11 @@ namespace ddp::sweep {
 // Tells whether a run has written them.
 bool has_held_out(const record::RunDirectory& run);
 
-// Predicts the validation of a run that has ended, with its best checkpoint. `plan`: of the run. Throws ddp::Error.
-void predict_held_out(const launch::RankLibrary& library, launch::Plan plan, const launch::HeldData& data,
+// Predicts the validation of a run that has ended, with its best checkpoint. Writes an empty file, with a warning, for
+// answers that are no columns, such as those for the pixels of an image. `plan`: of the run. Throws ddp::Error
+// (training).
+void predict_held_out(const launch::RankLibrary& library, const launch::Plan& plan, const launch::HeldData& data,
                       const record::RunDirectory& run);
-// Notes that there are none: the run's answers are no columns.
-void write_no_held_out(const record::RunDirectory& run);
 
 // Joins the predictions of all runs, if they have some, in the order of rows: row, fold, repeat and seed (if there are
 // several), the columns of `predict`, and the target. Throws ddp::Error (training) if a file cannot be read or written.

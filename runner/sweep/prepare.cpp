@@ -193,7 +193,7 @@ void try_trials(SweepPlan& p, const std::vector<config::Loaded>& trials, std::ve
   }
   mistakes.require_none();
   add_each_once(p.warnings, of_batches(validation_batches));
-  if (p.loaded->kind == config::LoadedSweep::Kind::race) require_same_rows(p, trials, plans);
+  if (p.loaded->is_race()) require_same_rows(p, trials, plans);
 }
 
 // The runs of a cross-validation or race.
@@ -219,12 +219,11 @@ class Parts final : public search::InOrder {
 }  // namespace
 
 std::string method_of(const config::LoadedSweep& loaded) {
-  using Kind = config::LoadedSweep::Kind;
-  return loaded.kind == Kind::cv ? "cv" : loaded.kind == Kind::race ? "race" : loaded.sweep.method.name;
+  return loaded.is_cv() ? "cv" : loaded.is_race() ? "race" : loaded.sweep.method.name;
 }
 
 std::unique_ptr<search::Search> make_search(const config::LoadedSweep& loaded, std::int64_t until_epoch) {
-  if (loaded.kind != config::LoadedSweep::Kind::sweep) return std::make_unique<Parts>(loaded, until_epoch);
+  if (!loaded.is_sweep()) return std::make_unique<Parts>(loaded, until_epoch);
   const config::Sweep& sweep = loaded.sweep;
   try {
     return search::methods().build(sweep.method.name, sweep.method.options,
@@ -259,7 +258,7 @@ SweepPlan prepare_sweep(config::LoadedSweep loaded, std::optional<int> jobs, con
   const bool weights_vary =
       std::any_of(varied.begin(), varied.end(), [](const auto& one) { return one.key.starts_with("init_from"); });
   if (!weights_vary) p.loaded->set_weights(trials.front().experiment.init_from.path);
-  if (p.loaded->kind == config::LoadedSweep::Kind::race) {
+  if (p.loaded->is_race()) {
     p.loaded->set_weights(trials.at(1).experiment.init_from.path, /*of_other=*/true);
   }
   p.gpus = launch::visible_gpus();

@@ -42,16 +42,17 @@ std::string Screen::counts() const {
   const int total = static_cast<int>(trials_.all().size());
   const int done = trials_.count(Status::completed) + trials_.count(Status::paused);
   const int failed = trials_.count(Status::failed);
-  std::string text = is_race() ? "race of at most " + std::to_string(total / 2) + " pairs: "
-                               : std::to_string(total) + (is_sweep() ? " trials: " : " runs: ");
-  text += std::to_string(done) + (is_race() ? " runs done, " : " done, ") + std::to_string(running_.size()) +
+  std::string text = sweep_.is_race() ? "race of at most " + std::to_string(total / 2) + " pairs: "
+                                      : std::to_string(total) + (sweep_.is_sweep() ? " trials: " : " runs: ");
+  text += std::to_string(done) + (sweep_.is_race() ? " runs done, " : " done, ") + std::to_string(running_.size()) +
           " running, " + std::to_string(failed) + " failed";
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_).count();
   text += " | " + report::duration(seconds);
   // Running trials count as half done, on average.
   const double left = static_cast<double>(total - done - failed) - static_cast<double>(running_.size()) / 2;
   const double did = ended_ + static_cast<double>(running_.size()) / 2;
-  if (ended_ > 0) text += (is_race() ? " | at most " : " | about ") + report::duration(seconds / did * left) + " left";
+  if (ended_ > 0)
+    text += (sweep_.is_race() ? " | at most " : " | about ") + report::duration(seconds / did * left) + " left";
   return text;
 }
 
@@ -67,7 +68,7 @@ std::string Screen::running(int trial, std::size_t place) const {
 
 std::vector<std::string> Screen::lines() const {
   std::vector<std::string> lines{counts()};
-  const Trial* best = is_sweep() ? trials_.best() : nullptr;
+  const Trial* best = sweep_.is_sweep() ? trials_.best() : nullptr;
   if (best != nullptr) {
     lines.push_back("best: trial " + std::to_string(best->number) + "  " + sweep_.sweep.metric.name + " " +
                     report::in_words(*best->metric) + "  " + in_words(trials_.parameters(best->number)));

@@ -30,9 +30,7 @@ class Screen {
   std::string counts() const;
   std::string running(int trial, std::size_t place) const;
 
-  bool is_race() const { return sweep_.kind == config::LoadedSweep::Kind::race; }
-  bool is_sweep() const { return sweep_.kind == config::LoadedSweep::Kind::sweep; }
-  std::string named(int trial) const { return (is_sweep() ? "trial " : "run ") + std::to_string(trial); }
+  std::string named(int trial) const { return (sweep_.is_sweep() ? "trial " : "run ") + std::to_string(trial); }
 
   const config::LoadedSweep& sweep_;
   const Trials& trials_;

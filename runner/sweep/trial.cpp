@@ -142,14 +142,7 @@ int train_trial(const SweepPlan& sweep, const search::NextTrial& next, DeviceLea
                                &alone);
   if (code != 0 || !holds_fold_out) return code;
   if (record::last_summary(standing.directory).value("status", "") != "completed") return code;  // at a rung
-  try {
-    predict_held_out(*sweep.library, plan, *data, standing.directory);
-  } catch (const Error& error) {
-    if (error.fault() != Fault::usage) throw;
-    // Answers that are no columns, such as those for the pixels of an image.
-    log::warn("no oof.csv is written: " + error.summary());
-    write_no_held_out(standing.directory);
-  }
+  predict_held_out(*sweep.library, plan, *data, standing.directory);
   return code;
 }
 

@@ -158,7 +158,7 @@ record::CrossValidation result_of(const SweepPlan& plan) {
 void write_summary(const SweepPlan& plan, report::SweepView view, const Trials& trials) {
   const record::RunDirectory& directory = plan.directory;
   const config::Sweep& sweep = plan.loaded->sweep;
-  const bool competes = plan.loaded->kind == config::LoadedSweep::Kind::sweep;
+  const bool competes = plan.loaded->is_sweep();
   view.run_id = directory.path().filename().string();
   view.tags = record::read_tags(directory);
   view.kind = competes ? "sweep" : method_of(*plan.loaded);
@@ -221,13 +221,13 @@ TrialLoop::TrialLoop(const SweepPlan& plan, Trials& trials)
     const bool goes_on =
         plan_.lease && trial.status == Status::paused && is_later(plan_.until_epoch, trial.until_epoch);
     // A result needs each run of a cross-validation and of a race.
-    const bool is_needed = plan_.loaded->kind != config::LoadedSweep::Kind::sweep;
+    const bool is_needed = !plan_.loaded->is_sweep();
     const bool again = trial.status == Status::failed && (is_needed || fails_again(trial.number));
     if (begun || is_gone || goes_on || again) {
       unfinished_.push_back({.trial = trial.number, .epochs = goes_on ? plan_.until_epoch : trial.until_epoch});
     }
   }
-  if (is_race()) add_pairs();
+  if (plan_.loaded->is_race()) add_pairs();
 }
 
 // If the sweep cannot write its journal, no trial may keep training.
@@ -332,7 +332,7 @@ void TrialLoop::end(int trial, int exit_status) {
   const Event event = end_of(trial, exit_status);
   record_event(event);
   screen_.print_end(trials_.at(trial));
-  if (is_race()) add_pairs();
+  if (plan_.loaded->is_race()) add_pairs();
   if (event.kind == "failed" && fails_again(trial)) {
     unfinished_.push_back({.trial = trial, .epochs = trials_.at(trial).until_epoch});
   }
@@ -370,7 +370,7 @@ Event TrialLoop::end_of(int trial, int exit_status) const {
   }
   const bool ended_well = WIFEXITED(exit_status) && WEXITSTATUS(exit_status) == 0;
   const bool lacks_rows =
-      is_cv() && plan_.loaded->parts.front().fold && status == "completed" && !has_held_out(directory);
+      plan_.loaded->is_cv() && plan_.loaded->parts.front().fold && status == "completed" && !has_held_out(directory);
   if (status == "completed" && !lacks_rows) {
     event.kind = "finished";
   } else if (status == "interrupted" && ended_well) {
@@ -442,8 +442,8 @@ int TrialLoop::conclude() {
   const bool all_ended =
       trials_.count(Status::waiting) + trials_.count(Status::interrupted) == 0 && unfinished_.empty();
   const bool stopped = stop_signal_ != 0 && !all_ended;
-  if (is_cv()) return conclude_cv(stopped);
-  if (is_race()) return conclude_race();
+  if (plan_.loaded->is_cv()) return conclude_cv(stopped);
+  if (plan_.loaded->is_race()) return conclude_race();
   const bool failed = trials_.best() == nullptr;
   save_summary(stopped ? "interrupted" : failed ? "failed" : "completed");
   if (failed && !stopped) log::error("every trial failed: " + plan_.directory.path().string());
@@ -485,11 +485,11 @@ void TrialLoop::add_pairs() {
                   report::in_words(pair.a) + ", B " + report::in_words(pair.b) + ", difference " +
                   report::in_words(pair.difference) + ", evidence " + report::in_words(pair.e));
   }
-  // What runs now cannot change the result.
+  // The runs that still train cannot change the result.
   if (is_decided()) signal_all(SIGTERM);
 }
 
-bool TrialLoop::is_decided() const { return is_race() && (!race_.is_undecided() || pair_has_failed()); }
+bool TrialLoop::is_decided() const { return plan_.loaded->is_race() && (!race_.is_undecided() || pair_has_failed()); }
 
 // A run without a value leaves its pair, and so the race, without a result, unless earlier pairs decide it.
 bool TrialLoop::pair_has_failed() const {

@@ -63,11 +63,9 @@ class TrialLoop {
   int conclude();
   int conclude_one(int number);
   bool pair_has_failed() const;
-  bool is_race() const { return plan_.loaded->kind == config::LoadedSweep::Kind::race; }
   void add_pairs();
   bool is_decided() const;
   int conclude_race();
-  bool is_cv() const { return plan_.loaded->kind == config::LoadedSweep::Kind::cv; }
   int conclude_cv(bool stopped);
   int say_stopped() const;
   void catch_up();

@@ -18,7 +18,6 @@ constexpr std::size_t kMostRows = 2000;
 constexpr std::size_t kWorst = 10;
 constexpr std::int64_t kMostConfused = 200;
 constexpr std::int64_t kMostTargets = 16;  // numbers of a sample
-constexpr std::size_t kCalibrationBins = 15;
 
 // The numbers of a record of classes or of one label.
 enum Place : std::size_t { kSample, kTarget, kPredicted, kOfTarget, kOfPositive, kClassWidth };
@@ -99,8 +98,7 @@ Value calibration_curve(const std::vector<std::pair<double, bool>>& scored) {
   std::vector<double> predicted(kCalibrationBins), positive(kCalibrationBins);
   std::vector<std::int64_t> count(kCalibrationBins);
   for (const auto& [score, is_positive] : scored) {
-    const double above = std::ceil(score * kCalibrationBins) - 1;
-    const auto bin = static_cast<std::size_t>(std::clamp(above, 0.0, kCalibrationBins - 1.0));
+    const std::size_t bin = calibration_bin(score);
     predicted[bin] += score;
     positive[bin] += is_positive;
     ++count[bin];

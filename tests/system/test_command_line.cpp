@@ -28,6 +28,7 @@ const std::vector<WrongLine> kWrongLines = {
     {"run tiny.toml --gpus 2", "there is no option \"--gpus\"", "did you mean \"--nproc-per-node\"?"},
     {"run tiny.toml --epochs 2", "there is no option \"--epochs\"", "did you mean \"--set epochs=…\"?"},
     {"run tiny.toml --learning-rate=0.1", "there is no option \"--learning-rate\"", "\"--set optimizer.lr=…\"?"},
+    {"cv tiny.toml", "the file has neither [folds] nor [repeat]", "folds.k = 5, or repeat.seeds = 5"},
     {"run tiny.toml --jobs 2", "there is no option \"--jobs\"",
      "it is an option of `resume`, `sweep`, `cv`, `race`, `plan`"},
     {"show tiny --max-restarts 2", "there is no option", "it is an option of `run`, `resume`, `fork`"},

@@ -39,13 +39,13 @@ struct PlanOptions {
   bool json = false;
 };
 
-// Warns of the data; of a cross-validation with those of its first run.
 void warn_of_data(const config::DataDescription& data) {
   for (const std::string& warning : data.warnings) log::warn(warning);
 }
 
+// Warns of the data of a cross-validation's first run.
 void warn_of_first(const config::LoadedSweep& sweep, const PlanOptions& o) {
-  if (sweep.kind != config::LoadedSweep::Kind::cv) return;
+  if (!sweep.is_cv()) return;
   const runs::Prepared first =
       runs::prepare({.loaded = sweep.trial(sweep.point_of(sweep.parts.front()))}, launch::choose_launch(o.flags));
   warn_of_data(launch::describe_data(*first.library, first.plan, first.data));

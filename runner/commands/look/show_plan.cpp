@@ -487,13 +487,13 @@ void show_sweep(const sweep::SweepPlan& p, const std::filesystem::path& results,
   const std::string at_most = p.search->independent()      ? ""
                               : begins_decided(trials - 1) ? " if every trial is promoted"
                                                            : " with values drawn at random";
-  const bool is_sweep = p.loaded->kind == config::LoadedSweep::Kind::sweep;
+  const bool is_sweep = p.loaded->is_sweep();
   report::Table facts;
   facts.row({is_sweep ? "sweep" : "cv",
              p.loaded->name + (is_sweep ? ", " + sweep.method.name + " for the " : ", best checkpoints by the ") +
                  (sweep.metric.direction == config::Direction::greater ? "greatest " : "least ") + sweep.metric.name});
-  facts.row({is_sweep ? "trials" : "runs", std::to_string(trials) + ", up to " + report::counted(most_ranks, "rank") + " each, " +
-                           std::to_string(p.at_once) + " side by side"});
+  facts.row({is_sweep ? "trials" : "runs", std::to_string(trials) + ", up to " + report::counted(most_ranks, "rank") +
+                                               " each, " + std::to_string(p.at_once) + " side by side"});
   facts.row({"devices", p.gpus.empty() ? report::counted(p.cores, "CPU core")
                                        : report::counted(static_cast<std::int64_t>(p.gpus.size()), "GPU")});
   facts.row({"steps", std::to_string(steps) + " in total" + at_most});

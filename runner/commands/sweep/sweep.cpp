@@ -222,12 +222,22 @@ int write_array(SweepOptions& o, const std::vector<std::string>& sets) {
 
 // Reads a file for one of the two commands, and refuses it for the other.
 config::LoadedSweep load(const SweepOptions& o, const std::vector<std::string>& sets, config::LoadedSweep::Kind kind) {
+  const Error no_folds = usage_error("the file has neither [folds] nor [repeat]", o.file,
+                                     "give folds.k = 5, or repeat.seeds = 5 for other seeds on the same rows");
+  std::error_code none;
+  if (kind == config::LoadedSweep::Kind::cv && fs::exists(o.file, none) && !config::has_sweep(o.file, sets)) {
+    launch::load_experiment(o.file, sets);  // throws its mistakes
+    throw no_folds;
+  }
   config::LoadedSweep loaded = launch::load_sweep(o.file, sets);
   if (loaded.kind == kind) return loaded;
-  const bool is_cv = loaded.kind == config::LoadedSweep::Kind::cv;
-  throw usage_error(is_cv ? "the file has no [sweep] table" : "the file has a [sweep]", o.file,
-                    is_cv ? "train its folds or seeds: " + own_command("cv " + path_word(o.file))
-                          : "each of its trials is a cross-validation: " + own_command("sweep " + path_word(o.file)));
+  if (loaded.is_cv()) {
+    throw usage_error("the file has no [sweep] table", o.file,
+                      "train its folds or seeds: " + own_command("cv " + path_word(o.file)));
+  }
+  if (!loaded.trials_are_cvs()) throw no_folds;
+  throw usage_error("the file has a [sweep]", o.file,
+                    "each of its trials is a cross-validation: " + own_command("sweep " + path_word(o.file)));
 }
 
 // Begins the sweep, or resumes the one of --run-id.
@@ -243,7 +253,7 @@ int train(const SweepOptions& o, config::LoadedSweep asked, bool json = false) {
   }
   runs::GitState git(folder);
   sweep::SweepPlan prepared = sweep::prepare_sweep(std::move(asked), o.jobs, o.results);
-  const bool has_trials = prepared.loaded->kind == config::LoadedSweep::Kind::sweep;
+  const bool has_trials = prepared.loaded->is_sweep();
   const auto directory =
       record::RunDirectory::create_sweep(o.results, prepared.loaded->name, o.run_id,
                                          has_trials ? record::RunDirectory::kTrials : record::RunDirectory::kRuns);
@@ -251,7 +261,7 @@ int train(const SweepOptions& o, config::LoadedSweep asked, bool json = false) {
   if (directory.is_sweep()) throw usage_error("another process has begun this sweep", directory.path().string());
   sweep::begin(prepared, directory, o.tags);
   place(prepared, directory, git.result());
-  if (prepared.loaded->kind != config::LoadedSweep::Kind::race) prepared.command = command_of(o);
+  if (!prepared.loaded->is_race()) prepared.command = command_of(o);
   return run_trials(prepared, std::move(lock), json);
 }
 
@@ -308,8 +318,7 @@ int resume_sweep(const record::RunDirectory& directory, std::optional<int> jobs,
   runs::GitState git(paths::working_folder());
   config::LoadedSweep loaded = launch::load_sweep(directory.sweep(), {});
   if (max_seeds) {
-    if (loaded.kind != config::LoadedSweep::Kind::race)
-      throw usage_error("this is no race", "--max-seeds", "leave it out");
+    if (!loaded.is_race()) throw usage_error("this is no race", "--max-seeds", "leave it out");
     const std::int64_t before = loaded.rules.max_seeds;
     if (*max_seeds < before) {
       throw usage_error("the race began with --max-seeds " + std::to_string(before), "--max-seeds",

@@ -160,7 +160,7 @@ config::Value predict_rows(const PredictOptions& o, const std::string& form, int
       .predict = {.batch_size = batch_size,
                   .form = form,
                   .raw = o.trained.raw,
-                  .other_models = models.files,
+                  .other_models = form == "floats" ? std::vector<std::string>() : models.files,
                   .threshold = mean_threshold(models.decisions)},
       .collect = {.pipes = {}, .form = form, .name = o.output.empty() ? "stdout" : o.output}};
   runs::predict(predicting, out);
@@ -184,19 +184,17 @@ void predict_with_all(PredictOptions o, const record::CrossValidation& cv, const
   const record::RunDirectory folder = record::RunDirectory::find(o.trained.results, o.trained.run);
   std::vector<Results> results(cv.runs.size() - 1);
   Models models;
-  std::vector<std::string> files;
   config::Value classes;
   for (std::size_t i = 0; i < cv.runs.size(); ++i) {
     o.trained.run = folder.trial(static_cast<int>(i)).path().string();
     const bool is_last = i + 1 == cv.runs.size();
-    if (is_last) models.files = files;
     const config::Value own = predict_rows(o, is_last ? form : "floats", is_last ? out : results[i].file.get(), models);
     if (i == 0) classes = own;
     if (own != classes) {
       throw usage_error("has other classes than run 0: a class is too rare for each fold's training rows",
                         o.trained.run, "train again with dataset.classes, or folds.stratify = true");
     }
-    if (!is_last) files.push_back(results[i].path());
+    if (!is_last) models.files.push_back(results[i].path());
   }
 }
 

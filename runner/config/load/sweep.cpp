@@ -99,33 +99,24 @@ class SweepReader {
   SweepReader(const Components& components, Mistakes& mistakes) : components_(components), mistakes_(mistakes) {}
 
   LoadedSweep read(const std::filesystem::path& file, Node root) {
-    LoadedSweep loaded;
-    loaded.file = file;
-    loaded.components_ = components_;
     keep_texts_as_typed(root, root, {}, components_);
+    LoadedSweep loaded = begun(LoadedSweep::Kind::sweep, file, root);
     Node section = std::move(root.entries.at("sweep"));
     root.entries.erase("sweep");
     loaded.place = section.key;
     for (const auto& [key, entry] : section.entries) loaded.places["sweep." + key] = entry.place;
     loaded.base_ = std::move(root);
-    const Node* name = loaded.base_.find("name");
-    loaded.name = name && name->text() ? *name->text() : name_of_file(file);
     read_section(section, loaded);
     return loaded;
   }
 
   LoadedSweep read_cv(const std::filesystem::path& file, Node root) {
-    LoadedSweep loaded;
-    loaded.kind = LoadedSweep::Kind::cv;
-    loaded.file = file;
-    loaded.components_ = components_;
+    LoadedSweep loaded = begun(LoadedSweep::Kind::cv, file, root);
     const bool has_folds = root.find("folds") != nullptr;
     loaded.place = root.find(has_folds ? "folds" : "repeat")->key;
     if (const Node* chosen = root.at_path("folds.fold")) {
       mistakes_.add(chosen->key, "folds.fold chooses one fold, and a cross-validation trains all", "leave it out");
     }
-    const Node* name = root.find("name");
-    loaded.name = name && name->text() ? *name->text() : name_of_file(file);
     loaded.base_ = std::move(root);
     const Experiment e = loaded.trial({}, mistakes_).experiment;
     if (!mistakes_.empty()) return loaded;
@@ -143,18 +134,13 @@ class SweepReader {
   }
 
   LoadedSweep read_race(const std::filesystem::path& file, Node root) {
-    LoadedSweep loaded;
-    loaded.kind = LoadedSweep::Kind::race;
-    loaded.file = file;
-    loaded.components_ = components_;
+    LoadedSweep loaded = begun(LoadedSweep::Kind::race, file, root);
     Node section = std::move(root.entries.at(kRace));
     root.entries.erase(kRace);
     loaded.other_ = std::move(section.entries.at(kOther));
     section.entries.erase(kOther);
     loaded.place = section.key;
     loaded.rules = config::read<RaceRules>(to_value(section));
-    const Node* name = root.find("name");
-    loaded.name = name && name->text() ? *name->text() : name_of_file(file);
     for (const Node* candidate : {&std::as_const(root), &std::as_const(loaded.other_)}) refuse_in_race(*candidate);
     const auto folds_of = [](const Node& experiment) {
       const Node* folds = experiment.find("folds");
@@ -188,6 +174,16 @@ class SweepReader {
   }
 
  private:
+  LoadedSweep begun(LoadedSweep::Kind kind, const std::filesystem::path& file, const Node& root) const {
+    LoadedSweep loaded;
+    loaded.kind = kind;
+    loaded.file = file;
+    loaded.components_ = components_;
+    const Node* name = root.find("name");
+    loaded.name = name && name->text() ? *name->text() : name_of_file(file);
+    return loaded;
+  }
+
   void refuse_in_race(const Node& experiment) {
     for (const char* section : {kSection, "repeat"}) {
       const Node* given = experiment.find(section);

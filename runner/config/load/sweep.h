@@ -62,6 +62,10 @@ class LoadedSweep {
   enum class Kind { sweep, cv, race };
 
   Kind kind = Kind::sweep;
+  bool is_sweep() const { return kind == Kind::sweep; }
+  bool is_cv() const { return kind == Kind::cv; }
+  bool is_race() const { return kind == Kind::race; }
+
   Sweep sweep;              // of a cross-validation or race: its metric, and the keys in which its runs differ
   std::vector<Part> parts;  // of a cross-validation or race
   RaceRules rules;          // of a race

@@ -201,7 +201,7 @@ struct TrialOnPage {
   }
 };
 
-// What the first n pairs of a race tell of the mean difference.
+// The mean difference of the first n pairs of a race, and its bounds.
 struct IntervalOnPage {
   std::size_t n = 0;
   double mean = 0;

@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "base/error.h"
+#include "base/text_number.h"
 #include "config/metric.h"
 #include "report/text/words.h"
 
@@ -106,13 +107,6 @@ std::string in_markdown(const std::string& text) {
   return escaped;
 }
 
-std::string in_csv(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
-}
-
 std::string in_full(const std::optional<double>& number) {
   char text[40];
   return number ? std::string(text, std::to_chars(text, text + sizeof text, *number).ptr) : "";
@@ -148,10 +142,10 @@ void print_paper_table(const std::vector<Row>& rows, std::vector<std::string> me
   if (format == "csv") {
     out << "run";
     for (const std::string& metric : metrics)
-      out << "," << in_csv(metric + "_mean") << "," << in_csv(metric + "_std") << "," << in_csv(metric + "_n");
+      out << "," << csv_cell(metric + "_mean") << "," << csv_cell(metric + "_std") << "," << csv_cell(metric + "_n");
     out << "\n";
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      out << in_csv(title_of(rows, rows[i]));
+      out << csv_cell(title_of(rows, rows[i]));
       for (const auto& column : columns)
         out << "," << in_full(column[i].mean) << "," << in_full(column[i].std) << "," << column[i].n;
       out << "\n";

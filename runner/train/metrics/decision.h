@@ -54,12 +54,11 @@ class Decider final : public Metric {
   // a threshold is halfway between two neighbouring probabilities, the greatest one with the best f1 or balanced
   // accuracy.
   Decision fit(const Parts& parts) const;
-  // Returns {"before": {"log_loss", "scored": …}, "after": …} for the report. Scored are the rows' probabilities of the
-  // positive class, or of the most probable one, with whether they have it.
   struct Calibration {
-    std::vector<std::pair<double, bool>> scored;
-    double log_loss = 0;
+    std::vector<std::pair<double, bool>> scored;  // the rows' probability of a class, and whether they have it
+    double log_loss = 0;                          // mean over the rows
   };
+  // Measures the probabilities after the decision: those of the positive class, or of the most probable one.
   static Calibration calibration(const Parts& parts, const Decision& decision);
 
  private:

@@ -88,15 +88,14 @@ class CalibrationError final : public Metric {
   std::string refusal(const Scores& batch) const override { return has_several_labels(batch) ? kNeeds : ""; }
 
   void add(const Scores& batch, Statistics& statistics) const override {
-    auto& part = statistics.part_of_batch(kBins * kNumbers);
+    auto& part = statistics.part_of_batch(kCalibrationBins * kNumbers);
     const bool of_classes = batch.meaning() == OutputMeaning::classes;
     const double* p = batch.probabilities();
     for (std::int64_t row = 0; row < batch.rows(); ++row, p += batch.columns()) {
       const bool is_set = !of_classes && *p > 0.5;
       const double confidence = of_classes ? p[batch.predicted()[row]] : is_set ? *p : 1 - *p;
       const bool right = of_classes ? batch.predicted()[row] == batch.classes()[row] : is_set == batch.is_positive(row);
-      const double above = std::ceil(confidence * kBins) - 1;
-      double* const bin = part.data() + kNumbers * static_cast<std::size_t>(std::clamp(above, 0.0, kBins - 1.0));
+      double* const bin = part.data() + kNumbers * calibration_bin(confidence);
       bin[0] += 1;
       bin[1] += right ? 1 : 0;
       bin[2] += confidence;
@@ -119,7 +118,7 @@ class CalibrationError final : public Metric {
   }
 
  private:
-  static constexpr std::size_t kBins = 15, kNumbers = 3;
+  static constexpr std::size_t kNumbers = 3;
 };
 
 bool add_mean(const char* name, const char* doc, MeanOfRows::Values values, MeanOfRows::Finish finish = as_it_is,

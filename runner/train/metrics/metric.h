@@ -10,7 +10,7 @@
 
 namespace ddp::train {
 
-// What the order of scores tells: of samples of a class, or with a label, and of samples without it.
+// A summary of the order of scores: of samples of a class, or with a label, and of samples without it.
 struct Ranking {
   std::int64_t positives = 0;
   std::int64_t negatives = 0;

@@ -69,6 +69,11 @@ void put_in(std::vector<std::int64_t>& all, const at::Tensor& rows, const std::v
 
 }  // namespace
 
+std::size_t calibration_bin(double probability) {
+  constexpr double kBins = kCalibrationBins;
+  return static_cast<std::size_t>(std::clamp(std::ceil(probability * kBins) - 1, 0.0, kBins - 1));
+}
+
 RowOrder most_probable(const at::Tensor& rows) {
   const at::Tensor greatest = rows.amax(1, /*keepdim=*/true);
   const at::Tensor equal = rows == greatest;

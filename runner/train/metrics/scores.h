@@ -14,6 +14,10 @@ namespace ddp::train {
 // Two outputs closer than this may have equal probabilities.
 constexpr double kClose = 1e-12;
 
+// Bins of calibration: equal parts (low, high] of a probability.
+constexpr std::size_t kCalibrationBins = 15;
+std::size_t calibration_bin(double probability);
+
 // The order of the classes of each row of float64 [rows, columns], computed on the rows' device.
 struct RowOrder {
   at::Tensor value;   // int64 [rows]
