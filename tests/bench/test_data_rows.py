@@ -9,7 +9,7 @@ import tempfile
 
 ROOT = pathlib.Path(os.environ["DDP_SOURCE"])
 TABLES = {
-    "data-csv": {"data-csv": 4},
+    "data-csv": {"data-csv": 5},
     "data-parquet": {"data-parquet": 4, "data-normalised": 4},
     "data-tokens": {"data-tokens": 3},
     "data-memory": {"data-memory": 4},
