@@ -2,7 +2,9 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <string>
+#include <utility>
 
 namespace ddp {
 
@@ -88,6 +90,39 @@ bool is_out_of_range(std::string_view cell) {
   if (!number) return false;
   if (std::isinf(*number)) return cell.find_first_of("0123456789") != std::string_view::npos;
   return *number == 0 && cell.substr(0, cell.find_first_of("eE")).find_first_of("123456789") != std::string_view::npos;
+}
+
+namespace {
+
+constexpr std::pair<std::string_view, std::int64_t> kSizeUnits[] = {
+    {"", 1},
+    {"B", 1},
+    {"KiB", std::int64_t{1} << 10},
+    {"MiB", std::int64_t{1} << 20},
+    {"GiB", std::int64_t{1} << 30},
+    {"TiB", std::int64_t{1} << 40},
+    {"K", std::int64_t{1} << 10},
+    {"M", std::int64_t{1} << 20},
+    {"G", std::int64_t{1} << 30},
+    {"T", std::int64_t{1} << 40},
+    {"KB", 1'000},
+    {"MB", 1'000'000},
+    {"GB", 1'000'000'000},
+    {"TB", 1'000'000'000'000},
+};
+
+}  // namespace
+
+std::optional<std::int64_t> parse_bytes(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || number <= 0) return {};
+  std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
+  while (unit.starts_with(' ')) unit.remove_prefix(1);
+  for (const auto& [name, bytes] : kSizeUnits) {
+    if (unit == name && number <= std::numeric_limits<std::int64_t>::max() / bytes) return number * bytes;
+  }
+  return {};
 }
 
 }  // namespace ddp

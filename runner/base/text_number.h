@@ -22,6 +22,10 @@ std::optional<Number> text_number(std::string_view text) {
   return error == std::errc{} && rest == end ? std::optional(number) : std::nullopt;
 }
 
+// Returns the bytes of a text such as "4096", "64KiB", "10 GB" or "2T" (K, M, G and T are powers of 1024). Returns
+// nothing if it has another form, or is 0 or more than 2^63 - 1.
+std::optional<std::int64_t> parse_bytes(std::string_view text);
+
 // Returns the text without the spaces and tabs around it.
 std::string_view without_blanks(std::string_view text);
 

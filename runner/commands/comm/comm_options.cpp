@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/limits.h"
+#include "base/text_number.h"
 #include "commands/options.h"
 #include "config/check/rules.h"
 #include "config/check/suggest.h"
@@ -23,23 +24,6 @@ namespace {
 
 constexpr const char* kSizesRemedy = "write it as 4096, 64KiB, 1KiB..64MiB (doubling), 1KiB..1GiB:4 or 1KiB,1MiB";
 constexpr std::size_t kMostSizes = 10'000;
-
-constexpr std::pair<std::string_view, std::int64_t> kSizeUnits[] = {
-    {"", 1},
-    {"B", 1},
-    {"KiB", std::int64_t{1} << 10},
-    {"MiB", std::int64_t{1} << 20},
-    {"GiB", std::int64_t{1} << 30},
-    {"TiB", std::int64_t{1} << 40},
-    {"K", std::int64_t{1} << 10},
-    {"M", std::int64_t{1} << 20},
-    {"G", std::int64_t{1} << 30},
-    {"T", std::int64_t{1} << 40},
-    {"KB", 1'000},
-    {"MB", 1'000'000},
-    {"GB", 1'000'000'000},
-    {"TB", 1'000'000'000'000},
-};
 
 [[noreturn]] void refuse(std::string_view text, const std::string& what) {
   throw usage_error(config::in_quotes(text) + " " + what, "--sizes", kSizesRemedy);
@@ -55,17 +39,9 @@ std::optional<std::int64_t> take_number(std::string_view& text) {
 }
 
 std::int64_t parse_size(std::string_view text) {
-  std::string_view unit = text;
-  const auto number = take_number(unit);
-  if (!number) refuse(text, "is not a size");
-  if (*number <= 0) refuse(text, "is not a size: at least 1 byte is sent");
-  while (unit.starts_with(' ')) unit.remove_prefix(1);
-  for (const auto& [name, bytes] : kSizeUnits) {
-    if (unit != name) continue;
-    if (*number > std::numeric_limits<std::int64_t>::max() / bytes) refuse(text, "is more than a machine's memory");
-    return *number * bytes;
-  }
-  refuse(text, "is not a size: unknown unit " + config::in_quotes(unit));
+  const auto bytes = parse_bytes(text);
+  if (!bytes) refuse(text, "is not a size between 1 byte and 8 EiB");
+  return *bytes;
 }
 
 // A..B or A..B:FACTOR

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace ddp {
+
+// URLs of data: s3://, gs://, abfs://, http:// and https://.
+bool is_url(std::string_view text);
+
+// Returns the URL without its query, which may hold a signature, for messages and the files of a run.
+std::string without_query(std::string_view url);
+
+// Returns a text without the queries of its URLs, which end at a blank or a quote.
+std::string without_queries(std::string text);
+
+// Does the query hold a signature? Another one names the same object.
+bool is_signed(std::string_view url);
+
+// Does the URL name a user, as "https://user:password@host/" or "https://token@host/"? It would be written to the run's
+// files. The container of an Azure URL and Google's "anonymous" also end with "@", and are none.
+bool has_user(std::string_view url);
+
+// Returns the name behind the last "/" of the URL's path, as a file's name: "t.csv". "object": the path has none.
+std::string file_name_of(std::string_view url);
+
+}  // namespace ddp
