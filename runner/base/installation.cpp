@@ -108,15 +108,30 @@ void* OptionalLibrary::entry(const char* function) const {
   return address;
 }
 
+namespace {
+
+OptionalLibrary with_arrow(const std::string& name, const std::string& purpose, const std::string& needed,
+                           const std::string& cmake_option) {
+  return {.name = name,
+          .purpose = purpose,
+          .needed = {"libarrow.so.2600", needed},
+          .package = "Arrow",
+          .requirement = "pyarrow==26.0.1",
+          .folders = {cache_folder() / "arrow-26.0.1/pyarrow", program_folder().parent_path() / "pyarrow"},
+          .cmake_option = cmake_option};
+}
+
+}  // namespace
+
 const OptionalLibrary& tables_library() {
-  static const OptionalLibrary library{
-      .name = "tables",
-      .purpose = "reads and writes tables",
-      .needed = {"libarrow.so.2600", "libparquet.so.2600"},
-      .package = "Arrow",
-      .requirement = "pyarrow==26.0.1",
-      .folders = {cache_folder() / "arrow-26.0.1/pyarrow", program_folder().parent_path() / "pyarrow"},
-      .cmake_option = "-DDDP_ARROW="};
+  static const OptionalLibrary library =
+      with_arrow("tables", "reads and writes tables", "libparquet.so.2600", "-DDDP_ARROW=");
+  return library;
+}
+
+const OptionalLibrary& objects_library() {
+  static const OptionalLibrary library =
+      with_arrow("objects", "reads data from URLs", "libarrow_s3.so.2600", "-DDDP_OBJECTS=ON -DDDP_ARROW=");
   return library;
 }
 
@@ -133,10 +148,11 @@ const OptionalLibrary& serve_library() {
 }
 
 const OptionalLibrary& optional_library(const std::string& name) {
-  for (const OptionalLibrary* library : {&tables_library(), &images_library(), &serve_library()}) {
+  for (const OptionalLibrary* library : {&tables_library(), &objects_library(), &images_library(), &serve_library()}) {
     if (library->name == name) return *library;
   }
-  throw usage_error("no optional library is named \"" + name + "\"", "", "\"tables\", \"images\" or \"serve\"");
+  throw usage_error("no optional library is named \"" + name + "\"", "",
+                    "\"tables\", \"objects\", \"images\" or \"serve\"");
 }
 
 }  // namespace ddp

@@ -50,6 +50,9 @@ struct OptionalLibrary {
 // Reads tables, through Arrow (runner/tables).
 const OptionalLibrary& tables_library();
 
+// Reads objects on servers, through Arrow (runner/objects).
+const OptionalLibrary& objects_library();
+
 // Decodes images, and lists image archives (runner/images).
 const OptionalLibrary& images_library();
 

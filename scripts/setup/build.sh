@@ -12,7 +12,7 @@ use_build() {
 use_build "$build"
 
 # Libraries that few users need: libddp_NAME.so. A build contains such a library after the first ask_for.
-optional_libraries=(tables images serve)
+optional_libraries=(tables objects images serve)
 
 # ask_for NAME...: adds these libraries to this and all later builds of $build.
 ask_for() {
@@ -78,7 +78,7 @@ build_program() {
 # and when an optional library or the tests are first needed. Ninja itself runs cmake again if CMake's files or the list
 # of sources change.
 configure() {
-  local text before="" log="$build/configure.log" fresh=() folder="" images=OFF serve=OFF
+  local text before="" log="$build/configure.log" fresh=() folder="" objects=OFF images=OFF serve=OFF
   text=$(stamp_text "${@:2}")
   if [[ -e "$configured" ]]; then before=$(<"$configured"); fi
   if [[ "$before" == "$text" ]] && { [[ "$1" != test ]] || grep -q '^DDP_TESTS:.*=ON' "$build/CMakeCache.txt"; }; then
@@ -87,11 +87,13 @@ configure() {
   # If cmake was interrupted, or the checkout has moved since, cmake must start from scratch.
   if [[ "${before%%$'\n'*}" != "$root" ]]; then fresh=(--fresh); fi
   if [[ " ${*:3} " == *" tables "* ]]; then folder=$arrow; fi
+  if [[ " ${*:3} " == *" objects "* ]]; then folder=$arrow objects=ON; fi
   if [[ " ${*:3} " == *" images "* ]]; then images=ON; fi
   if [[ " ${*:3} " == *" serve "* ]]; then serve=ON; fi
   say "configuring (cmake), in $build"
   rm -f "$configured"
   if ! (cd "$root" && cmake --preset "$1" "${fresh[@]}" "-DDDP_LIBTORCH=$libtorch" "-DDDP_NCCL=$2" "-DDDP_ARROW=$folder" \
+    "-DDDP_OBJECTS=$objects" \
     "-DDDP_IMAGES=$images" "-DDDP_SERVE=$serve" -U 'DDP_CUDA_*' -U DDP_NCCL_INCLUDE </dev/null >"$log" 2>&1); then
     cat "$log" >&2
     fail 1 "cmake failed"

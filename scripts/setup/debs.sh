@@ -42,7 +42,7 @@ fetch_debs() {
 # known_packages STATE PACKAGE...: sets `known` of its caller to the packages that this system's sources have. Ubuntu
 # has chromium only as a snap. Fails if a package that the build needs is missing.
 known_packages() {
-  local package required=" ${packages[*]} ${image_packages[*]} ${serve_packages[*]} "
+  local package required=" ${packages[*]} ${image_packages[*]} ${serve_packages[*]} ${object_packages[*]} "
   known=("${@:2}")
   if "${apt[@]}" install --simulate --no-install-recommends "${known[@]}" >/dev/null 2>&1; then return; fi
   known=()

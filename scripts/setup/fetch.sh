@@ -5,10 +5,11 @@
 #   python     $cache/python-<version>     the other packages that the parity tests import
 #   tools      $cache/tools-<version>      tools with which tests check results
 #   trackers   $cache/trackers-<version>   MLflow and W&B, into which tests replay runs
+#   servers    $cache/servers-<version>    an S3 server for tests
 #   data       $cache/data-<version>       pandas, scikit-learn, torchvision and transformers, the peers of tables and models in tests
 #   peers      $cache/peers-<version>      the peers of sweeps in benches
 #   pillow     $cache/pillow-<version>     Pillow, which draws the letters of scripts/glyphs
-#   tables     $arrow                      Arrow C++, for experiments that name a table
+#   tables     $arrow                      Arrow C++, for experiments that name a table or a URL
 # (fetch_images and fetch_serve install packages: packages.sh.)
 # shellcheck shell=bash
 
@@ -107,6 +108,13 @@ fetch_trackers() {
   export DDP_PYTHON="$python" DDP_TRACKERS="$packages_layer:$python_layer"
 }
 
+# Fetches an S3 server. Exports DDP_PYTHON and DDP_SERVERS, for: PYTHONPATH=$DDP_SERVERS $DDP_PYTHON …
+fetch_servers() {
+  fetch_python
+  fetch_packages servers 400 "an S3 server, for the tests: 30 MB"
+  export DDP_PYTHON="$python" DDP_SERVERS="$packages_layer:$python_layer"
+}
+
 # Fetches pandas, scikit-learn, torchvision, timm, transformers and the whole pyarrow, with which tests compare tables and
 # models. Adds them to DDP_PYTHONPATH.
 fetch_data() {
@@ -161,14 +169,14 @@ fetch_sample_data() {
   unlock
 }
 
-# libddp_tables.so needs the headers and two libraries of the wheel.
+# libddp_tables.so and libddp_objects.so need the headers and three libraries of the wheel.
 fetch_tables() {
   if layer_complete "$arrow" tables; then return; fi
   lock "$cache/lock"
   if ! layer_complete "$arrow" tables; then
-    begin_layer 200 "fetching Arrow 26.0.1, which reads tables: 55 MB, once, into $arrow"
+    begin_layer 200 "fetching Arrow 26.0.1, which reads tables and objects: 55 MB, once, into $arrow"
     download tables
-    unpack_wheels 'pyarrow/include/*' 'pyarrow/libarrow.so.*' 'pyarrow/libparquet.so.*'
+    unpack_wheels 'pyarrow/include/*' 'pyarrow/libarrow.so.*' 'pyarrow/libparquet.so.*' 'pyarrow/libarrow_s3.so.*'
     cksum <"$requirements/tables.txt" >"$(marker "$work/tree" tables)"
     if [[ -e "$arrow" ]]; then mv "$arrow" "$work/old"; fi
     mv "$work/tree" "$arrow"

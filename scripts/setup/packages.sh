@@ -5,9 +5,10 @@ packages=(g++ cmake ninja-build ccache pkg-config libtomlplusplus-dev libspdlog-
   catch2 libxxhash-dev libprotobuf-dev protobuf-compiler zlib1g-dev libpcre2-dev libutf8proc-dev python3 python3-pip
   ca-certificates git)
 
-# For libddp_images.so and libddp_serve.so.
+# For libddp_images.so, libddp_serve.so and libddp_objects.so.
 image_packages=(libjpeg-dev libpng-dev libdeflate-dev libwebp-dev libarchive-dev)
 serve_packages=(libcpp-httplib-dev)
+object_packages=(libcpp-httplib-dev libssl-dev)
 
 # For tests/cluster, tests/slurm, tests/faults, tests/system and tests/completion. If a package cannot be installed, its
 # tests are skipped with a message.
@@ -30,6 +31,10 @@ install_packages() {
 
 # Each installs the packages that the build of the optional library of that name needs.
 fetch_images() { install_for "libjpeg libpng libdeflate libwebp libarchive" "${image_packages[@]}"; }
+fetch_objects() {
+  install_for "cpp-httplib libcrypto" "${object_packages[@]}"
+  fetch_tables
+}
 fetch_serve() { install_for cpp-httplib "${serve_packages[@]}"; }
 
 # install_for MODULES PACKAGE...: installs the missing ones; MODULES are pkg-config's names of the same.

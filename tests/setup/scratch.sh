@@ -68,7 +68,7 @@ make_checkout() {
   printf '%s3\n' "$(printf '16.0,%.0s' {1..64})" | gzip >"$scratch/contents/$data/digits.csv.gz"
   printf '1.51e+02\n' | gzip >"$scratch/contents/$data/diabetes_target.csv.gz"
   wheel scikit-learn 1.7.2 digits "$data"/{digits.csv.gz,iris.csv,breast_cancer.csv,diabetes_data_raw.csv.gz,diabetes_target.csv.gz}
-  wheel pyarrow 26.0.1 tables pyarrow/include/arrow/api.h pyarrow/libarrow.so.2600 pyarrow/libparquet.so.2600 \
+  wheel pyarrow 26.0.1 tables pyarrow/include/arrow/api.h pyarrow/libarrow.so.2600 pyarrow/libparquet.so.2600 pyarrow/libarrow_s3.so.2600 \
     pyarrow/lib.cpython-311-x86_64-linux-gnu.so
   cat >"$checkout/models/model.txt" <<<"linear"
   # The program: prints its models and its arguments.
@@ -98,12 +98,17 @@ add_custom_command(OUTPUT bin/ddp-exp COMMAND sh ${CMAKE_SOURCE_DIR}/cmake/build
   DEPENDS ${models} cmake/build.sh cmake/program.sh)
 add_custom_target(program ALL DEPENDS bin/ddp-exp)
 file(REMOVE "${CMAKE_BINARY_DIR}/bin/libddp_tables.so" "${CMAKE_BINARY_DIR}/bin/libddp_images.so"
-  "${CMAKE_BINARY_DIR}/bin/libddp_serve.so")
+  "${CMAKE_BINARY_DIR}/bin/libddp_serve.so" "${CMAKE_BINARY_DIR}/bin/libddp_objects.so")
 file(GLOB tables CONFIGURE_DEPENDS runner/*.txt)
 if(DDP_IMAGES)
   add_custom_command(OUTPUT bin/libddp_images.so COMMAND sh ${CMAKE_SOURCE_DIR}/cmake/tables.sh bin/libddp_images.so
     ${CMAKE_SOURCE_DIR}/cmake/tables.sh ${tables} DEPENDS ${tables})
   add_custom_target(images ALL DEPENDS bin/libddp_images.so)
+endif()
+if(DDP_OBJECTS)
+  add_custom_command(OUTPUT bin/libddp_objects.so COMMAND sh ${CMAKE_SOURCE_DIR}/cmake/tables.sh bin/libddp_objects.so
+    ${CMAKE_SOURCE_DIR}/cmake/tables.sh ${tables} DEPENDS ${tables})
+  add_custom_target(objects ALL DEPENDS bin/libddp_objects.so)
 endif()
 if(DDP_SERVE)
   add_custom_command(OUTPUT bin/libddp_serve.so COMMAND sh ${CMAKE_SOURCE_DIR}/cmake/tables.sh bin/libddp_serve.so

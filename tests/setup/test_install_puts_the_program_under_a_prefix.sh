@@ -32,7 +32,7 @@ expect_text "$err" "compiler ran"
 expect_text "$err" "installed: $prefix/bin/ddp-exp"
 expect_text "$err" 'export PATH='
 expect_text "$err" "it uses LibTorch in $cache/libtorch-2.11.0"
-for library in tables images serve; do
+for library in tables objects images serve; do
   expect "the library of $library is built for it" test -e "$checkout/build/release/bin/libddp_$library.so"
 done
 expect "others may use it with any umask" test -z "$(find "$prefix" ! -perm -o=r -o -type d ! -perm -o=rx)"

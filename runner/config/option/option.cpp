@@ -1,5 +1,6 @@
 #include "config/option/option.h"
 
+#include "base/url.h"
 #include "config/option/fields.h"
 
 namespace ddp::config {
@@ -19,6 +20,38 @@ void FieldType<Component>::assign(Component& field, const Value& value) {
   field.options = value;
   field.name = value.value("name", field.name);
   field.options.erase("name");
+}
+
+void Object::fields(Fields& f) {
+  f({.name = "given"}, given);
+  f({.name = "url"}, url);
+  f({.name = "bytes"}, bytes);
+  f({.name = "etag"}, etag);
+  f({.name = "version"}, version);
+  f({.name = "modified"}, modified);
+  f({.name = "has_ranges"}, has_ranges);
+  f({.name = "file"}, file);
+}
+
+Value Component::with_copies() const {
+  Value all = options;
+  for (const auto& [option, copy] : copies) all[option] = copy;
+  if (objects.empty()) return all;
+  for (Value& value : all) {
+    Value files = Value::array();
+    bool has_urls = false;
+    for (const Value& one : value.is_array() ? value : Value::array({value})) {
+      const bool is_given = one.is_string() && is_url(one.get_ref<const std::string&>());
+      if (!is_given) files.push_back(one);
+      for (const Object& object : objects) {
+        if (!is_given || one != object.given) continue;
+        files.push_back(object.file);
+        has_urls = true;
+      }
+    }
+    if (has_urls) value = value.is_array() || files.size() > 1 ? files : files.front();
+  }
+  return all;
 }
 
 bool Range::holds(double number) const {
@@ -48,6 +81,7 @@ void Option::fields(Fields& f) {
   f({.name = "from_data", .doc = "the size of the data that replaces a missing value", .optional = true}, from_data);
   f({.name = "names_kind", .optional = true}, names_kind);
   f({.name = "path", .doc = "a file, relative to the experiment file that names it", .optional = true}, path);
+  f({.name = "urls", .doc = "the file may be a URL", .optional = true}, urls);
   f({.name = "names_run", .optional = true}, names_run);
   f({.name = "words", .doc = "texts that are allowed instead of a path", .optional = true}, words);
   f({.name = "length", .optional = true}, length);

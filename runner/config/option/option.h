@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -67,6 +68,7 @@ struct Option {
   std::string open_prefix = {};            // with choices: a text that begins so is also a choice; "": none
   std::string names_kind = {};             // of a text: supply_names() adds the names of this kind to `choices`
   bool path = false;                       // a file name, relative to the experiment file that gives it
+  bool urls = false;                       // of a path: may also be a URL (base/url.h)
   bool names_run = false;                  // of a path: may also be the name of a run, which stays unchanged
   std::vector<std::string> words = {};     // of a path: texts that are not paths
   std::optional<std::size_t> length = {};  // of a list
@@ -88,6 +90,21 @@ inline bool takes_type(const Option& option, Type type) {
   return std::find(option.types.begin(), option.types.end(), type) != option.types.end();
 }
 
+// An object that a URL of an option names, as it was when the program looked at it.
+struct Object {
+  std::string given = {};     // the text of the option: a URL, or a pattern that stands for several objects
+  std::string url = {};       // of this object
+  std::int64_t bytes = 0;     // its size
+  std::string etag = {};      // changes with its content; "": the server gives none
+  std::string version = {};   // of the object in its bucket; "": the bucket has no versions
+  std::int64_t modified = 0;  // nanoseconds since 1970; 0: the server does not say
+  bool has_ranges = true;     // the server sends a part of it
+  std::string file = {};      // its copy in the cache folder
+
+  static constexpr const char* kDefinition = "object";
+  void fields(Fields& f);
+};
+
 // A component that a file chose: `[model] name = "mlp", hidden = [64]`. The options hold only the given keys until
 // load() fills in the defaults.
 struct Component {
@@ -95,13 +112,12 @@ struct Component {
   Value options = Value::object();
   // By their options: the files that are read in place of those that the options name. No part of the file.
   std::map<std::string, std::string> copies = {};
+  // The objects that its options name by URLs; their copies are read. No part of the file.
+  std::vector<Object> objects = {};
+  std::shared_ptr<const void> objects_in_use = {};  // keeps the copies in the cache
 
   // Returns the options with these files.
-  Value with_copies() const {
-    Value all = options;
-    for (const auto& [option, copy] : copies) all[option] = copy;
-    return all;
-  }
+  Value with_copies() const;
 };
 
 }  // namespace ddp::config

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/installation.h"
+#include "config/option/option.h"
+
+// Objects on servers: S3, Google Cloud Storage, Azure, HTTP. The clients are in libddp_objects.so, which needs Arrow
+// C++ and cpp-httplib (runner/objects). A process loads it when it first opens a store. It starts threads: never load
+// it in a process that forks ranks.
+namespace ddp::format {
+
+class ObjectStore {
+ public:
+  // Gets consecutive bytes.
+  using Take = std::function<void(const char* data, std::size_t size)>;
+
+  virtual ~ObjectStore() = default;
+  // Returns the objects that a URL stands for as they are now, without a local file: one; or, if the path has a "*",
+  // all that match, sorted by their names. Throws ddp::Error (usage) if there is none, or if the server refuses.
+  virtual std::vector<config::Object> find(const std::string& url) = 0;
+  // Reads bytes of an object as it was when it was found. Thread-safe. Without Object::has_ranges the whole object must
+  // be asked for. Throws ddp::Error (usage) if it has changed since, if the server refuses, or if all retries failed.
+  virtual void read(const config::Object& object, std::int64_t begin, std::int64_t size, const Take& take) = 0;
+};
+
+}  // namespace ddp::format
+
+// The entry point of libddp_objects.so for open_object_store. The caller owns the result.
+extern "C" ddp::format::ObjectStore* ddp_open_object_store(std::int64_t retries);
+
+namespace ddp::format {
+
+// `retries`: attempts after the first for each request. Throws ddp::Error (usage) if libddp_objects.so is missing.
+inline std::unique_ptr<ObjectStore> open_object_store(std::int64_t retries) {
+  static const auto open =
+      reinterpret_cast<decltype(&ddp_open_object_store)>(objects_library().entry("ddp_open_object_store"));
+  return std::unique_ptr<ObjectStore>(open(retries));
+}
+
+}  // namespace ddp::format

@@ -1,0 +1,172 @@
+#include "objects/http.h"
+
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+
+#include <httplib.h>
+
+#include "base/text_number.h"
+#include "base/url.h"
+#include "objects/retry.h"
+
+namespace ddp::objects {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr time_t kConnectSeconds = 20;
+constexpr time_t kSilentSeconds = 30;  // without a byte
+// An answer may take a minute, and a second more for each of these bytes.
+constexpr std::chrono::seconds kMinute{60};
+constexpr std::size_t kSlowest = 16 << 10;
+constexpr int kMostRedirects = 10;
+
+struct Target {
+  std::string server;  // "https://host:port"
+  std::string path;    // with the query
+};
+
+Target target_of(const std::string& url) {
+  const std::size_t begin = url.find("://") + 3;
+  const std::size_t end = std::min(url.find_first_of("/?", begin), url.size());
+  const std::string path = url.substr(end, url.find('#', end) - end);
+  return {.server = url.substr(0, end), .path = path.starts_with('/') ? path : "/" + path};
+}
+
+// A thread's connection to the server that it asked last.
+httplib::Client& client_of(const std::string& server) {
+  thread_local std::string connected;
+  thread_local std::unique_ptr<httplib::Client> client;
+  if (client && connected == server) return *client;
+  client = std::make_unique<httplib::Client>(server);
+  if (!client->is_valid()) throw Failure(Failure::Kind::refused, "is no URL of a server");
+  connected = server;
+  client->set_connection_timeout(kConnectSeconds);
+  client->set_read_timeout(kSilentSeconds);
+  client->set_write_timeout(kSilentSeconds);
+  client->set_keep_alive(true);
+  client->set_tcp_nodelay(true);
+  client->set_decompress(false);
+  client->set_url_encode(false);
+  // As the provider's own tools read it.
+  if (const char* bundle = std::getenv("AWS_CA_BUNDLE")) client->set_ca_cert_path(bundle);
+  return *client;
+}
+
+Answer answer_of(const httplib::Response& response) {
+  Answer answer{.status = response.status};
+  for (const auto& [name, value] : response.headers) {
+    std::string low = name;
+    std::transform(low.begin(), low.end(), low.begin(), [](unsigned char c) { return std::tolower(c); });
+    answer.headers.emplace(low, value);
+  }
+  return answer;
+}
+
+Answer get_once(const std::string& url, const Headers& headers, const WantBody& want, const TakeBody& take) {
+  const Target target = target_of(url);
+  httplib::Client& client = client_of(target.server);
+  httplib::Headers sent(headers.begin(), headers.end());
+  sent.emplace("Accept-Encoding", "identity");
+  Answer answer;
+  bool wanted = false, too_slow = false;
+  std::size_t taken = 0;
+  std::exception_ptr failure;  // httplib must not see it
+  const Clock::time_point begun = Clock::now();
+  const auto result = client.Get(
+      target.path, sent,
+      [&](const httplib::Response& response) {
+        try {
+          answer = answer_of(response);
+          wanted = want(answer);
+        } catch (...) {
+          failure = std::current_exception();
+          return false;
+        }
+        return wanted;
+      },
+      [&](const char* data, std::size_t size) {
+        taken += size;
+        too_slow = Clock::now() - begun > kMinute + std::chrono::seconds(taken / kSlowest);
+        if (too_slow) return false;
+        try {
+          take(data, size);
+        } catch (...) {
+          failure = std::current_exception();
+          return false;
+        }
+        return true;
+      });
+  if (failure) std::rethrow_exception(failure);
+  if (!result && (answer.status == 0 || wanted)) {
+    throw Failure(Failure::Kind::passing, too_slow ? "the server sends too slowly"
+                                          : answer.status != 0
+                                              ? "the server's answer ends too early"
+                                              : "the server does not answer: " + httplib::to_string(result.error()));
+  }
+  return answer;
+}
+
+std::string location(const std::string& from, const std::string& to) {
+  if (is_url(to)) return to;
+  const Target target = target_of(from);
+  if (to.starts_with("//")) return from.substr(0, from.find("//")) + to;
+  if (to.starts_with('/')) return target.server + to;
+  return target.server + target.path.substr(0, target.path.find('?')).substr(0, target.path.rfind('/') + 1) + to;
+}
+
+bool redirects(int status) { return status == 301 || status == 302 || status == 303 || status == 307 || status == 308; }
+
+// The text of an element of an error in XML: "<Code>NoSuchKey</Code>".
+std::string element(const std::string& body, const std::string& name) {
+  const std::size_t begin = body.find("<" + name + ">");
+  if (begin == body.npos) return "";
+  const std::size_t text = begin + name.size() + 2;
+  const std::size_t end = body.find('<', text);
+  return end == body.npos ? "" : body.substr(text, end - text);
+}
+
+// Letters alone, because the server may send anything.
+bool is_code(const std::string& text) {
+  return !text.empty() && text.size() < 60 &&
+         std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c); });
+}
+
+}  // namespace
+
+std::string Answer::header(const std::string& name) const {
+  const auto found = headers.find(name);
+  return found == headers.end() ? "" : found->second;
+}
+
+Answer get(const std::string& url, const Headers& headers, bool follows, const WantBody& want, const TakeBody& take) {
+  std::string at = url;
+  for (int done = 0; done <= kMostRedirects; ++done) {
+    const Answer answer = get_once(
+        at, headers, [&](const Answer& head) { return !(follows && redirects(head.status)) && want(head); }, take);
+    if (!follows || !redirects(answer.status)) return answer;
+    at = location(at, answer.header("location"));
+    if (!at.starts_with("http://") && !at.starts_with("https://")) break;
+  }
+  throw Failure(Failure::Kind::refused, "the server redirects in circles");
+}
+
+void require_success(const Answer& answer, const std::string& body) {
+  using Kind = Failure::Kind;
+  const int status = answer.status;
+  if ((status >= 200 && status < 300) || status == 416) return;
+  const std::string code = element(body, "Code");
+  const std::string what =
+      "the server answers " + std::to_string(status) + (is_code(code) ? " (" + code + ")" : std::string());
+  if (status == 404 || status == 410) throw Failure(Kind::missing, what);
+  if (status == 412) throw Failure(Kind::changed, what);
+  const bool passing = status == 408 || status == 425 || status == 429 || status >= 500;
+  const auto wait = text_number<std::int64_t>(answer.header("retry-after"));
+  throw Failure(passing ? Kind::passing : Kind::refused, what, std::chrono::seconds(wait.value_or(0)));
+}
+
+}  // namespace ddp::objects

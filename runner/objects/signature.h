@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+
+#include "objects/http.h"
+
+namespace ddp::objects {
+
+struct Credentials {
+  std::string key_id = {};  // "": none, and requests are not signed
+  std::string secret = {};
+  std::string token = {};  // of a session
+};
+
+// Returns the path of an object's URL with each byte escaped that is no letter, digit, "-", "_", "." or "~"; "/" stays.
+std::string escaped(const std::string& path);
+
+// Returns the headers of a signed GET request to S3 without a query: AWS Signature Version 4 ("Authenticating Requests:
+// Using the Authorization Header" of S3's API reference). `path`: escaped; `time`: "20130524T000000Z"; `more`: further
+// headers to sign, with names in lower case.
+Headers signed_headers(const Credentials& credentials, const std::string& region, const std::string& host,
+                       const std::string& path, const std::string& time, const Headers& more);
+
+}  // namespace ddp::objects

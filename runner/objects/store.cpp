@@ -1,0 +1,253 @@
+#include <algorithm>
+#include <ctime>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include <arrow/buffer.h>
+#include <arrow/filesystem/filesystem.h>
+#include <arrow/io/interfaces.h>
+#include <arrow/util/key_value_metadata.h>
+
+#include "base/error.h"
+#include "base/on_threads.h"
+#include "base/text_number.h"
+#include "base/url.h"
+#include "format/object_store.h"
+#include "objects/files.h"
+#include "objects/http.h"
+#include "objects/retry.h"
+
+namespace ddp::objects {
+namespace {
+
+using config::Object;
+using Kind = Failure::Kind;
+
+constexpr std::int64_t kNanoseconds = 1'000'000'000;
+constexpr std::size_t kMostOfError = 4096;  // bytes of the body of an error
+constexpr std::int64_t kPiece = 8 << 20;    // bytes of a read through Arrow
+constexpr int kLookedAtOnce = 16;           // objects of a pattern
+
+// "Sun, 06 Nov 1994 08:49:37 GMT"; 0: it is no such text.
+std::int64_t nanoseconds_of(const std::string& date) {
+  std::tm time{};
+  return strptime(date.c_str(), "%a, %d %b %Y %H:%M:%S", &time) == nullptr ? 0 : timegm(&time) * kNanoseconds;
+}
+
+// A part of an object as an answer describes it.
+struct Part {
+  std::int64_t begin = 0;
+  std::int64_t bytes = 0;  // of the whole object; -1: unknown
+};
+
+// "bytes 0-0/1234", "bytes */0"
+std::optional<Part> part_of(std::string_view range) {
+  if (!range.starts_with("bytes ")) return {};
+  range.remove_prefix(6);
+  const std::size_t slash = range.rfind('/');
+  if (slash == range.npos) return {};
+  return Part{.begin = text_number<std::int64_t>(range.substr(0, range.find('-'))).value_or(0),
+              .bytes = text_number<std::int64_t>(range.substr(slash + 1)).value_or(-1)};
+}
+
+bool is_weak(const std::string& etag) { return etag.starts_with("W/"); }
+
+class Store final : public format::ObjectStore {
+ public:
+  explicit Store(std::int64_t retries) : retries_(retries) {}
+
+  std::vector<Object> find(const std::string& url) override {
+    const bool by_http = is_http(url);
+    const Place place = by_http ? Place{} : place_of(url);
+    std::vector<Object> found(1);
+    found.front().url = url;
+    if (!by_http && place.key.find('*') != std::string::npos) {
+      found.clear();
+      with_retries(retries_, url, [&] {
+        found.clear();
+        for (const std::string& key : matching_keys(bucket_of(place), place)) {
+          Object object;
+          object.url = place.scheme + "://" + place.bucket + "/" + key + place.query;
+          found.push_back(std::move(object));
+        }
+      });
+      if (found.empty()) throw usage_error("matches no object", without_query(url));
+    }
+    on_threads(std::ssize(found), kLookedAtOnce, [&](std::int64_t i) {
+      Object& object = found[static_cast<std::size_t>(i)];
+      object.given = url;
+      look_at(object);
+    });
+    return found;
+  }
+
+  void read(const Object& object, std::int64_t begin, std::int64_t size, const Take& take) override {
+    if (size == 0) return;
+    std::int64_t taken = 0;
+    with_retries(retries_, object.url, [&] {
+      if (is_asked_here(object.url)) return read_by_http(object, begin, size, taken, take);
+      read_by_arrow(object, begin, size, taken, take);
+    });
+  }
+
+ private:
+  static bool is_http(const std::string& url) { return url.starts_with("http://") || url.starts_with("https://"); }
+
+  // Do requests go out without Arrow?
+  static bool is_asked_here(const std::string& url) { return is_http(url) || url.starts_with("s3://"); }
+
+  const Bucket& bucket_of(const Place& place) {
+    const std::lock_guard lock(opening_);
+    const std::string key = place.scheme + "://" + place.bucket + place.query;
+    auto found = buckets_.find(key);
+    if (found == buckets_.end()) found = buckets_.emplace(key, open_bucket(place)).first;
+    return found->second;
+  }
+
+  // Sends a GET request with these headers, signed if it goes to S3.
+  Answer ask(const std::string& url, Headers headers, const WantBody& want, const TakeBody& take) {
+    if (is_http(url)) return get(url, headers, /*follows=*/true, want, take);
+    const Place place = place_of(url);
+    const Bucket& bucket = bucket_of(place);
+    const std::string path = escaped("/" + place.key);
+    const Credentials credentials = credentials_of(bucket);
+    if (!credentials.key_id.empty()) {
+      char now[20];
+      const std::time_t time = std::time(nullptr);
+      std::tm utc{};
+      std::strftime(now, sizeof now, "%Y%m%dT%H%M%SZ", gmtime_r(&time, &utc));
+      const std::size_t host = bucket.server.find("://") + 3;
+      const std::size_t slash = std::min(bucket.server.find('/', host), bucket.server.size());
+      headers = signed_headers(credentials, bucket.region, bucket.server.substr(host, slash - host),
+                               bucket.server.substr(slash) + path, now, headers);
+    }
+    return get(bucket.server + path, headers, /*follows=*/false, want, take);
+  }
+
+  // Fills in what the server says of an object.
+  void look_at(Object& object) {
+    with_retries(retries_, object.url, [&] {
+      if (!is_asked_here(object.url)) return look_by_arrow(object);
+      std::string body;
+      // A GET of one byte, because a signed URL allows no HEAD.
+      const Answer answer = ask(
+          object.url, {{"range", "bytes=0-0"}}, [](const Answer& head) { return head.status >= 400; },
+          [&](const char* data, std::size_t size) { body.append(data, std::min(size, kMostOfError - body.size())); });
+      require_success(answer, body);
+      const auto part = part_of(answer.header("content-range"));
+      object.has_ranges = answer.status == 206 || answer.status == 416;
+      object.bytes = object.has_ranges ? (part ? part->bytes : 0)
+                                       : text_number<std::int64_t>(answer.header("content-length")).value_or(-1);
+      if (object.bytes < 0) throw Failure(Kind::refused, "the server does not tell the size");
+      object.etag = answer.header("etag");
+      const std::string version = answer.header("x-amz-version-id");
+      object.version = version == "null" ? "" : version;
+      object.modified = nanoseconds_of(answer.header("last-modified"));
+    });
+  }
+
+  // Reads on from the byte that the last attempt reached.
+  void read_by_http(const Object& object, std::int64_t begin, std::int64_t size, std::int64_t& taken,
+                    const Take& take) {
+    Headers headers;
+    const std::int64_t from = object.has_ranges ? begin + taken : 0;
+    if (object.has_ranges) {
+      headers["range"] = "bytes=" + std::to_string(from) + "-" + std::to_string(begin + size - 1);
+    }
+    if (!object.etag.empty() && !is_weak(object.etag)) headers["if-match"] = object.etag;
+    std::string body;
+    std::int64_t skipped = begin + taken - from;  // bytes that another attempt has taken
+    bool is_data = false;
+    const Answer answer = ask(
+        object.url, headers,
+        [&](const Answer& head) {
+          is_data = head.status < 300;
+          if (is_data) require_part(object, from, begin + size - from, head);
+          return true;
+        },
+        [&](const char* data, std::size_t bytes) {
+          if (!is_data) return void(body.append(data, std::min(bytes, kMostOfError - body.size())));
+          const auto skip = std::min(skipped, static_cast<std::int64_t>(bytes));
+          skipped -= skip;
+          const auto rest = static_cast<std::int64_t>(bytes) - skip;
+          if (rest > size - taken) throw Failure(Kind::passing, "the server sends more than it was asked for");
+          taken += rest;
+          if (rest > 0) take(data + skip, static_cast<std::size_t>(rest));
+        });
+    require_success(answer, body);
+    if (answer.status == 416) throw Failure(Kind::changed, "");
+    if (taken < size) throw Failure(Kind::passing, "the server's answer ends too early");
+  }
+
+  // Throws if an answer has another part than these bytes, or is about another version of the object.
+  static void require_part(const Object& object, std::int64_t from, std::int64_t bytes, const Answer& head) {
+    const bool is_same = object.etag.empty() ? nanoseconds_of(head.header("last-modified")) == object.modified
+                                             : head.header("etag") == object.etag;
+    const auto part = part_of(head.header("content-range"));
+    const bool has_other_size = part && part->bytes != object.bytes;
+    if (!is_same || has_other_size) {
+      throw Failure(Kind::passing, "the server sends another version of the object");
+    }
+    const auto length = text_number<std::int64_t>(head.header("content-length"));
+    const bool is_part = !object.has_ranges || (head.status == 206 && part && part->begin == from);
+    if (!is_part || length.value_or(bytes) != bytes) {
+      throw Failure(Kind::passing, "the server sends another part than it was asked for");
+    }
+  }
+
+  std::shared_ptr<arrow::io::RandomAccessFile> open(const Object& object) {
+    const Place place = place_of(object.url);
+    const Bucket& bucket = bucket_of(place);
+    const auto info = bucket.files->GetFileInfo(bucket.prefix + place.key);
+    require(info.status());
+    if (!info->IsFile()) throw Failure(Kind::missing, place.key);
+    const auto file = bucket.files->OpenInputFile(bucket.prefix + place.key);
+    require(file.status());
+    return *file;
+  }
+
+  static std::string etag_of(arrow::io::RandomAccessFile& file) {
+    const auto metadata = file.ReadMetadata();
+    require(metadata.status());
+    if (*metadata == nullptr) return "";
+    for (const char* key : {"ETag", "etag", "generation"}) {
+      if (const auto value = (*metadata)->Get(key); value.ok()) return *value;
+    }
+    return "";
+  }
+
+  void look_by_arrow(Object& object) {
+    const auto file = open(object);
+    const auto size = file->GetSize();
+    require(size.status());
+    object.bytes = *size;
+    object.etag = etag_of(*file);
+  }
+
+  // Arrow's requests cannot ask for an ETag: what was read counts only if the object is the same afterwards.
+  void read_by_arrow(const Object& object, std::int64_t begin, std::int64_t size, std::int64_t& taken,
+                     const Take& take) {
+    const auto file = open(object);
+    while (taken < size) {
+      const auto bytes = file->ReadAt(begin + taken, std::min(kPiece, size - taken));
+      require(bytes.status());
+      if ((*bytes)->size() == 0) throw Failure(Kind::passing, "the server's answer ends too early");
+      taken += (*bytes)->size();
+      take(reinterpret_cast<const char*>((*bytes)->data()), static_cast<std::size_t>((*bytes)->size()));
+    }
+    if (etag_of(*open(object)) != object.etag) throw Failure(Kind::changed, "");
+  }
+
+  const std::int64_t retries_;
+  std::mutex opening_;  // guards buckets_, whose values stay where they are
+  std::map<std::string, Bucket> buckets_;
+};
+
+}  // namespace
+}  // namespace ddp::objects
+
+ddp::format::ObjectStore* ddp_open_object_store(std::int64_t retries) { return new ddp::objects::Store(retries); }
