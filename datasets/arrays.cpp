@@ -384,6 +384,7 @@ void ArrayOptions::fields(config::Fields& f, const std::string& are, bool paths)
                           .doc = doc + are,
                           .required = required,
                           .path = paths,
+                          .urls = paths,
                           .types = {config::Type::text, config::Type::list},
                           .item = config::Type::text};
   };
@@ -391,7 +392,8 @@ void ArrayOptions::fields(config::Fields& f, const std::string& are, bool paths)
   f(option("targets", "needed by named losses: ", /*required=*/false), targets);
   f({.name = "weights",
      .doc = "weight of each sample in the loss, a floating-point number" + std::string(paths ? ": an .npy file" : ""),
-     .path = paths},
+     .path = paths,
+     .urls = paths},
     weights);
   f({.name = "scale", .doc = "factor of the inputs, which become float32"}, scale);
 }

@@ -49,6 +49,7 @@ config::Option path_option(const std::string& doc) {
           .aliases = {"data_dir", "data_path", "root", "file", "filename"},
           .required = true,
           .path = true,
+          .urls = true,
           .types = {config::Type::text, config::Type::list},
           .item = config::Type::text};
 }

@@ -29,7 +29,8 @@ struct DigitsOptions {
   void fields(config::Fields& f) {
     f({.name = "path",
        .doc = "digits.csv.gz; default: the file that the set-up fetched, or the file of an installed scikit-learn",
-       .path = true},
+       .path = true,
+       .urls = true},
       path);
   }
 };

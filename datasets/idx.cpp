@@ -16,12 +16,14 @@ struct IdxOptions : ImageOptions {
     f({.name = "images",
        .doc = "file of 8-bit images in MNIST's format: train-images-idx3-ubyte, also as .gz",
        .required = true,
-       .path = true},
+       .path = true,
+       .urls = true},
       images);
     f({.name = "labels",
        .doc = "file of their classes: train-labels-idx1-ubyte, also as .gz",
        .required = true,
-       .path = true},
+       .path = true,
+       .urls = true},
       labels);
     ImageOptions::fields(f);
   }

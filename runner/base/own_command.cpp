@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <sstream>
 
+#include "base/url.h"
+
 namespace ddp {
 namespace fs = std::filesystem;
 namespace {
@@ -62,7 +64,8 @@ std::string with_sets(std::string command, const std::vector<std::string>& sets)
   for (const std::string& set : sets) {
     // "--name name=\"mine\"" stands for the option that sets a key (config::assignment_of_option).
     const std::size_t key = set.starts_with("--") ? set.find(' ') + 1 : 0;
-    command += set.starts_with('~') ? " --unset " + shell_word(set.substr(1)) : " --set " + shell_word(set.substr(key));
+    command += set.starts_with('~') ? " --unset " + shell_word(set.substr(1))
+                                    : " --set " + shell_word(without_queries(set.substr(key)));
   }
   return command;
 }

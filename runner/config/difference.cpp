@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "base/url.h"
 #include "config/text/source.h"
 
 namespace ddp::config {
@@ -74,6 +75,15 @@ std::string change_in_words(const std::string& key, const Value& change) {
     return value.is_null() ? "not set" : value.dump(-1, ' ', false, Value::error_handler_t::replace);
   };
   return key + " was " + text(change.at(0)) + ", now " + text(change.at(1));
+}
+
+Value without_queries(Value value) {
+  if (value.is_structured()) {
+    for (Value& one : value) one = without_queries(std::move(one));
+  } else if (value.is_string() && is_url(value.get_ref<const std::string&>())) {
+    value = without_query(value.get_ref<const std::string&>());
+  }
+  return value;
 }
 
 }  // namespace ddp::config

@@ -31,6 +31,9 @@ std::optional<Difference> first_difference(const Value& first, const Value& seco
 // whole.
 Value differences(const Value& first, const Value& second);
 
+// Returns a value whose URLs have no queries: those may hold signatures, which make no two runs different.
+Value without_queries(Value value);
+
 // Describes one of these differences: `optimizer.lr was 0.1, now 0.2`.
 std::string change_in_words(const std::string& key, const Value& change);
 

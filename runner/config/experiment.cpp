@@ -4,6 +4,8 @@
 #include <charconv>
 #include <string_view>
 
+#include "base/text_number.h"
+#include "config/difference.h"
 #include "config/length.h"
 
 namespace ddp::config {
@@ -69,7 +71,14 @@ void Loader::fields(Fields& f) {
      .aliases = {"data_seed"},
      .range = at_least(0)},
     sampler_seed);
+  f({.name = "cache", .doc = "most bytes that objects of URLs take in the cache folder", .form = kBytesForm}, cache);
+  f({.name = "retries",
+     .doc = "attempts after the first, for each request to a server of objects",
+     .range = between(0, 100)},
+    retries);
 }
+
+std::int64_t Loader::cache_bytes() const { return *parse_bytes(cache); }
 
 std::optional<std::int64_t> steps_in(const std::string& text) {
   std::int64_t steps = 0;
@@ -365,6 +374,9 @@ void Experiment::fields(Fields& f) {
 
 Experiment comparable(Experiment experiment) {
   experiment.notify = {};
+  for (Component* data : {&experiment.dataset, &experiment.validation.dataset, &experiment.test.dataset}) {
+    data->options = without_queries(std::move(data->options));
+  }
   return experiment;
 }
 

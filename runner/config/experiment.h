@@ -33,6 +33,11 @@ struct Loader {
   bool drop_last_batch = false;
   std::int64_t workers = 2;
   std::int64_t sampler_seed = 0;
+  std::string cache = "10GiB";
+  std::int64_t retries = 8;
+
+  // The bytes of `cache`.
+  std::int64_t cache_bytes() const;
   void fields(Fields& f);
 };
 
@@ -310,7 +315,7 @@ struct Experiment {
   Direction direction_ = Direction::less;  // of best_metric()
 };
 
-// The experiment without [notify], which makes no two runs different.
+// The experiment without [notify] and the queries of URLs, which make no two runs different.
 Experiment comparable(Experiment experiment);
 
 // The parameter groups of a checked experiment, in the order of the file.

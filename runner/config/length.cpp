@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/text_number.h"
 
 namespace ddp::config {
 namespace {
@@ -102,6 +103,10 @@ const TextForm& text_form(const std::string& name) {
        {.in_words = "a command, which is not empty",
         .pattern = R"(\S)",
         .fits = [](const std::string& text) { return text.find_first_not_of(" \t\r\n") != std::string::npos; }}},
+      {kBytesForm,
+       {.in_words = "a text such as \"500MB\" or \"10GiB\"",
+        .pattern = "^[0-9]+ *(B|[KMGT](B|iB)?)?$",
+        .fits = [](const std::string& text) { return parse_bytes(text).has_value(); }}},
   };
   const auto found = kForms.find(name);
   if (found == kForms.end()) throw usage_error("components.json names an unknown form \"" + name + "\"");

@@ -56,6 +56,7 @@ struct TextForm {
 inline constexpr const char* kPartForm = "part";
 inline constexpr const char* kTimeSpanForm = "timespan";
 inline constexpr const char* kCommandForm = "command";
+inline constexpr const char* kBytesForm = "bytes";
 
 // The types of each value of a list whose texts have a form.
 inline const std::vector<Type> kTypesWithForm = {Type::integer, Type::text};

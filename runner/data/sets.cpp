@@ -106,7 +106,7 @@ class Builder {
  private:
   std::shared_ptr<datasets::Dataset> build(Role role, const config::Component& component,
                                            std::shared_ptr<const datasets::Dataset> trained = nullptr) const {
-    return datasets::registry().build(component.name, component.options,
+    return datasets::registry().build(component.name, component.with_copies(),
                                       datasets::Context{.role = role,
                                                         .loss = e_.loss.name,
                                                         .ignored_target = e_.ignored_target(),

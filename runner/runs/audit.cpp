@@ -12,6 +12,7 @@
 #include "launch/cluster/launcher.h"
 #include "launch/library/plugin.h"
 #include "launch/process/stop_signals.h"
+#include "launch/start/objects.h"
 #include "record/file/atomic_file.h"
 #include "record/metrics/event_reader.h"
 #include "record/saves/checkpoint_index.h"
@@ -20,6 +21,7 @@
 #include "record/saves/graphs.h"
 #include "record/saves/same_bits.h"
 #include "runs/environment.h"
+#include "runs/prepare.h"
 #include "runs/resume.h"
 
 namespace ddp::runs {
@@ -71,7 +73,8 @@ std::vector<std::string> settings_before(const std::vector<Change>& changes, std
 // Compares the place and the content with those of the training. Prints other places. Throws ddp::Error (usage) if
 // data, sources or graphs have changed: then no bits can be the same.
 Audit begin_audit(const record::RunDirectory& run) {
-  const auto loaded = launch::load_experiment(run.config(), {});
+  auto loaded = launch::load_experiment(run.config(), {});
+  with_lines(loaded, [&] { launch::ObjectShelf().fetch(loaded.experiment); });
   Audit audit{.run = paths::absolute(run.path()).string(),
               .then = record::environment_in(record::last_summary(run)),
               .now = environment_of(loaded.experiment, run)};

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/own_command.h"
+#include "base/url.h"
 #include "config/difference.h"
 #include "config/length.h"
 #include "config/load/files.h"
@@ -105,7 +106,8 @@ Value changes_of(const config::Experiment& before, const config::Experiment& now
 bool keeps_samples(const std::string& key) { return key.substr(key.rfind('.') + 1) == "on_bad"; }
 
 bool same_data(const config::Experiment& before, const config::Experiment& now) {
-  const Value changes = config::differences(before.dataset.options, now.dataset.options);
+  const Value changes = config::differences(config::without_queries(before.dataset.options),
+                                            config::without_queries(now.dataset.options));
   return before.dataset.name == now.dataset.name &&
          std::all_of(changes.items().begin(), changes.items().end(),
                      [](const auto& change) { return keeps_samples(change.key()); });
@@ -235,6 +237,12 @@ bool moved(const std::string& key, const config::Experiment& before, const confi
     const auto files = config::named_files(e);
     return std::any_of(files.begin(), files.end(), [&](const auto& file) { return file.key == key; });
   };
+  const auto is_at_url = [&](const config::Experiment& e) {
+    const auto files = config::named_files(e);
+    return std::any_of(files.begin(), files.end(),
+                       [&](const auto& file) { return file.key == key && (file.object || is_url(file.path)); });
+  };
+  if (is_at_url(before) || is_at_url(now)) return false;
   const auto samples = [](const config::Experiment& e) {
     return record::hash_of_samples(record::content_samples(record::data_files(e)));
   };

@@ -10,6 +10,7 @@
 #include "launch/library/plugin.h"
 #include "launch/plan/ineffective.h"
 #include "launch/start/held_data.h"
+#include "launch/start/objects.h"
 #include "launch/start/probe.h"
 #include "rank/verbs.h"
 #include "record/saves/data_files.h"
@@ -40,7 +41,9 @@ std::string with_places(const config::Loaded& loaded, const std::string& text) {
 
 }  // namespace
 
-Error at_its_line(const config::Loaded& loaded, const Error& error) {
+Error at_its_line(const config::Loaded& loaded, const Error& found) {
+  const auto named = [&](const std::string& text) { return launch::with_urls(text, loaded.experiment); };
+  const Error error = usage_error(named(found.summary()), named(found.where()), named(found.remedy()));
   if (loaded.given(error.where())) {
     return loaded.error(loaded.blamed(error.where()), with_places(loaded, error.summary()), error.remedy());
   }
@@ -57,6 +60,7 @@ Prepared prepare(Standing standing, const launch::Launch& launch, std::optional<
   Prepared p{.standing = std::move(standing)};
   Standing& s = p.standing;
   try {
+    with_lines(s.loaded, [&] { launch::ObjectShelf().fetch(s.loaded.experiment); });
     p.plan = launch::make_plan(s.loaded, launch::visible_gpus(), launch, global_batch_size);
     // Only rank 0 reads weights and checkpoints, on its node.
     if (launch.leads() && !s.has_checkpoint()) s.weights = launch::weights_of(s.loaded);
@@ -71,7 +75,7 @@ Prepared prepare(Standing standing, const launch::Launch& launch, std::optional<
   p.warnings = launch::device_warnings(s.loaded, p.plan, launch);
   for (const auto& more : {p.data.facts().value("warnings", std::vector<std::string>()), p.probe.warnings,
                            launch::without_effect(s.loaded, p.plan, p.probe, p.length)}) {
-    p.warnings.insert(p.warnings.end(), more.begin(), more.end());
+    for (const std::string& warning : more) p.warnings.push_back(launch::with_urls(warning, s.loaded.experiment));
   }
   if (launch.leads()) {
     for (const auto& warning : p.warnings) log::warn(warning);

@@ -8,6 +8,7 @@
 #include "config/length.h"
 #include "config/load/files.h"
 #include "launch/library/plugin.h"
+#include "launch/start/objects.h"
 #include "record/saves/checkpoint_settings.h"
 #include "record/saves/graphs.h"
 #include "record/saves/retention.h"
@@ -158,6 +159,7 @@ Standing choose(const ResumeRequest& r, const launch::Launch& launch, bool forks
   if (!s.has_checkpoint() && launch.leads()) launch::find_weights(s.loaded, r.results);
   if (s.has_checkpoint()) s.position = record::position_of(s.checkpoint);
   s.finished = has_ended(now, s.position);
+  with_lines(s.loaded, [&] { launch::ObjectShelf().fetch(now); });
   return s;
 }
 

@@ -5,6 +5,7 @@
 #include "base/glob.h"
 #include "base/log.h"
 #include "base/own_command.h"
+#include "base/url.h"
 #include "config/difference.h"
 #include "config/load/files.h"
 #include "launch/library/plugin.h"
@@ -19,8 +20,9 @@ namespace ddp::runs {
 namespace fs = std::filesystem;
 namespace {
 
-// Does a path, which may be a pattern, name an existing file or folder?
+// Does a path, which may be a pattern, name an existing file or folder? A URL is looked at when it is read.
 bool is_there(const std::string& path) {
+  if (is_url(path)) return true;
   const std::vector<std::string> matches = matching_paths(path);
   std::error_code unreadable;
   return !matches.empty() && fs::exists(matches.front(), unreadable);
@@ -28,11 +30,14 @@ bool is_there(const std::string& path) {
 
 // Data may have moved since the training: returns the settings of the paths that the run's config.toml has now.
 std::vector<std::string> moved_files(const config::Experiment& trained, const config::Experiment& now) {
-  const config::Value changes = changes_of(trained, now);
+  const config::Value changes = config::differences(config::write(trained), config::write(now));
   std::vector<std::string> sets;
   for (const config::NamedFile& file : config::named_files(trained)) {
     const auto change = changes.find(file.key);
-    if (change == changes.end() || change->at(1).is_null() || is_there(file.path)) continue;
+    if (change == changes.end() || change->at(1).is_null()) continue;
+    // A URL may have a new signature.
+    const bool is_renewed = config::without_queries(change->at(0)) == config::without_queries(change->at(1));
+    if (is_there(file.path) && !is_renewed) continue;
     sets.push_back(file.key + "=" + change->at(1).dump());
   }
   return sets;
@@ -161,7 +166,8 @@ config::Loaded trained_settings(const record::RunDirectory& run, const fs::path&
   };
   use_graphs();
   const auto files = config::named_files(trained.experiment);
-  if (std::all_of(files.begin(), files.end(), [](const auto& file) { return is_there(file.path); })) return trained;
+  const auto stays = [](const auto& file) { return is_there(file.path) && !is_signed(file.path); };
+  if (std::all_of(files.begin(), files.end(), stays)) return trained;
   std::vector<std::string> moved =
       moved_files(trained.experiment, launch::load_experiment(run.config(), sets).experiment);
   if (moved.empty()) return trained;

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/own_command.h"
+#include "base/url.h"
 #include "config/load/files.h"
 #include "launch/library/libtorch.h"
 #include "launch/library/plugin.h"
@@ -120,7 +121,7 @@ void refuse_unusable(const TrainedOptions& o) {
     const std::string first = key.substr(0, key.find('.'));
     const auto accepts = [&](const std::string& usable) { return usable == key || usable == first; };
     if (std::any_of(o.usable.begin(), o.usable.end(), accepts)) continue;
-    throw usage_error("cannot change a trained model, or changes nothing here", "--set " + set,
+    throw usage_error("cannot change a trained model, or changes nothing here", "--set " + without_queries(set),
                       "leave it out; this command takes these keys: " + report::joined(o.usable));
   }
 }
@@ -145,7 +146,7 @@ void refuse_fitted(const TrainedOptions& o, const config::Value& preprocessing) 
     const std::string option = key.substr(std::string("dataset.").size());
     if (std::find(kFitted.begin(), kFitted.end(), option) == kFitted.end()) continue;
     throw usage_error("changes nothing: the model keeps the columns and the preprocessing of its training",
-                      "--set " + set, "leave it out, or train again with it");
+                      "--set " + without_queries(set), "leave it out, or train again with it");
   }
 }
 

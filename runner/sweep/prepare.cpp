@@ -253,7 +253,10 @@ SweepPlan prepare_sweep(config::LoadedSweep loaded, std::optional<int> jobs, con
   p.loaded = std::make_unique<config::LoadedSweep>(std::move(loaded));
   p.search = make_search(*p.loaded);
   std::vector<config::Loaded> trials = check_trials(*p.loaded, *p.search);
-  for (auto& trial : trials) launch::find_weights(trial, results);
+  for (auto& trial : trials) {
+    launch::find_weights(trial, results);
+    p.objects->fetch(trial.experiment);
+  }
   const auto& varied = p.loaded->sweep.parameters;
   const bool weights_vary =
       std::any_of(varied.begin(), varied.end(), [](const auto& one) { return one.key.starts_with("init_from"); });

@@ -47,6 +47,7 @@ runs::Standing standing_of(const SweepPlan& sweep, int trial, const DeviceLease&
                  ? config::load(record::settings_file(s.directory, s.checkpoint), {}, sweep.loaded->components())
                  : sweep.loaded->trial(sweep.search->point(trial));
   launch::find_weights(s.loaded, sweep.directory.results());
+  sweep.objects->fetch(s.loaded.experiment);
   place(s.loaded.experiment, lease);
   if (!s.has_checkpoint()) {
     s.weights = launch::weights_of(s.loaded);
@@ -69,6 +70,7 @@ int train_cv(const SweepPlan& sweep, const search::NextTrial& next, DeviceLease 
   SweepPlan cv{.loaded = std::make_unique<config::LoadedSweep>(sweep.loaded->cv_of(sweep.search->point(next.trial))),
                .library = sweep.library,
                .data = sweep.data,
+               .objects = sweep.objects,
                .gpus = sweep.gpus,
                .directory = sweep.folder_of(next.trial),
                .lease = std::move(lease),

@@ -11,6 +11,7 @@
 #include "config/load/sweep.h"
 #include "launch/library/rank_library.h"
 #include "launch/start/held_data.h"
+#include "launch/start/objects.h"
 #include "record/run_directory.h"
 #include "record/summary.h"
 #include "search/search.h"
@@ -32,6 +33,7 @@ struct SweepPlan {
   std::unique_ptr<search::Search> search = nullptr;
   std::shared_ptr<launch::RankLibrary> library = nullptr;
   launch::DataShelf data = {};  // data that several trials train on
+  std::shared_ptr<launch::ObjectShelf> objects = std::make_shared<launch::ObjectShelf>();
   std::vector<launch::Gpu> gpus = {};
   std::vector<PlannedTrial> trials = {};
   std::vector<std::string> warnings = {};  // without duplicates, though several trials may have the same warning

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/own_command.h"
 #include "base/paths.h"
+#include "config/difference.h"
 #include "record/cross_validation.h"
 #include "record/file/atomic_file.h"
 #include "record/liveness.h"
@@ -52,7 +53,7 @@ fs::path results_root(const fs::path& sweep) {
 std::string command_of_trial(const std::string& of_file, const fs::path& trial, const config::Value& parameters) {
   std::string command = of_file;
   const auto set = [&command](const std::string& key, const config::Value& value) {
-    command += " --set " + shell_word(key + "=" + config::to_toml_value(value));
+    command += " --set " + shell_word(key + "=" + config::to_toml_value(config::without_queries(value)));
   };
   for (const auto& [key, value] : parameters.items()) set(key, value);
   const config::Value config = report::flat(report::read_config(trial / "config.toml"));

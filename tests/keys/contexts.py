@@ -4,6 +4,8 @@ A component that needs no options, and a value that the schema gives, need no en
 
 import json
 
+import made
+
 GPUS = {"tf32": True, "deterministic": True}  # act on GPUs alone: here they change nothing
 REFUSED = {"grace": 0}  # bounds a wait: nothing changes unless something hangs; a bad value is refused
 
@@ -262,6 +264,8 @@ KEYS = {
     "distributed.broadcast_buffers": on(arrays("rows", model=net(3, {"type": "BatchNorm1d", "num_features": 8})) | RANKS |
                                         {"batch_size": 3}, False),
     "distributed.shard": on(TWO, "none", "auto", was="optimizer"), "loader.drop_last": on(TWO | {"validation": {"split": 0.3}}, True),
+    "loader.cache": on(of("csv", MLP, path=made.URL, target="t"), "9B", exits=(0, 2)),
+    "loader.retries": on(of("csv", MLP, path="http://127.0.0.1:9/t.csv", target="t"), 1, was=0, exits=(2, 2)),
     "loader.workers": on(PIXELS | {"epochs": 200}, 48, was=0, watch=True, kinds=["threads"]), "extends": on(FLAT, "part.toml"),
     "validation.dataset": on(TABLE, {"path": "more.csv"}), "test.dataset": on(TABLE, {"path": "more.csv"}),
     "validation.batch_size": on(FLAT, 1), "test.batch_size": on(REALS | {"test": SPLIT}, 1), "validation.split": on(HELD, 0.3),

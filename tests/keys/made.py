@@ -2,6 +2,7 @@
 
 import array
 import gzip
+import http.server
 import json
 import math
 import pathlib
@@ -9,6 +10,7 @@ import random
 import re
 import struct
 import tarfile
+import threading
 import zipfile
 import zlib
 
@@ -209,6 +211,25 @@ def write_images(folder, draw):
                     path = folder / "member"
                     path.write_bytes(content)
                     shard.add(path, f"{number:02}.{ending}")
+
+
+class _Rows(http.server.BaseHTTPRequestHandler):
+    """Serves a table."""
+
+    def do_GET(self):  # noqa: N802
+        body = b"x,t\n" + b"".join(b"%d,%d\n" % (i, i % 3) for i in range(24))
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+_SERVER = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Rows)
+threading.Thread(target=_SERVER.serve_forever, daemon=True).start()
+URL = f"http://127.0.0.1:{_SERVER.server_port}/rows.csv"
 
 
 def write_all(folder):

@@ -149,7 +149,7 @@ config::Value settings_of(const config::LoadedSweep& sweep) {
   config::Value settings = sweep.to_value();
   settings.erase("sources");
   settings.erase("notify");
-  return settings;
+  return config::without_queries(std::move(settings));
 }
 
 // A sweep keeps its first settings: other settings would make its trials incomparable. A repeated command, such as a

@@ -12,6 +12,7 @@
 #include "commands/options.h"
 #include "config/text/json_text.h"
 #include "config/text/source.h"
+#include "launch/start/objects.h"
 #include "rank/verbs.h"
 #include "record/file/atomic_file.h"
 #include "record/file/input_file.h"
@@ -23,6 +24,7 @@
 #include "report/text/words.h"
 #include "runs/asking.h"
 #include "runs/changes.h"
+#include "runs/prepare.h"
 #include "runs/standing.h"
 
 namespace ddp::commands {
@@ -56,14 +58,18 @@ bool sets_dataset(const std::vector<std::string>& sets) {
   });
 }
 
-rank::Measurement measure_trained(const runs::Trained& t, const rank::EvaluateRequest& request) {
+rank::Measurement measure_trained(runs::Trained& t, const rank::EvaluateRequest& request) {
+  runs::with_lines(t.loaded, [&] { launch::ObjectShelf().fetch(t.plan.experiment); });
+  t.loaded.experiment.dataset.objects = t.plan.experiment.dataset.objects;  // for messages
   const bool whole = request.whole;
   const bool has_sets = t.plan.experiment.validation.exists() || t.plan.experiment.test.exists();
   if (!whole && !has_sets) {
     throw usage_error("held out no data to measure on", t.directory.path().string(),
                       "give data with --set dataset.path=FILE, or as arrays: dataset.inputs and dataset.targets");
   }
-  const auto data = launch::HeldData::in_memory(*t.library, t.plan, {.preprocessing = t.preprocessing, .whole = whole});
+  const auto data = runs::with_lines(t.loaded, [&] {
+    return launch::HeldData::in_memory(*t.library, t.plan, {.preprocessing = t.preprocessing, .whole = whole});
+  });
   if (!whole && t.plan.experiment.draws_sets() && record::has_other_data(t.checkpoint, t.plan.experiment)) {
     record::require_known_rows(t.checkpoint, launch::rows_of_data(*t.library, t.plan, data), /*may_grow=*/false);
   }
@@ -126,7 +132,7 @@ void tell_checkpoint(const runs::Trained& t) {
 }
 
 void eval(const EvalOptions& o) {
-  const runs::Trained t = runs::open_trained(o.trained);
+  runs::Trained t = runs::open_trained(o.trained);
   tell_checkpoint(t);
   const bool whole = sets_dataset(o.trained.sets);
   warn_of_trained_samples(t, o.trained.sets, whole);
@@ -148,7 +154,7 @@ void eval_all(EvalOptions o, const record::CrossValidation& trained) {
   const bool whole = sets_dataset(o.trained.sets);
   for (std::size_t i = 0; i < cv.runs.size(); ++i) {
     o.trained.run = folder.trial(static_cast<int>(i)).path().string();
-    const runs::Trained t = runs::open_trained(o.trained);
+    runs::Trained t = runs::open_trained(o.trained);
     if (i == 0) warn_of_trained_samples(t, o.trained.sets, whole);
     cv.runs[i].metrics = measure_trained(t, {.whole = whole, .raw = o.trained.raw}).values;
   }
@@ -216,7 +222,7 @@ void keep_importance(const runs::Trained& t, const config::Value& importance) {
 }
 
 void importance(const ImportanceOptions& o) {
-  const runs::Trained t = runs::open_trained(o.trained);
+  runs::Trained t = runs::open_trained(o.trained);
   const config::Experiment& e = t.plan.experiment;
   if (!t.preprocessing.is_object() || t.preprocessing.value("kind", "") != "table") {
     throw usage_error("was trained on \"" + e.dataset.name + "\"", t.directory.path().string(),

@@ -10,9 +10,11 @@
 #include "base/file_descriptor.h"
 #include "base/glob.h"
 #include "base/paths.h"
+#include "base/url.h"
 #include "commands/options.h"
 #include "commands/use/unnamed_output.h"
 #include "config/check/suggest.h"
+#include "launch/start/objects.h"
 #include "record/cross_validation.h"
 #include "record/run_directory.h"
 #include "record/saves/data_files.h"
@@ -45,12 +47,27 @@ struct Inputs {
   std::vector<std::string> files = {};
   std::vector<std::string> shown = {};  // each file as the user gave it
   std::int64_t files_of_row = 1;
+  std::vector<std::shared_ptr<const void>> in_use = {};  // of URLs: keep their copies
 };
 
+// Adds the copies of the objects of a URL.
+void add_objects(const std::string& url, const config::Loader& loader, Inputs& found) {
+  const launch::FetchedObjects fetched = launch::fetch_objects({url}, loader);
+  for (const config::Object& object : fetched.all) {
+    found.files.push_back(object.file);
+    found.shown.push_back(without_query(object.url));
+  }
+  found.in_use.push_back(fetched.in_use);
+}
+
 // Replaces a pattern by its files, sorted by name.
-Inputs input_files(const std::vector<std::string>& inputs) {
+Inputs input_files(const std::vector<std::string>& inputs, const config::Loader& loader) {
   Inputs found;
   for (const std::string& input : inputs) {
+    if (is_url(input)) {
+      add_objects(input, loader, found);
+      continue;
+    }
     const auto matches = matching_paths(input);
     if (matches.empty()) throw usage_error("no file matches it", input);
     for (const std::string& file : matches) {
@@ -82,7 +99,9 @@ Inputs inputs_for(const runs::Trained& t, const std::vector<std::string>& given)
                       "predict reads tables, arrays, images and digits; generate and eval use a text");
   }
   const config::Value trained = dataset.options.value(option, config::Value());
-  if (option == "path" || !trained.is_array() || trained.size() == 1) return input_files(given);
+  if (option == "path" || !trained.is_array() || trained.size() == 1) {
+    return input_files(given, t.plan.experiment.loader);
+  }
   if (given.size() != trained.size()) {
     std::vector<std::string> names;
     for (const config::Value& one : trained) names.push_back(fs::path(one.get<std::string>()).filename().string());
@@ -93,8 +112,10 @@ Inputs inputs_for(const runs::Trained& t, const std::vector<std::string>& given)
   }
   Inputs inputs{.files_of_row = static_cast<std::int64_t>(trained.size())};
   for (const std::string& one : given) {
-    input_files({one});
-    inputs.files.push_back(paths::absolute(one).string());
+    Inputs files = input_files({one}, t.plan.experiment.loader);
+    if (is_url(one) && files.files.size() != 1) throw usage_error("names more than one object", without_query(one));
+    inputs.files.push_back(is_url(one) ? files.files.front() : paths::absolute(one).string());
+    inputs.in_use.insert(inputs.in_use.end(), files.in_use.begin(), files.in_use.end());
   }
   return inputs;
 }
@@ -213,17 +234,20 @@ void predict_to(const PredictOptions& o, const std::string& form, const std::opt
 
 void predict(PredictOptions& o) {
   const std::string form = form_of(o.output);
-  refuse_input(o.output, input_files(o.inputs).files);
+  std::vector<std::string> local = o.inputs;
+  std::erase_if(local, [](const std::string& input) { return is_url(input); });
+  refuse_input(o.output, input_files(local, {}).files);
   // A lost checkpoint is noticed before the first row is written (rank/collect).
   if (const auto cv = runs::cross_validation(o.trained)) return predict_to(o, form, cv);
   runs::while_saving(runs::choose_run(o.trained), [&] { predict_to(o, form, {}); });
 }
 
 void add_predict(CLI::App& verb, PredictOptions& o) {
-  add_trained(verb, o.trained, {"validation"});
-  completes(verb.add_option("INPUT", o.inputs, "files with samples like the training data: rows, images or arrays")
-                ->required(),
-            completion::files({".csv", ".tsv", ".gz", ".parquet", ".feather", ".jsonl"}));
+  add_trained(verb, o.trained, {"validation", "loader"});
+  completes(
+      verb.add_option("INPUT", o.inputs, "files or URLs of samples like the training data: rows, images or arrays")
+          ->required(),
+      completion::files({".csv", ".tsv", ".gz", ".parquet", ".feather", ".jsonl"}));
   verb.add_option("--keep", o.keep, "columns of a table to copy in front of the results")
       ->delimiter(',')
       ->type_name("COLUMN,…");

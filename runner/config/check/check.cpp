@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/paths.h"
+#include "base/url.h"
 #include "config/experiment.h"
 #include "config/length.h"
 #include "config/metric.h"
@@ -349,6 +350,19 @@ std::optional<Value> Checker::variant(const Node& node, const Option& option, co
   return values;
 }
 
+// A URL stays as it is written.
+std::optional<Value> Checker::url(const Node& node, const Option& option, const std::string& path) const {
+  const auto text = node.scalar.get<std::string>();
+  const bool names_user = has_user(text);
+  if (option.urls && !names_user) return node.scalar;
+  mistakes_.add(
+      node.place,
+      names_user ? "the URL names a user, whom the run's files would keep" : "\"" + path + "\" takes a file, not a URL",
+      names_user ? "s3, gs and abfs take credentials from the environment, as the provider's own tools do"
+                 : "copy the file to this machine");
+  return std::nullopt;
+}
+
 std::optional<Value> Checker::scalar(const Node& node, const Option& option, const std::string& path) const {
   if (node.kind == Type::text) {
     const auto text = node.scalar.get<std::string>();
@@ -357,7 +371,9 @@ std::optional<Value> Checker::scalar(const Node& node, const Option& option, con
                        (!option.open_prefix.empty() && text.starts_with(option.open_prefix));
     if (!option.choices.empty() && !known) return wrong(node, option, path);
     if (!option.form.empty() && !text_form(option.form).fits(text)) return wrong(node, option, path);
-    return names_file(option, text) ? Value(path_or_run(node, option)) : node.scalar;
+    if (!names_file(option, text)) return node.scalar;
+    if (is_url(text)) return url(node, option, path);
+    return path_or_run(node, option);
   }
   const double number = node.scalar.get<double>();
   if (!std::isfinite(number) || !option.range.holds(number)) return wrong(node, option, path);

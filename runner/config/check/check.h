@@ -52,6 +52,7 @@ class Checker {
   std::optional<Value> list(const Node& node, const Option& option, const std::string& path) const;
   std::optional<Value> plain(const Node& node, const std::string& path) const;
   std::nullopt_t wrong(const Node& node, const Option& option, const std::string& path) const;
+  std::optional<Value> url(const Node& node, const Option& option, const std::string& path) const;
   std::string remedy_of_value(const Node& node, const Option& option, const std::string& path) const;
 
   const std::vector<Option>& options_;

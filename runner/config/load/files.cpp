@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/glob.h"
+#include "base/url.h"
 #include "config/check/check.h"
 #include "config/check/suggest.h"
 
@@ -42,16 +43,17 @@ void add_named(std::vector<NamedFile>& files, const std::vector<Option>& options
       const auto text = name.get<std::string>();
       if (!names_file(option, text)) continue;
       if (option.names_run && !std::filesystem::path(text).is_absolute()) continue;
-      std::vector<std::string> paths = matching_paths(text);
+      std::vector<std::string> paths = is_url(text) ? std::vector<std::string>() : matching_paths(text);
       if (paths.empty()) paths = {text};
       for (std::string& path : paths) files.push_back({.key = section + option.name, .path = std::move(path)});
     }
   }
 }
 
+// A look at the server tells whether a URL names something.
 bool is_there(const NamedFile& file) {
   std::error_code unreadable;
-  return std::filesystem::exists(file.path, unreadable);
+  return is_url(file.path) || std::filesystem::exists(file.path, unreadable);
 }
 
 Error missing(const Loaded& loaded, const NamedFile& file) {
@@ -80,6 +82,11 @@ std::vector<NamedFile> named_files(const Experiment& e) {
   for (const Chosen& chosen : chosen_of(e)) {
     if (const Spec* spec = spec_of(chosen, components)) {
       add_named(files, spec->options, chosen.second->with_copies(), std::string(chosen.first) + ".");
+    }
+    for (const Object& object : chosen.second->objects) {
+      for (NamedFile& file : files) {
+        if (file.path == object.file) file.object = object;
+      }
     }
   }
   return files;

@@ -11,8 +11,9 @@ namespace ddp::config {
 
 // A file or folder that an option of an experiment names, or the copy that is read in its place.
 struct NamedFile {
-  std::string key;  // "dataset.path"
-  std::string path;
+  std::string key;                    // "dataset.path"
+  std::string path;                   // a URL, if the program has not looked at its objects yet
+  std::optional<Object> object = {};  // of which this is the copy
 };
 std::vector<NamedFile> named_files(const Experiment& experiment);
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/url.h"
 #include "config/check/check.h"
 #include "config/experiment.h"
 
@@ -314,7 +315,8 @@ void make_paths_absolute(Node& node, const Node& base, const std::vector<Paramet
   const ComponentNames names = named_components(base, parameters);
   each_value(node, "", [&](Node& value, const std::string& key) {
     const Option* option = find_option(key, options, components, names);
-    if (option && value.text() && names_file(*option, *value.text())) value.scalar = path_or_run(value, *option);
+    if (!option || !value.text() || !names_file(*option, *value.text()) || is_url(*value.text())) return;
+    value.scalar = path_or_run(value, *option);
   });
 }
 

@@ -108,6 +108,9 @@ std::string where(const SourceRange& place) {
 std::string excerpt(const SourceRange& place) {
   if (place.line == 0 || !place.source->is_shown()) return "";
   std::string_view rest = place.source->line(place.line);
+  // A URL may hold a signature or a password.
+  const std::size_t url = rest.find("://");
+  if (url != rest.npos && rest.find_first_of("?@", url) != rest.npos) return "";
   const std::size_t column = std::max<std::uint32_t>(place.column, 1) - 1;
   const std::size_t first = rest.size() > kShownColumns && column > kBefore ? column - kBefore : 0;
   for (std::size_t i = 0; i < first && !rest.empty(); ++i) take_character(rest);

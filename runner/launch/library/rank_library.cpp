@@ -61,6 +61,16 @@ struct Refusal {
 constexpr const char* kReply = "reply";
 constexpr const char* kRefused = "refused";
 
+void write_answer(int pipe, const char* kind, const config::Value& value) {
+  const std::string text = rank::json_line({{kind, value}});
+  write_all(pipe, text.data(), text.size(), "pipe");
+}
+
+void write_refusal(int pipe, const Error& error) {
+  write_answer(pipe, kRefused,
+               config::write(Refusal{.what = error.summary(), .where = error.where(), .remedy = error.remedy()}));
+}
+
 }  // namespace
 
 RankLibrary::RankLibrary(bool gpus, const config::Plugin& plugin)
@@ -86,15 +96,17 @@ config::Value RankLibrary::ask(const std::string& act, const rank::Request& requ
 }
 
 void RankLibrary::answer(rank::Request request, int pipe) const {
-  const auto write = [pipe](const char* kind, const config::Value& value) {
-    const std::string text = rank::json_line({{kind, value}});
-    write_all(pipe, text.data(), text.size(), "pipe");
-  };
-  request.reply = [&](const config::Value& value) { write(kReply, value); };
-  request.refuse = [&](const Error& error) {
-    write(kRefused, config::write(Refusal{.what = error.summary(), .where = error.where(), .remedy = error.remedy()}));
-  };
+  request.reply = [&](const config::Value& value) { write_answer(pipe, kReply, value); };
+  request.refuse = [&](const Error& error) { write_refusal(pipe, error); };
   call(std::move(request));
+}
+
+void RankLibrary::answer_with(const std::function<config::Value()>& ask, int pipe) {
+  try {
+    write_answer(pipe, kReply, ask());
+  } catch (const std::exception& error) {
+    write_refusal(pipe, as_error(error));
+  }
 }
 
 config::Value RankLibrary::reply_in(const std::string& answer) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,6 +46,9 @@ class RankLibrary {
   // writes the answer into a pipe. reply_in() returns the answer's reply, or throws the refusal.
   void answer(rank::Request request, int pipe) const;
   static config::Value reply_in(const std::string& answer);
+
+  // Writes such an answer for a child that serves no request of the library: what `ask` returns, or why it throws.
+  static void answer_with(const std::function<config::Value()>& ask, int pipe);
 
  private:
   int call(rank::Request request) const;

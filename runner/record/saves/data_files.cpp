@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/url.h"
 #include "config/load/files.h"
 #include "config/text/source.h"
 #include "record/file/atomic_file.h"
@@ -41,6 +42,14 @@ void add_file(std::vector<DataFile>& files, const std::string& key, const fs::pa
                    .path = in_utf8(path.string()),
                    .bytes = s.st_size,
                    .modified = s.st_mtim.tv_sec * kNanoseconds + s.st_mtim.tv_nsec});
+}
+
+// Of an object put again with the same ETag only the version and the time are others.
+DataFile state_of(const std::string& key, const config::Object& object) {
+  DataFile file{.key = key, .path = in_utf8(without_query(object.url)), .bytes = object.bytes, .etag = object.etag};
+  if (file.etag.empty()) file.version = object.version;
+  if (file.etag.empty() && file.version.empty()) file.modified = object.modified;
+  return file;
 }
 
 // Replaces the states of files by one state for each of their folders.
@@ -116,13 +125,18 @@ std::string change_of(const DataFile& then, const DataFile& now) {
     return "has " + std::to_string(now.bytes) + " bytes, but had " + std::to_string(then.bytes) +
            " when the checkpoint was trained";
   }
-  return now.modified == then.modified ? "" : "was modified since the checkpoint was trained";
+  return now.modified == then.modified && now.etag == then.etag && now.version == then.version
+             ? ""
+             : "was modified since the checkpoint was trained";
 }
 
 std::map<std::string, const DataFile*> by_path(const std::vector<DataFile>& files) {
   std::map<std::string, const DataFile*> found;
   for (const DataFile& file : files) {
-    if (!is_graph(file)) found.emplace(file.path, &file);
+    if (is_graph(file)) continue;
+    // URLs that differ in their queries alone have one path here.
+    std::string name = file.path;
+    while (!found.emplace(name, &file).second) name += " (another query)";
   }
   return found;
 }
@@ -201,6 +215,10 @@ std::vector<DataFile> data_files(const config::Experiment& experiment) {
   for (const auto& named : config::named_files(experiment)) {
     const auto is_named = [&](const Graph& graph) { return graph.key == named.key; };
     if (!names_data(named.key) || std::any_of(graphs.begin(), graphs.end(), is_named)) continue;
+    if (named.object) {
+      files.push_back(state_of(named.key, *named.object));
+      continue;
+    }
     std::error_code unreadable;
     if (!fs::is_directory(named.path, unreadable)) {
       add_file(files, named.key, named.path);
@@ -222,9 +240,11 @@ void DataFile::fields(config::Fields& f) {
   f({.name = "key"}, key);
   f({.name = "path"}, path);
   f({.name = "bytes"}, bytes);
-  f({.name = "modified", .range = config::at_least(-9e18)}, modified);
+  f({.name = "modified", .range = config::at_least(-9e18), .optional = true}, modified);
   f({.name = "files", .optional = true}, files);
   f({.name = "hash", .optional = true}, hash);
+  f({.name = "etag", .optional = true}, etag);
+  f({.name = "version", .optional = true}, version);
 }
 
 std::vector<DataFile> files_of_checkpoint(const fs::path& checkpoint) {
@@ -424,7 +444,9 @@ std::vector<DataSample> content_samples(const std::vector<DataFile>& files) {
   std::vector<DataSample> samples;
   for (const DataFile& file : files) {
     std::string content = is_graph(file) ? file.hash : "";
-    if (!is_graph(file) && file.files == 0 && read <= kMostFilesRead) content = content_of(file.path);
+    const bool is_object = is_url(file.path);
+    if (is_object) content = file.etag + file.version + std::to_string(file.modified);
+    if (!is_object && !is_graph(file) && file.files == 0 && read <= kMostFilesRead) content = content_of(file.path);
     samples.push_back({file.key, file.path, file.bytes, content, file.files});
   }
   return samples;

@@ -21,9 +21,11 @@ struct DataFile {
   std::string key;  // the option that names the file, or its folder, or a glob: "dataset.path"
   std::string path;
   std::int64_t bytes = 0;
-  std::int64_t modified = 0;  // nanoseconds since 1970; of a folder, the latest
+  std::int64_t modified = 0;  // nanoseconds since 1970; of a folder, the latest; of an object without the next ones
   std::int64_t files = 0;     // number of files in a folder; 0: it is a file
   std::string hash = {};      // of a folder: of its files' names, sizes and times; of a graph: of its content
+  std::string etag = {};      // of an object, whose path is a URL
+  std::string version = {};   // of an object without an ETag
 
   bool operator==(const DataFile&) const = default;
   void fields(config::Fields& f);

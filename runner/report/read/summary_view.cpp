@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "config/difference.h"
 #include "config/text/json_text.h"
 #include "config/text/source.h"
 #include "config/text/toml.h"
@@ -535,7 +536,7 @@ config::Value read_config(const std::filesystem::path& file) {
     require_few_keys(*root);
     config::Value config = config::to_value(*root);
     write_out_short_forms(config);
-    return config;
+    return config::without_queries(std::move(config));
   } catch (const std::runtime_error& error) {
     throw usage_error(std::string("is damaged: ") + error.what(), file.string());
   }
