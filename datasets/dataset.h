@@ -87,6 +87,8 @@ struct Context {
   int rank = 0;
   int world_size = 1;
   std::uint64_t seed = 0;  // the run's seed; the key of Draws for augmentation and sampling
+  // A dataset with the trait {"streams", true} reads so many blocks at a time; 0: all of its data.
+  std::int64_t window = 0;
 };
 
 // The contract of a dataset. A dataset is one file in this folder: a class, a struct of its options, and a call of
@@ -146,6 +148,9 @@ class MapDataset : public Dataset {
   // Returns the same samples without random transforms, for an evaluation, from the same memory and files. Null: this
   // dataset has no random transforms.
   virtual std::shared_ptr<const MapDataset> for_measuring() const { return nullptr; }
+  // Of a stream: where its blocks begin, and the number of samples: block b has the samples begins[b] to
+  // begins[b + 1]. A gather reads the blocks of its samples, and the last ones stay in memory. Empty: no stream.
+  virtual std::vector<std::int64_t> block_begins() const { return {}; }
   // True if a gather only copies memory. Then no thread prefetches: the hand-over would cost more than the copy.
   virtual bool in_memory() const { return false; }
   // Returns the random values of a sample in an epoch, one for each transform; null: nothing is random.

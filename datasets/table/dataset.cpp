@@ -12,6 +12,7 @@
 #include "datasets/files.h"
 #include "datasets/in_memory.h"
 #include "datasets/table/encoder.h"
+#include "datasets/table/stream.h"
 
 namespace ddp::datasets {
 namespace {
@@ -25,7 +26,8 @@ at::Tensor groups_of(const std::vector<std::filesystem::path>& files, const form
   return numbers_of(table, 0, distinct_values(table, 0, at::arange(table.rows, at::kLong)));
 }
 
-// The numbers or dates of a column.
+}  // namespace
+
 at::Tensor order_of(const std::vector<std::filesystem::path>& files, const format::TableOptions& how,
                     const std::string& column, const TableSection& options) {
   const auto& dates = options.dates;
@@ -51,6 +53,8 @@ at::Tensor order_of(const std::vector<std::filesystem::path>& files, const forma
   mistakes.require_none(table);
   return numbers;
 }
+
+namespace {
 
 // The names that the data give to their rows. The texts are in tensors, which processes share.
 class RowIds {
@@ -221,7 +225,7 @@ class TableDataset : public MapDataset {
     usable_ = encoded.usable;
     left_out_rows_ = rows_ - usable_.sum().item<std::int64_t>();
     unknown_names_ = std::move(encoded.unknown_names);
-    missing_ = missing_cells(table_);
+    missing_ = missing_cells(table_, encoder_.wanted(/*with_targets=*/true).size());
     tensors_.emplace(inputs_of(encoded), NamedTensors{{"target", encoded.targets}}, encoded.weights);
     table_.pieces.clear();  // its memory
   }
@@ -285,11 +289,15 @@ class HeldTable final : public InMemory {
 
 template <class Section>
 std::unique_ptr<Dataset> make_table(const Section& section, format::TableOptions how, const Context& context) {
+  if (context.window > 0 && how.format == "parquet" && context.role != Role::prediction) {
+    return open_table_stream(section, std::move(how), context);
+  }
   if (!context.held.empty()) return std::make_unique<HeldTable>(section, std::move(how), context);
   return std::make_unique<TableDataset>(section, std::move(how), context);
 }
 
 const config::Value kTableTraits = {{"held", true}, {"library", "tables"}};
+const config::Value kStreamTraits = {{"held", true}, {"library", "tables"}, {"streams", true}};
 
 const bool csv_registered = registry().add<CsvSection>(
     "csv", "a table in .csv or .tsv files, also .gz: columns of features and of targets",
@@ -297,7 +305,7 @@ const bool csv_registered = registry().add<CsvSection>(
 
 const bool parquet_registered = registry().add<TableSection>(
     "parquet", "a table in .parquet or .feather files",
-    [](const TableSection& o, const Context& c) { return make_table(o, options_of(o, "parquet"), c); }, kTableTraits);
+    [](const TableSection& o, const Context& c) { return make_table(o, options_of(o, "parquet"), c); }, kStreamTraits);
 
 const bool jsonl_registered = registry().add<TableSection>(
     "jsonl", "a table in .jsonl files: one object per line",

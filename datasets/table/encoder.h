@@ -111,6 +111,9 @@ std::string id_column(const Encoder& encoder, const std::vector<format::ColumnIn
 // Fits an encoder on these rows (int64 [n], ascending) of a table with the columns wanted(true).
 void fit(Encoder& encoder, const Table& table, const at::Tensor& rows, const TableSection& options);
 
+// Removes the rows with a missing feature from a mask of a table's rows, as `missing` = "drop" does.
+void leave_out_missing(const Table& table, const std::vector<Encoder::Feature>& features, std::vector<bool>& mask);
+
 // Returns warnings about an encoder that was fitted on this number of rows of the table: a target in which nearly every
 // row has a value of its own or all rows have the same one, a column in which no row has a value, or the value is the
 // row's number.
@@ -154,12 +157,11 @@ std::vector<bool> mask_of(const at::Tensor& rows, std::int64_t size);
 // Calls `take` with the column's cells and the row in its piece, for each masked row whose cell is there, in order.
 template <class Take>
 void each_cell(const Table& table, std::size_t column, const std::vector<bool>& mask, const Take& take) {
-  for (const Table::Piece& piece : table.pieces) {
-    const format::ColumnCells& cells = piece.chunk.columns[column];
-    for (std::int64_t r = 0; r < piece.chunk.rows; ++r) {
-      if (mask[static_cast<std::size_t>(piece.first_row + r)] && !cells.is_missing(r)) take(cells, r);
+  table.each(column, [&](const format::ColumnCells& cells, std::int64_t rows, std::int64_t first_row) {
+    for (std::int64_t r = 0; r < rows; ++r) {
+      if (mask[static_cast<std::size_t>(first_row + r)] && !cells.is_missing(r)) take(cells, r);
     }
-  }
+  });
 }
 
 // Returns the number in `values` of each row's value in a text column: int64 [rows]; -1: missing or not in `values`.
@@ -168,8 +170,12 @@ at::Tensor numbers_of(const Table& table, std::size_t column, const ValueNames& 
 // Returns the distinct values of a text column in these rows, sorted; numbers by value.
 ValueNames distinct_values(const Table& table, std::size_t column, const at::Tensor& rows);
 
-// Returns the number of missing cells in each column of a table: int64 [columns].
-at::Tensor missing_cells(const Table& table);
+// Reads the numbers or dates of a column: float64 [rows]. Throws ddp::Error (usage) if a cell is missing or no number.
+at::Tensor order_of(const std::vector<std::filesystem::path>& files, const format::TableOptions& how,
+                    const std::string& column, const TableSection& options);
+
+// Returns the number of missing cells in each of the first columns of a table: int64 [columns].
+at::Tensor missing_cells(const Table& table, std::size_t columns);
 
 // Describes a table for Dataset::describe.
 // `missing`: the number of missing cells of each feature, then of each target.

@@ -186,13 +186,13 @@ std::vector<Encoder::Input> parts_in(const Table& table, std::size_t column, con
 }
 
 bool has_gap(const Table& table, std::size_t column, const std::vector<bool>& mask) {
-  for (const Table::Piece& piece : table.pieces) {
-    const ColumnCells& cells = piece.chunk.columns[column];
-    for (std::int64_t r = 0; cells.valid != nullptr && r < piece.chunk.rows; ++r) {
-      if (mask[static_cast<std::size_t>(piece.first_row + r)] && cells.is_missing(r)) return true;
+  bool found = false;
+  table.each(column, [&](const ColumnCells& cells, std::int64_t rows, std::int64_t first_row) {
+    for (std::int64_t r = 0; !found && cells.valid != nullptr && r < rows; ++r) {
+      found = mask[static_cast<std::size_t>(first_row + r)] && cells.is_missing(r);
     }
-  }
-  return false;
+  });
+  return found;
 }
 
 ValueNames distinct(const Table& table, std::size_t column, const std::vector<bool>& mask, Equal equal) {
@@ -206,32 +206,33 @@ void require_distinct_numbers(const Encoder& e, const Table& table, const std::v
   const auto is_number = [](const std::string& name) { return parse_number(name).has_value(); };
   if (!std::all_of(e.classes.names().begin(), e.classes.names().end(), is_number)) return;
   Mistakes mistakes;
-  for (const Table::Piece& piece : table.pieces) {
-    const ColumnCells& cells = piece.chunk.columns[e.features.size()];
-    for (std::int64_t r = 0; r < piece.chunk.rows; ++r) {
-      const std::int64_t row = piece.first_row + r;
+  table.each(e.features.size(), [&](const ColumnCells& cells, std::int64_t rows, std::int64_t first_row) {
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const std::int64_t row = first_row + r;
       if (!mask[static_cast<std::size_t>(row)] || cells.is_missing(r) || !is_out_of_range(cells.text_of(r))) continue;
       mistakes.add(row, e.targets.front(),
                    {.one = "is " + std::string(cells.text_of(r)) + ", which is out of the range of numbers",
                     .many = "are out of the range of numbers",
                     .remedy = "give such classes names"});
     }
-  }
+  });
   mistakes.require_none(table);
 }
 
-// Removes the rows with a missing feature from the mask.
+}  // namespace
+
 void leave_out_missing(const Table& table, const std::vector<Encoder::Feature>& features, std::vector<bool>& mask) {
-  for (const Table::Piece& piece : table.pieces) {
-    for (std::size_t column = 0; column < features.size(); ++column) {
-      if (features[column].blank_is_value) continue;
-      const ColumnCells& cells = piece.chunk.columns[column];
-      for (std::int64_t r = 0; cells.valid != nullptr && r < piece.chunk.rows; ++r) {
-        if (cells.is_missing(r)) mask[static_cast<std::size_t>(piece.first_row + r)] = false;
+  for (std::size_t column = 0; column < features.size(); ++column) {
+    if (features[column].blank_is_value) continue;
+    table.each(column, [&](const ColumnCells& cells, std::int64_t rows, std::int64_t first_row) {
+      for (std::int64_t r = 0; cells.valid != nullptr && r < rows; ++r) {
+        if (cells.is_missing(r)) mask[static_cast<std::size_t>(first_row + r)] = false;
       }
-    }
+    });
   }
 }
+
+namespace {
 
 // Throws if no complete row is left: a run would end at once, without a step.
 void require_rows(const std::vector<bool>& mask) {
@@ -265,13 +266,11 @@ constexpr std::int64_t kManyValues = 20;  // fewer may be the classes of a tiny 
 // it always returned true.
 template <class Visit>
 bool all_numbers(const Table& table, std::size_t column, const Visit& visit) {
-  for (const Table::Piece& piece : table.pieces) {
-    const ColumnCells& cells = piece.chunk.columns[column];
-    for (std::int64_t r = 0; r < piece.chunk.rows; ++r) {
-      if (!cells.is_missing(r) && !visit(cells.numbers[r])) return false;
-    }
-  }
-  return true;
+  bool always = true;
+  table.each(column, [&](const ColumnCells& cells, std::int64_t rows, std::int64_t) {
+    for (std::int64_t r = 0; always && r < rows; ++r) always = cells.is_missing(r) || visit(cells.numbers[r]);
+  });
+  return always;
 }
 
 bool holds_nothing(const Table& table, std::size_t column) {
@@ -393,12 +392,9 @@ ValueNames distinct_values(const Table& table, std::size_t column, const at::Ten
 at::Tensor numbers_of(const Table& table, std::size_t column, const ValueNames& values) {
   at::Tensor numbers = at::empty({table.rows}, at::kLong);
   std::int64_t* next = numbers.mutable_data_ptr<std::int64_t>();
-  for (const Table::Piece& piece : table.pieces) {
-    const ColumnCells& cells = piece.chunk.columns[column];
-    for (std::int64_t r = 0; r < piece.chunk.rows; ++r) {
-      *next++ = cells.is_missing(r) ? -1 : values.find(cells.text_of(r));
-    }
-  }
+  table.each(column, [&](const ColumnCells& cells, std::int64_t rows, std::int64_t) {
+    for (std::int64_t r = 0; r < rows; ++r) *next++ = cells.is_missing(r) ? -1 : values.find(cells.text_of(r));
+  });
   return numbers;
 }
 

@@ -171,13 +171,12 @@ Value histograms(const Encoder& e, const std::vector<std::filesystem::path>& fil
 
 }  // namespace
 
-at::Tensor missing_cells(const Table& table) {
-  std::vector<std::int64_t> missing(table.pieces.empty() ? 0 : table.pieces.front().chunk.columns.size());
-  for (const Table::Piece& piece : table.pieces) {
-    for (std::size_t c = 0; c < missing.size(); ++c) {
-      const format::ColumnCells& cells = piece.chunk.columns[c];
-      for (std::int64_t r = 0; cells.valid != nullptr && r < piece.chunk.rows; ++r) missing[c] += cells.is_missing(r);
-    }
+at::Tensor missing_cells(const Table& table, std::size_t columns) {
+  std::vector<std::int64_t> missing(columns);
+  for (std::size_t c = 0; c < columns; ++c) {
+    table.each(c, [&](const format::ColumnCells& cells, std::int64_t rows, std::int64_t) {
+      for (std::int64_t r = 0; cells.valid != nullptr && r < rows; ++r) missing[c] += cells.is_missing(r);
+    });
   }
   return at::tensor(missing, at::kLong);
 }

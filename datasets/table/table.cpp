@@ -199,6 +199,11 @@ format::TableOptions table_options(const config::Component& dataset, const std::
   return options_of(config::read<TableSection>(dataset.options), format);
 }
 
+void Table::each(std::size_t column, const TakeCells& take) const {
+  if (read_column) return read_column(column, take);
+  for (const Piece& piece : pieces) take(piece.chunk.columns[column], piece.chunk.rows, piece.first_row);
+}
+
 std::map<std::int64_t, std::string> Table::places_of(const std::set<std::int64_t>& asked) const {
   std::map<std::int64_t, std::string> places;
   for (std::size_t i = 0; i < files.size(); ++i) {

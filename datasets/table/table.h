@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -25,11 +26,18 @@ struct Table {
     std::int64_t first_row = 0;
   };
 
+  // Gets the cells of a column in consecutive rows of the table, from `first_row` on.
+  using TakeCells = std::function<void(const format::ColumnCells& cells, std::int64_t rows, std::int64_t first_row)>;
+
   std::vector<Piece> pieces = {};
   std::vector<File> files = {};
   std::int64_t rows = 0;
+  // Of a stream, which has no pieces in memory: reads a column again.
+  std::function<void(std::size_t column, const TakeCells& take)> read_column = {};
   std::optional<format::TableOptions> how = {};  // the options of the read; nothing: rows have no lines
 
+  // Calls `take` with all cells of a column, in order.
+  void each(std::size_t column, const TakeCells& take) const;
   // Returns the places of rows for errors: "people.csv:18", the line of a text file, or "people.parquet:row 17",
   // counted from 0. Reads the files again.
   std::map<std::int64_t, std::string> places_of(const std::set<std::int64_t>& asked) const;

@@ -71,6 +71,9 @@ void Loader::fields(Fields& f) {
      .aliases = {"data_seed"},
      .range = at_least(0)},
     sampler_seed);
+  f({.name = "stream", .doc = "read the data block by block while training, instead of all of them before"}, stream);
+  f({.name = "window", .doc = "blocks of a stream from whose rows the next one is drawn", .range = between(1, 10'000)},
+    window);
   f({.name = "cache", .doc = "most bytes that objects of URLs take in the cache folder", .form = kBytesForm}, cache);
   f({.name = "retries",
      .doc = "attempts after the first, for each request to a server of objects",

@@ -33,6 +33,8 @@ struct Loader {
   bool drop_last_batch = false;
   std::int64_t workers = 2;
   std::int64_t sampler_seed = 0;
+  bool stream = false;
+  std::int64_t window = 16;
   std::string cache = "10GiB";
   std::int64_t retries = 8;
 

@@ -46,6 +46,15 @@ at::Tensor weights_of(const datasets::MapDataset& dataset, const at::Tensor& sam
   return at::where(own.ge(0), counts.index_select(0, own.clamp_min(0)).to(at::kDouble).reciprocal(), 0.0);
 }
 
+// Returns the places among these samples (ascending) at which the blocks of a stream begin, and their number; empty:
+// the dataset is no stream.
+std::vector<std::int64_t> cuts_of(const datasets::MapDataset& dataset, const at::Tensor& samples) {
+  std::vector<std::int64_t> cuts = dataset.block_begins();
+  const std::int64_t* const first = samples.const_data_ptr<std::int64_t>();
+  for (std::int64_t& cut : cuts) cut = std::lower_bound(first, first + samples.numel(), cut) - first;
+  return cuts;
+}
+
 // Batches of samples in the sampler's order. The last batch of an epoch may be shorter, unless it is dropped.
 class SampledBatches : public Batches {
  public:
@@ -65,7 +74,9 @@ class SampledBatches : public Batches {
                  .shuffle = options.shuffle,
                  .drop_last = options.drop_last,
                  .seed = options.sampler_seed,
-                 .weights = weights_of(dataset, samples_, options.sample)} {}
+                 .weights = weights_of(dataset, samples_, options.sample),
+                 .cuts = cuts_of(dataset, samples_),
+                 .window = options.window} {}
 
   std::int64_t per_epoch(std::int64_t done) const override {
     const std::int64_t left = std::max<std::int64_t>(0, sampler_.size - done);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include <ATen/CPUGeneratorImpl.h>
@@ -13,6 +14,7 @@
 #include <ATen/ops/randperm.h>
 
 #include "config/length.h"
+#include "datasets/draws.h"
 
 namespace ddp::data {
 namespace {
@@ -50,8 +52,9 @@ std::int64_t DistributedSampler::length(std::int64_t done) const {
 at::Tensor DistributedSampler::indices(std::int64_t epoch, std::int64_t done) const {
   const auto seed_now = static_cast<std::uint64_t>(seed + epoch);
   const at::Tensor order = weights.defined() ? drawn(weights, seed_now)
-                           : shuffle         ? randperm(size, seed_now)
-                                             : at::arange(size);
+                           : !shuffle        ? at::arange(size)
+                           : cuts.empty()    ? randperm(size, seed_now)
+                                             : windowed_order(cuts, window, seed, epoch);
   at::Tensor mine = at::empty({length(done)}, at::kLong);
   const auto take = [&](const auto* all) {
     std::int64_t* next = mine.mutable_data_ptr<std::int64_t>();
@@ -65,6 +68,37 @@ at::Tensor DistributedSampler::indices(std::int64_t epoch, std::int64_t done) co
   const bool narrow = order.scalar_type() == at::kInt;
   narrow ? take(order.const_data_ptr<std::int32_t>()) : take(order.const_data_ptr<std::int64_t>());
   return mine;
+}
+
+at::Tensor windowed_order(const std::vector<std::int64_t>& cuts, std::int64_t window, std::int64_t seed,
+                          std::int64_t epoch) {
+  const auto blocks = std::ssize(cuts) - 1;
+  const at::Tensor order_of_blocks = randperm(blocks, static_cast<std::uint64_t>(seed + epoch)).to(at::kLong);
+  const std::int64_t* next_block = order_of_blocks.const_data_ptr<std::int64_t>();
+  const std::int64_t* const end = next_block + blocks;
+  const at::Tensor order = at::empty({cuts.back()}, at::kLong);
+  auto* out = order.mutable_data_ptr<std::int64_t>();
+  std::vector<std::vector<std::int64_t>> open;  // the samples that are left of each block, the oldest first
+  std::int64_t left = 0;
+  for (std::int64_t position = 0; position < cuts.back(); ++position) {
+    for (; std::ssize(open) < window && next_block != end; ++next_block) {
+      const auto block = static_cast<std::size_t>(*next_block);
+      std::vector<std::int64_t> samples(static_cast<std::size_t>(cuts[block + 1] - cuts[block]));
+      std::iota(samples.begin(), samples.end(), cuts[block]);
+      left += std::ssize(samples);
+      if (!samples.empty()) open.push_back(std::move(samples));
+    }
+    auto drawn = static_cast<std::int64_t>(
+        datasets::Draws(static_cast<std::uint64_t>(seed), epoch, position).below(static_cast<std::uint64_t>(left)));
+    auto block = open.begin();
+    for (; drawn >= std::ssize(*block); ++block) drawn -= std::ssize(*block);
+    std::swap((*block)[static_cast<std::size_t>(drawn)], block->back());
+    out[position] = block->back();
+    block->pop_back();
+    if (block->empty()) open.erase(block);
+    --left;
+  }
+  return order;
 }
 
 }  // namespace ddp::data

@@ -119,7 +119,8 @@ class Builder {
                                                         .own_transforms = has_own_transforms(e_, component),
                                                         .rank = rank_,
                                                         .world_size = world_size_,
-                                                        .seed = static_cast<std::uint64_t>(e_.seed)});
+                                                        .seed = static_cast<std::uint64_t>(e_.seed),
+                                                        .window = e_.loader.stream ? e_.loader.window : 0});
   }
 
   Parts parts_of(const datasets::MapDataset& dataset) const {
@@ -132,7 +133,11 @@ class Builder {
       const at::Tensor none = at::empty({0}, at::kLong);
       return {.train = at::arange(dataset.size(), at::kLong), .validation = none, .test = none};
     }
-    return split(dataset, e_.validation, e_.test, e_.folds);
+    Parts parts = split(dataset, e_.validation, e_.test, e_.folds);
+    if (dataset.block_begins().empty()) return parts;
+    // In the order of the permutation each batch would read many blocks.
+    for (at::Tensor* part : {&parts.validation, &parts.test}) *part = std::get<0>(part->sort());
+    return parts;
   }
 
   // Throws if no sample is left to train on: a run would end at once, without a step.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -86,8 +87,11 @@ class TableFile {
   virtual ~TableFile() = default;
   // The columns in the order of the file. Opening a file with two columns of the same name is an error.
   virtual const std::vector<ColumnInfo>& columns() const = 0;
-  // Starts reading these columns from the first row. Throws ddp::Error (usage) if a column does not exist.
-  virtual void read(const std::vector<WantedColumn>& wanted) = 0;
+  // The rows of each part of the file that can be read by itself, in order: a row group of Parquet, a batch of Feather.
+  // Empty: the file has no such parts.
+  virtual std::vector<std::int64_t> blocks() const { return {}; }
+  // Starts reading these columns from the first row, or those of one of blocks() alone. Throws ddp::Error (usage) if a column does not exist.
+  virtual void read(const std::vector<WantedColumn>& wanted, std::optional<std::int64_t> block = {}) = 0;
   // Reads the next rows, tens of thousands at a time. Returns false at the end. Throws ddp::Error (usage) for bad cells
   // or ragged rows, with file, line and column: up to 20 of them in one error.
   virtual bool next(TableChunk& chunk) = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -256,7 +257,9 @@ class BatchTable : public format::TableFile {
 
   const std::vector<format::ColumnInfo>& columns() const override { return columns_; }
 
-  void read(const std::vector<format::WantedColumn>& wanted) override {
+  std::vector<std::int64_t> blocks() const override { return source_->blocks(); }
+
+  void read(const std::vector<format::WantedColumn>& wanted, std::optional<std::int64_t> block) override {
     std::vector<int> places = places_of(wanted, columns_, file_);
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       require_readable(wanted[i], *source_->schema()->field(places[i])->type(), file_);
@@ -268,6 +271,10 @@ class BatchTable : public format::TableFile {
     begin_ = rows_before_ = 0;
     const arrow::Status status = source_->begin(wanted, places);
     if (!status.ok()) throw source_->explain(refusal(status, file_));
+    if (!block) return;
+    source_->only(*block);
+    const std::vector<std::int64_t> rows = blocks();
+    rows_before_ = std::accumulate(rows.begin(), rows.begin() + *block, std::int64_t{0});
   }
 
   bool next(format::TableChunk& chunk) override {

@@ -4,6 +4,8 @@
 #include <arrow/ipc/reader.h>
 #include <parquet/arrow/reader.h>
 #include <parquet/arrow/schema.h>
+#include <parquet/file_reader.h>
+#include <parquet/metadata.h>
 #include <parquet/properties.h>
 
 #include "tables/formats.h"
@@ -40,14 +42,27 @@ class ParquetSource : public BatchSource {
       leaves_.push_back(reader_->manifest().schema_fields.at(static_cast<std::size_t>(place)).column_index);
     }
     group_ = 0;
+    end_ = reader_->num_row_groups();
     batches_ = nullptr;
     return arrow::Status::OK();
+  }
+
+  std::vector<std::int64_t> blocks() const override {
+    std::vector<std::int64_t> rows;
+    const auto metadata = reader_->parquet_reader()->metadata();
+    for (int i = 0; i < metadata->num_row_groups(); ++i) rows.push_back(metadata->RowGroup(i)->num_rows());
+    return rows;
+  }
+
+  void only(std::int64_t block) override {
+    group_ = static_cast<int>(block);
+    end_ = group_ + 1;
   }
 
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> next() override {
     for (;;) {
       if (batches_ == nullptr) {
-        if (group_ == reader_->num_row_groups()) return nullptr;
+        if (group_ == end_) return nullptr;
         ARROW_ASSIGN_OR_RAISE(batches_, reader_->GetRecordBatchReader({group_++}, leaves_));
       }
       ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::RecordBatch> batch, batches_->Next());
@@ -61,6 +76,7 @@ class ParquetSource : public BatchSource {
   std::shared_ptr<arrow::Schema> schema_;
   std::vector<int> leaves_;
   int group_ = 0;
+  int end_ = 0;
   std::unique_ptr<arrow::RecordBatchReader> batches_;
 };
 
@@ -78,11 +94,28 @@ class FeatherSource : public BatchSource {
     options.included_fields = places;
     ARROW_ASSIGN_OR_RAISE(reader_, arrow::ipc::RecordBatchFileReader::Open(bytes_, options));
     batch_ = 0;
+    end_ = reader_->num_record_batches();
     return arrow::Status::OK();
   }
 
+  std::vector<std::int64_t> blocks() const override {
+    std::vector<std::int64_t> rows;
+    const auto reader = arrow::ipc::RecordBatchFileReader::Open(bytes_);
+    for (int i = 0; reader.ok() && i < (*reader)->num_record_batches(); ++i) {
+      const auto batch = (*reader)->ReadRecordBatch(i);
+      if (!batch.ok()) return {};
+      rows.push_back((*batch)->num_rows());
+    }
+    return rows;
+  }
+
+  void only(std::int64_t block) override {
+    batch_ = static_cast<int>(block);
+    end_ = batch_ + 1;
+  }
+
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> next() override {
-    if (batch_ == reader_->num_record_batches()) return nullptr;
+    if (batch_ == end_) return nullptr;
     ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::RecordBatch> batch, reader_->ReadRecordBatch(batch_++));
     // Arrow trusts the file's offsets: a damaged file would lead the reader out of the buffers.
     ARROW_RETURN_NOT_OK(batch->ValidateFull());
@@ -94,6 +127,7 @@ class FeatherSource : public BatchSource {
   std::shared_ptr<arrow::Schema> schema_;
   std::shared_ptr<arrow::ipc::RecordBatchFileReader> reader_;
   int batch_ = 0;
+  int end_ = 0;
 };
 
 }  // namespace

@@ -323,7 +323,7 @@ class CsvFile : public format::TableFile {
 
   const std::vector<format::ColumnInfo>& columns() const override { return columns_; }
 
-  void read(const std::vector<format::WantedColumn>& wanted) override {
+  void read(const std::vector<format::WantedColumn>& wanted, std::optional<std::int64_t>) override {
     const std::vector<int> places = places_of(wanted, columns_, file_);
     running_.clear();
     taker_ = std::make_shared<CsvColumns>(wanted, places, columns_.size(), options_);

@@ -43,8 +43,11 @@ class CheckedTable : public format::TableFile {
       : file_(file), table_(std::move(table)) {}
 
   const std::vector<format::ColumnInfo>& columns() const override { return table_->columns(); }
-  void read(const std::vector<format::WantedColumn>& wanted) override {
-    as_errors(file_, [&] { table_->read(wanted); });
+  std::vector<std::int64_t> blocks() const override {
+    return as_errors(file_, [&] { return table_->blocks(); });
+  }
+  void read(const std::vector<format::WantedColumn>& wanted, std::optional<std::int64_t> block) override {
+    as_errors(file_, [&] { table_->read(wanted, block); });
   }
   bool next(format::TableChunk& chunk) override {
     return as_errors(file_, [&] { return table_->next(chunk); });

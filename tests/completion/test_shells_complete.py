@@ -33,7 +33,7 @@ LINES = {
     "ddp-exp resume basic --from la": "ddp-exp resume basic --from latest ",
     "ddp-exp resume basic --from 3": "ddp-exp resume basic --from 32 ",
     "ddp-exp eval bas": "ddp-exp eval basic ",
-    "ddp-exp eval basic --set loader.w": "ddp-exp eval basic --set loader.workers=",
+    "ddp-exp eval basic --set loader.wo": "ddp-exp eval basic --set loader.workers=",
     "ddp-exp predict bas": "ddp-exp predict basic ",
     "ddp-exp predict basic peo": "ddp-exp predict basic people.csv ",
     "ddp-exp predict basic people.csv -o ans": "ddp-exp predict basic people.csv -o answers.csv ",

@@ -43,7 +43,7 @@ TEST_CASE("one list of fields describes, writes and reads a struct") {
   CHECK(options[6].default_value.is_null());
   CHECK(options[8].types == std::vector{Type::integer, Type::list});
   CHECK(options[9].default_value == "sgd");
-  CHECK(options[10].section.size() == 8);
+  CHECK(options[10].section.size() == 10);
 
   Everything changed;
   changed.integer = 4;

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <numeric>
+#include <random>
 #include <set>
 #include <vector>
 
@@ -103,6 +106,57 @@ TEST_CASE("the samples that other ranks left of an epoch are divided with none s
         }
         for (std::int64_t i = 0; i < 31; ++i) CHECK(seen.count(i) >= 1);
         CHECK(seen.size() < 31 + static_cast<std::size_t>(now));
+      }
+    }
+  }
+}
+
+TEST_CASE("a stream draws each sample once an epoch, from blocks within its window") {
+  std::mt19937 draw(7);
+  for (int shape = 0; shape < 1000; ++shape) {
+    const auto blocks = static_cast<std::size_t>(1 + draw() % 40);
+    const auto window = static_cast<std::int64_t>(1 + draw() % 20);
+    Indices cuts{0};
+    for (std::size_t b = 0; b < blocks; ++b) cuts.push_back(cuts.back() + draw() % 30);
+    const auto order = list(windowed_order(cuts, window, /*seed=*/shape, /*epoch=*/3));
+    Indices sorted = order;
+    std::sort(sorted.begin(), sorted.end());
+    Indices all(static_cast<std::size_t>(cuts.back()));
+    std::iota(all.begin(), all.end(), 0);
+    REQUIRE(sorted == all);
+    // Blocks come in the order of torch.randperm: a block begins only when fewer than `window` earlier ones have
+    // samples.
+    const auto of_blocks =
+        list(at::randperm(static_cast<std::int64_t>(blocks),
+                          at::detail::createCPUGenerator(static_cast<std::uint64_t>(shape) + 3), at::kLong));
+    std::vector<std::int64_t> left(blocks);
+    for (std::size_t b = 0; b < blocks; ++b) left[b] = cuts[b + 1] - cuts[b];
+    for (const std::int64_t sample : order) {
+      const auto block = std::upper_bound(cuts.begin(), cuts.end(), sample) - cuts.begin() - 1;
+      std::int64_t older = 0;
+      for (const std::int64_t other : of_blocks) {
+        if (other == block) break;
+        older += left[static_cast<std::size_t>(other)] > 0;
+      }
+      REQUIRE(older < window);
+      --left[static_cast<std::size_t>(block)];
+    }
+  }
+}
+
+TEST_CASE("the ranks of a stream take turns in one order, and resume inside it on other numbers of ranks") {
+  const Indices cuts{0, 5, 9, 20, 31};
+  const auto whole = indices({.size = 31, .cuts = cuts, .window = 2}, 4);
+  for (int world = 2; world < 5; ++world) {
+    for (std::int64_t done : {0, 7}) {
+      for (int rank = 0; rank < world; ++rank) {
+        const DistributedSampler s{.size = 31, .rank = rank, .world_size = world, .cuts = cuts, .window = 2};
+        const auto own = list(s.indices(4, done));
+        for (std::size_t i = 0; i < own.size(); ++i) {
+          CHECK(own[i] == whole[(static_cast<std::size_t>(done) + static_cast<std::size_t>(rank) +
+                                 i * static_cast<std::size_t>(world)) %
+                                31]);
+        }
       }
     }
   }

@@ -32,6 +32,7 @@ def of(name, model, **options):
 
 
 TABLE = of("csv", MLP, path="rows.csv", target="t", drop=["city"])
+PARTS = of("parquet", MLP, path=["rows.parquet", "more.parquet", "two.parquet"], target="t", drop=["city"])
 FLAT, REALS, TWO = arrays("flat"), arrays("flat", "reals.npy", "mse"), arrays("flat") | RANKS
 CIFAR = of("cifar10", net(10), path="cifar10")
 PIXELS = of("image_folder", net(3), path="pngs")
@@ -265,6 +266,7 @@ KEYS = {
                                         {"batch_size": 3}, False),
     "distributed.shard": on(TWO, "none", "auto", was="optimizer"), "loader.drop_last": on(TWO | {"validation": {"split": 0.3}}, True),
     "loader.cache": on(of("csv", MLP, path=made.URL, target="t"), "9B", exits=(0, 2)),
+    "loader.stream": on(PARTS, True), "loader.window": on(PARTS | {"loader": {"stream": True}}, 1),
     "loader.retries": on(of("csv", MLP, path="http://127.0.0.1:9/t.csv", target="t"), 1, was=0, exits=(2, 2)),
     "loader.workers": on(PIXELS | {"epochs": 200}, 48, was=0, watch=True, kinds=["threads"]), "extends": on(FLAT, "part.toml"),
     "validation.dataset": on(TABLE, {"path": "more.csv"}), "test.dataset": on(TABLE, {"path": "more.csv"}),

@@ -174,7 +174,16 @@ Loaded check_root(Node root, const std::filesystem::path& file, const Components
     const Spec* spec = components.find("dataset", dataset->name);
     if (!spec) continue;
     if (dataset == &e.dataset) loaded.holds_data = spec->traits.value("held", false);
+    if (e.loader.stream && !spec->traits.value("streams", false)) {
+      mistakes.add(root.at_path("loader.stream")->place,
+                   "the dataset " + in_quotes(dataset->name) + " cannot be read block by block",
+                   "leave loader.stream out, or write the data as Parquet");
+    }
     if (spec->traits.contains("library")) loaded.libraries.insert(spec->traits["library"].get<std::string>());
+  }
+  if (e.loader.stream && e.loader.sample != "all") {
+    mistakes.add(root.at_path("loader.stream")->place, "a stream draws each row once an epoch",
+                 "leave loader.sample out");
   }
   check_rules(root, loaded.experiment, mistakes);
   return loaded;
