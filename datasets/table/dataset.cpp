@@ -12,7 +12,6 @@
 #include "datasets/files.h"
 #include "datasets/in_memory.h"
 #include "datasets/table/encoder.h"
-#include "datasets/table/stream.h"
 
 namespace ddp::datasets {
 namespace {
@@ -107,12 +106,7 @@ class TableDataset : public MapDataset {
         files_(files_of(options_.path, "dataset.path", format::table_endings())) {
     OpenTables opened;
     const std::vector<format::ColumnInfo> columns = columns_of(files_, how_, opened);
-    encoder_ = context.preprocessing.is_null()
-                   ? choose_columns(options_, columns, context.loss, files_.front().string())
-                   : encoder_from_json(context.preprocessing);
-    encoder_.loss = context.loss;
-    encoder_.given_classes = given_classes(options_);
-    encoder_.trained_before = context.trained_before;
+    encoder_ = encoder_for(options_, columns, context, files_.front().string());
     read(context.role == Role::prediction ? "" : id_column(encoder_, columns), opened);
     rows_ = table_.rows;
     if (rows_ == 0) throw usage_error("has no rows", files_.front().string());
@@ -169,11 +163,7 @@ class TableDataset : public MapDataset {
   at::Tensor groups(const std::string& column) const override { return groups_of(files_, how_, column); }
   at::Tensor numbers(const std::string& column) const override { return order_of(files_, how_, column, options_); }
 
-  config::Value facts() const override {
-    config::Value facts = {{"in_features", encoder_.width()}, {"out_features", encoder_.targets.size()}};
-    if (encoder_.kind == TargetKind::classes) facts["num_classes"] = encoder_.classes.size();
-    return facts;
-  }
+  config::Value facts() const override { return facts_of(encoder_); }
 
   config::DatasetDescription describe() const override { return describe_table(encoder_, rows_, missing_); }
 

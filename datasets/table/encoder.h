@@ -104,6 +104,18 @@ Encoder encoder_from_json(const config::Value& json);
 Encoder choose_columns(const TableSection& options, const std::vector<format::ColumnInfo>& columns,
                        const std::string& loss, const std::string& file);
 
+// Returns the encoder of a dataset: as its context has it, or one that is not fitted.
+Encoder encoder_for(const TableSection& options, const std::vector<format::ColumnInfo>& columns, const Context& context,
+                    const std::string& file);
+
+// The sizes that a model takes from an encoder that was fitted: Dataset::facts.
+config::Value facts_of(const Encoder& encoder);
+
+// Opens a table whose rows are read block by block (format::TableFile::blocks). Its samples, their order in the files,
+// and its preprocessing are those of the table in memory.
+std::unique_ptr<Dataset> open_table_stream(const TableSection& options, format::TableOptions how,
+                                           const Context& context);
+
 // Returns the column that is named like an id of the rows and is neither feature nor target nor weight; "": there is
 // none.
 std::string id_column(const Encoder& encoder, const std::vector<format::ColumnInfo>& columns);

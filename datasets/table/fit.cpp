@@ -343,6 +343,22 @@ Encoder choose_columns(const TableSection& o, const std::vector<format::ColumnIn
   return e;
 }
 
+Encoder encoder_for(const TableSection& options, const std::vector<format::ColumnInfo>& columns, const Context& context,
+                    const std::string& file) {
+  Encoder e = context.preprocessing.is_null() ? choose_columns(options, columns, context.loss, file)
+                                              : encoder_from_json(context.preprocessing);
+  e.loss = context.loss;
+  e.given_classes = given_classes(options);
+  e.trained_before = context.trained_before;
+  return e;
+}
+
+config::Value facts_of(const Encoder& e) {
+  config::Value facts = {{"in_features", e.width()}, {"out_features", e.targets.size()}};
+  if (e.kind == TargetKind::classes) facts["num_classes"] = e.classes.size();
+  return facts;
+}
+
 std::string id_column(const Encoder& e, const std::vector<format::ColumnInfo>& columns) {
   for (const auto& column : columns) {
     const bool is_feature = std::any_of(e.features.begin(), e.features.end(),

@@ -1,5 +1,3 @@
-#include "datasets/table/stream.h"
-
 #include <algorithm>
 #include <condition_variable>
 #include <cstring>
@@ -120,11 +118,7 @@ class StreamedTable final : public MapDataset {
         is_fitted_(!context.preprocessing.is_null()),
         recent_(static_cast<std::size_t>(context.window) + 1) {
     const std::vector<format::ColumnInfo> columns = find_blocks();
-    encoder_ = is_fitted_ ? encoder_from_json(context.preprocessing)
-                          : choose_columns(options_, columns, context.loss, files_.front().string());
-    encoder_.loss = context.loss;
-    encoder_.given_classes = given_classes(options_);
-    encoder_.trained_before = context.trained_before;
+    encoder_ = encoder_for(options_, columns, context, files_.front().string());
     table_ = cells_of(encoder_.wanted(/*with_targets=*/true));
   }
 
@@ -204,11 +198,7 @@ class StreamedTable final : public MapDataset {
 
   at::Tensor numbers(const std::string& column) const override { return order_of(files_, how_, column, options_); }
 
-  config::Value facts() const override {
-    config::Value facts = {{"in_features", encoder_.width()}, {"out_features", encoder_.targets.size()}};
-    if (encoder_.kind == TargetKind::classes) facts["num_classes"] = encoder_.classes.size();
-    return facts;
-  }
+  config::Value facts() const override { return facts_of(encoder_); }
 
   config::DatasetDescription describe() const override {
     return describe_table(encoder_, size(), missing_cells(table_, encoder_.wanted(/*with_targets=*/true).size()));

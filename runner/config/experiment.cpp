@@ -377,7 +377,7 @@ void Experiment::fields(Fields& f) {
 
 Experiment comparable(Experiment experiment) {
   experiment.notify = {};
-  for (Component* data : {&experiment.dataset, &experiment.validation.dataset, &experiment.test.dataset}) {
+  for (const auto& [section, data] : datasets_of(experiment)) {
     data->options = without_queries(std::move(data->options));
   }
   return experiment;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config/components.h"
@@ -316,6 +317,12 @@ struct Experiment {
   std::optional<Components> components_;
   Direction direction_ = Direction::less;  // of best_metric()
 };
+
+// The datasets of an experiment, with their sections; some may have no name.
+inline std::array<std::pair<const char*, Component*>, 3> datasets_of(Experiment& e) {
+  return {
+      {{"dataset.", &e.dataset}, {"validation.dataset.", &e.validation.dataset}, {"test.dataset.", &e.test.dataset}}};
+}
 
 // The experiment without [notify] and the queries of URLs, which make no two runs different.
 Experiment comparable(Experiment experiment);

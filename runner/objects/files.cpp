@@ -8,7 +8,7 @@
 #include <arrow/filesystem/s3fs.h>
 
 #include "base/url.h"
-#include "objects/retry.h"
+#include "objects/http.h"
 
 namespace ddp::objects {
 namespace {

@@ -6,15 +6,37 @@
 #include <cstdlib>
 #include <exception>
 #include <memory>
+#include <thread>
 
 #include <httplib.h>
 
+#include "base/error.h"
 #include "base/text_number.h"
 #include "base/url.h"
-#include "objects/retry.h"
 
 namespace ddp::objects {
 namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kFirstWait{100};
+constexpr milliseconds kLongestWait{60'000};
+
+Error error_of(const Failure& failure, const std::string& url, std::int64_t attempts) {
+  const std::string place = without_query(url);
+  switch (failure.kind) {
+    case Failure::Kind::passing:
+      return usage_error(std::string(failure.what()) + (attempts > 1 ? ", " + std::to_string(attempts) + " times" : ""),
+                         place, "try again later; loader.retries allows more attempts");
+    case Failure::Kind::changed:
+      return usage_error("the object has changed while it was read", place, "start again when it is complete");
+    case Failure::Kind::missing:
+      return usage_error("there is no such object: " + std::string(failure.what()), place);
+    case Failure::Kind::refused:
+      break;
+  }
+  return usage_error(failure.what(), place, "credentials and endpoints come from the environment: AWS_PROFILE, …");
+}
 
 using Clock = std::chrono::steady_clock;
 
@@ -103,10 +125,10 @@ Answer get_once(const std::string& url, const Headers& headers, const WantBody& 
       });
   if (failure) std::rethrow_exception(failure);
   if (!result && (answer.status == 0 || wanted)) {
-    throw Failure(Failure::Kind::passing, too_slow ? "the server sends too slowly"
-                                          : answer.status != 0
-                                              ? "the server's answer ends too early"
-                                              : "the server does not answer: " + httplib::to_string(result.error()));
+    throw Failure(Failure::Kind::passing,
+                  too_slow             ? "the server sends too slowly"
+                  : answer.status != 0 ? "the server's answer ends too early"
+                                       : "the server cannot be reached (" + httplib::to_string(result.error()) + ")");
   }
   return answer;
 }
@@ -137,6 +159,19 @@ bool is_code(const std::string& text) {
 }
 
 }  // namespace
+
+void with_retries(std::int64_t retries, const std::string& url, const std::function<void()>& attempt) {
+  milliseconds wait = kFirstWait;
+  for (std::int64_t done = 0;; ++done) {
+    try {
+      return attempt();
+    } catch (const Failure& failure) {
+      if (failure.kind != Failure::Kind::passing || done == retries) throw error_of(failure, url, done + 1);
+      std::this_thread::sleep_for(std::min<milliseconds>(kLongestWait, std::max<milliseconds>(wait, failure.wait)));
+      wait = std::min(2 * wait, kLongestWait);
+    }
+  }
+}
 
 std::string Answer::header(const std::string& name) const {
   const auto found = headers.find(name);

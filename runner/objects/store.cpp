@@ -19,7 +19,6 @@
 #include "format/object_store.h"
 #include "objects/files.h"
 #include "objects/http.h"
-#include "objects/retry.h"
 
 namespace ddp::objects {
 namespace {

@@ -95,7 +95,7 @@ def test_an_object_trains_the_bits_of_its_file():
     run(*experiment("remote", f"s3://{BUCKET}/tables/one.csv"))
     assert SERVER.whole_reads("one.csv") == 1
     assert all(match == etag for _, path, asked, match in SERVER.requests if asked not in ("", "bytes=0-0")), SERVER.requests
-    # What repeats the training and what uses the model reads it too.
+    # Reproduce, predict and eval read the copy too.
     assert "same" in run("reproduce", directory).printed()
     here = run("predict", newest("local"), "files/one.csv").printed()
     assert run("predict", directory, f"s3://{BUCKET}/tables/one.csv").printed() == here
@@ -287,7 +287,7 @@ def test_the_cache_keeps_to_its_limit_and_what_runs_use():
     for i in (0, 1, 0, 2):
         run(*experiment(f"c{i}", f"s3://{BUCKET}/c{i}.csv", loader__cache=limit))
     assert cached() == ["c0.csv", "c2.csv"]
-    # What a killed fetch of an object has left does not count beside the object itself.
+    # A killed fetch leaves a part, which does not count beside the object itself.
     entry = next(objects.glob("*/c2.csv")).parent
     next(objects.glob("*/c2.csv")).unlink()
     pathlib.Path(f"{entry}.part").write_bytes(bodies["c2.csv"][:-10])

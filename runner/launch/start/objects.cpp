@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -209,12 +208,6 @@ void fill_cache(const fs::path& folder, const std::vector<config::Object>& objec
   });
 }
 
-// The sections of an experiment whose options name data.
-std::array<std::pair<const char*, config::Component*>, 3> data_of(config::Experiment& e) {
-  return {
-      {{"dataset.", &e.dataset}, {"validation.dataset.", &e.validation.dataset}, {"test.dataset.", &e.test.dataset}}};
-}
-
 }  // namespace
 
 FetchedObjects fetch_objects(const std::vector<std::string>& urls, const config::Loader& loader) {
@@ -225,6 +218,7 @@ FetchedObjects fetch_objects(const std::vector<std::string>& urls, const config:
     throw usage_error("there is no cache folder for objects of URLs", urls.front(), "set HOME or XDG_CACHE_HOME");
   }
   paths::make_folders(folder);
+  log::info("looking at " + without_query(urls.front()));  // a server that is away takes half a minute
   FetchedObjects fetched{.all = find(urls, loader.retries)};
   auto locks = std::make_shared<std::vector<FileDescriptor>>();
   allow_descriptors(fetched.all.size());
@@ -249,7 +243,7 @@ void ObjectShelf::fetch(config::Experiment& experiment) {
   for (const std::string& url : unknown) known_[url].in_use = fetched.in_use;
   for (const config::Object& object : fetched.all) known_[object.given].all.push_back(object);
   const config::Components components = experiment.components();
-  for (const auto& [section, component] : data_of(experiment)) {
+  for (const auto& [section, component] : config::datasets_of(experiment)) {
     std::set<std::string> urls;
     std::vector<std::shared_ptr<const void>> in_use;
     for (const config::NamedFile& file : files) {
