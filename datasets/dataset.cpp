@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/glob.h"
+#include "base/url.h"
 #include "config/text/source.h"
 #include "datasets/files.h"
 #include "datasets/histogram.h"
@@ -65,7 +66,7 @@ std::vector<std::string> one_or_more(const config::Value& option, const std::str
 std::vector<std::filesystem::path> paths_of(const config::Value& option, const std::string& key) {
   std::vector<std::filesystem::path> paths;
   for (const std::string& path : one_or_more(option, key)) {
-    const auto matches = matching_paths(path);
+    const auto matches = is_url(path) ? std::vector<std::string>{path} : matching_paths(path);
     if (matches.empty()) throw usage_error("matches no file", path, "see " + key);
     paths.insert(paths.end(), matches.begin(), matches.end());
   }

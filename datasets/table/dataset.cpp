@@ -129,7 +129,9 @@ class TableDataset : public MapDataset {
     if (!is_fitted_) {
       datasets::fit(encoder_, table_, samples, options_);
       warnings_ = warnings_of_fit(encoder_, table_, samples.numel());
-      warn_of_groups();
+      warn_of_groups(
+          encoder_, table_, [this](const format::WantedColumn& column) { return read_table(files_, how_, {column}); },
+          warnings_);
     }
     encode_all();
   }
@@ -195,18 +197,6 @@ class TableDataset : public MapDataset {
       // Ids that are no text are no mistake: the model does not see them. Other mistakes are found again.
       wanted.pop_back();
       table_ = read_table(files_, how_, wanted);
-    }
-  }
-
-  // Warns of points that may group thousands.
-  void warn_of_groups() {
-    const std::vector<format::WantedColumn> columns = encoder_.wanted(/*with_targets=*/true);
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      if (columns[i].type != format::CellType::number || !how_.numbers.is_usual()) continue;
-      const std::string number = grouped_number(files_, how_, table_, i, columns[i].name);
-      if (number.empty()) continue;
-      warnings_.push_back("the column \"" + columns[i].name + "\": \"" + number +
-                          "\" is read with a decimal point; if its points group thousands, remove them from the file");
     }
   }
 
@@ -279,23 +269,22 @@ class HeldTable final : public InMemory {
 
 template <class Section>
 std::unique_ptr<Dataset> make_table(const Section& section, format::TableOptions how, const Context& context) {
-  if (context.window > 0 && how.format == "parquet" && context.role != Role::prediction) {
+  if (context.window > 0 && context.role != Role::prediction) {
     return open_table_stream(section, std::move(how), context);
   }
   if (!context.held.empty()) return std::make_unique<HeldTable>(section, std::move(how), context);
   return std::make_unique<TableDataset>(section, std::move(how), context);
 }
 
-const config::Value kTableTraits = {{"held", true}, {"library", "tables"}};
-const config::Value kStreamTraits = {{"held", true}, {"library", "tables"}, {"streams", true}};
+const config::Value kTableTraits = {{"held", true}, {"library", "tables"}, {"streams", true}};
 
 const bool csv_registered = registry().add<CsvSection>(
-    "csv", "a table in .csv or .tsv files, also .gz: columns of features and of targets",
+    "csv", "a table in .csv or .tsv files, also .gz and .zst: columns of features and of targets",
     [](const CsvSection& o, const Context& c) { return make_table(o, csv_options(o), c); }, kTableTraits);
 
 const bool parquet_registered = registry().add<TableSection>(
     "parquet", "a table in .parquet or .feather files",
-    [](const TableSection& o, const Context& c) { return make_table(o, options_of(o, "parquet"), c); }, kStreamTraits);
+    [](const TableSection& o, const Context& c) { return make_table(o, options_of(o, "parquet"), c); }, kTableTraits);
 
 const bool jsonl_registered = registry().add<TableSection>(
     "jsonl", "a table in .jsonl files: one object per line",

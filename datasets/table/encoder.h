@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -130,6 +131,11 @@ void leave_out_missing(const Table& table, const std::vector<Encoder::Feature>& 
 // row has a value of its own or all rows have the same one, a column in which no row has a value, or the value is the
 // row's number.
 std::vector<std::string> warnings_of_fit(const Encoder& encoder, const Table& table, std::int64_t rows);
+
+// Adds a warning for each column of numbers whose points may group thousands. `texts_of` reads a column as texts.
+void warn_of_groups(const Encoder& encoder, const Table& table,
+                    const std::function<Table(const format::WantedColumn& column)>& texts_of,
+                    std::vector<std::string>& warnings);
 
 // The cells of a category column whose values the training rows do not have, or that count as missing by the default of
 // missing_values though they are not empty.

@@ -1,15 +1,13 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include <ATen/Parallel.h>
-
 #include "base/error.h"
-#include "base/on_threads.h"
 #include "base/text_number.h"
 #include "config/check/suggest.h"
 #include "config/text/source.h"
@@ -153,16 +151,18 @@ void fit_input(Encoder::Input& input, const Table& table, std::size_t column, co
   input.scale = quantile_scale(values, std::count(mask.begin(), mask.end(), true));
 }
 
-// One thread handles a whole input, so the order of its sums does not depend on the number of threads.
-void fit_inputs(Encoder& e, const Table& table, const std::vector<bool>& mask, Scale::Kind kind) {
+// One thread handles a whole input, so the order of its sums does not depend on the number of threads. `work` is done
+// at the same time.
+void fit_inputs(Encoder& e, const Table& table, const std::vector<bool>& mask, Scale::Kind kind,
+                const std::function<void()>& work) {
   const bool fills_mean = e.missing == "mean";
-  if (kind == Scale::Kind::none && !fills_mean) return;
   std::vector<std::pair<Encoder::Input*, std::size_t>> inputs;  // with their columns
   for (std::size_t i = 0; i < e.features.size(); ++i) {
-    if (e.features[i].is_category()) continue;
+    if (e.features[i].is_category() || (kind == Scale::Kind::none && !fills_mean)) continue;
     for (Encoder::Input& input : e.features[i].inputs) inputs.emplace_back(&input, i);
   }
-  on_threads(std::ssize(inputs), at::get_num_threads(), [&](std::int64_t i) {
+  table.together(std::ssize(inputs) + 1, [&](std::int64_t i) {
+    if (i == std::ssize(inputs)) return work();
     const auto [input, column] = inputs[static_cast<std::size_t>(i)];
     fit_input(*input, table, column, mask, kind, fills_mean);
   });
@@ -222,14 +222,13 @@ void require_distinct_numbers(const Encoder& e, const Table& table, const std::v
 }  // namespace
 
 void leave_out_missing(const Table& table, const std::vector<Encoder::Feature>& features, std::vector<bool>& mask) {
-  for (std::size_t column = 0; column < features.size(); ++column) {
-    if (features[column].blank_is_value) continue;
-    table.each(column, [&](const ColumnCells& cells, std::int64_t rows, std::int64_t first_row) {
-      for (std::int64_t r = 0; cells.valid != nullptr && r < rows; ++r) {
-        if (cells.is_missing(r)) mask[static_cast<std::size_t>(first_row + r)] = false;
-      }
-    });
-  }
+  table.each_of(features.size(),
+                [&](std::size_t column, const ColumnCells& cells, std::int64_t rows, std::int64_t first_row) {
+                  if (features[column].blank_is_value) return;
+                  for (std::int64_t r = 0; cells.valid != nullptr && r < rows; ++r) {
+                    if (cells.is_missing(r)) mask[static_cast<std::size_t>(first_row + r)] = false;
+                  }
+                });
 }
 
 namespace {
@@ -262,30 +261,28 @@ void fit_targets(Encoder& e, const Table& table, const std::vector<bool>& mask, 
 
 constexpr std::int64_t kManyValues = 20;  // fewer may be the classes of a tiny table
 
-// Calls `visit` with each present number of a column, in the order of the rows, until it returns false. Returns whether
-// it always returned true.
-template <class Visit>
-bool all_numbers(const Table& table, std::size_t column, const Visit& visit) {
-  bool always = true;
-  table.each(column, [&](const ColumnCells& cells, std::int64_t rows, std::int64_t) {
-    for (std::int64_t r = 0; always && r < rows; ++r) always = cells.is_missing(r) || visit(cells.numbers[r]);
-  });
-  return always;
-}
+// What the numbers of a column say of it.
+struct Numbers {
+  bool are_none = true;
+  bool count_rows = true;  // each one is one more than the one before
+  std::optional<double> last = {};
 
-bool holds_nothing(const Table& table, std::size_t column) {
-  return all_numbers(table, column, [](double) { return false; });
-}
+  void add(double number) {
+    count_rows = count_rows && (are_none || number == *last + 1);
+    are_none = false;
+    last = number;
+  }
+};
 
-// Is each number one more than the number before it?
-bool counts_rows(const Table& table, std::size_t column) {
-  std::optional<double> before;
-  const bool counts = all_numbers(table, column, [&](double number) {
-    const bool follows = !before || number == *before + 1;
-    before = number;
-    return follows;
+std::vector<Numbers> look_at_numbers(const Table& table, const std::vector<Encoder::Feature>& features) {
+  std::vector<Numbers> all(features.size());
+  table.each_of(features.size(), [&](std::size_t column, const ColumnCells& cells, std::int64_t rows, std::int64_t) {
+    if (features[column].is_category()) return;
+    for (std::int64_t r = 0; (all[column].are_none || all[column].count_rows) && r < rows; ++r) {
+      if (!cells.is_missing(r)) all[column].add(cells.numbers[r]);
+    }
   });
-  return counts && table.rows >= kManyValues;
+  return all;
 }
 
 // Throws if the one column is a line whose cells another character separates.
@@ -375,7 +372,7 @@ void fit(Encoder& e, const Table& table, const at::Tensor& rows, const TableSect
     leave_out_missing(table, e.features, mask);
     require_rows(mask);
   }
-  on_threads(std::ssize(e.features), at::get_num_threads(), [&](std::int64_t at) {
+  table.together(std::ssize(e.features), [&](std::int64_t at) {
     const auto i = static_cast<std::size_t>(at);
     Encoder::Feature& feature = e.features[i];
     if (feature.is_category()) {
@@ -386,10 +383,9 @@ void fit(Encoder& e, const Table& table, const at::Tensor& rows, const TableSect
     if (feature.kind == Encoder::Feature::Kind::date) feature.inputs = parts_in(table, i, mask);
     feature.indicator = options.missing_indicator && !e.refuses_missing(feature) && has_gap(table, i, mask);
   });
-  fit_inputs(e, table, mask, options.normalise);
   if (e.width() + e.index_width() == 0)
     throw usage_error("have no value in the training rows: no input is left", "dataset.categories");
-  fit_targets(e, table, mask, options);
+  fit_inputs(e, table, mask, options.normalise, [&] { fit_targets(e, table, mask, options); });
 }
 
 std::vector<bool> mask_of(const at::Tensor& rows, std::int64_t size) {
@@ -430,6 +426,7 @@ std::vector<std::string> warnings_of_fit(const Encoder& e, const Table& table, s
     warnings.push_back("the target \"" + e.targets.front() + "\" has one value in all training rows, \"" +
                        e.classes.names().front() + "\": there is nothing to tell apart");
   }
+  const std::vector<Numbers> numbers = look_at_numbers(table, e.features);
   for (std::size_t i = 0; i < e.features.size(); ++i) {
     const std::string column = "the column \"" + e.features[i].name + "\"";
     const bool is_csv = table.how && table.how->format == "csv";
@@ -438,14 +435,33 @@ std::vector<std::string> warnings_of_fit(const Encoder& e, const Table& table, s
                          "dataset.missing_values");
     }
     if (e.features[i].is_category()) continue;
-    if (holds_nothing(table, i)) {
+    if (numbers[i].are_none) {
       warnings.push_back(column + " has no value in any row; leave it out with dataset.drop");
-    } else if (may_be_an_id(e.features[i].name) && counts_rows(table, i)) {
+    } else if (may_be_an_id(e.features[i].name) && numbers[i].count_rows && table.rows >= kManyValues) {
       warnings.push_back(column + " counts the rows, which says nothing about other rows; leave it out with " +
                          "dataset.drop = [\"" + e.features[i].name + "\"]");
     }
   }
   return warnings;
+}
+
+void warn_of_groups(const Encoder& e, const Table& table,
+                    const std::function<Table(const format::WantedColumn& column)>& texts_of,
+                    std::vector<std::string>& warnings) {
+  if (!table.how || table.how->format != "csv" || !table.how->numbers.is_usual()) return;
+  const std::vector<format::WantedColumn> columns = e.wanted(/*with_targets=*/true);
+  std::vector<std::string> grouped(columns.size());
+  table.together(std::ssize(columns), [&](std::int64_t at) {
+    const auto i = static_cast<std::size_t>(at);
+    if (columns[i].type != format::CellType::number) return;
+    grouped[i] =
+        grouped_number(table, i, [&] { return texts_of({.name = columns[i].name, .type = format::CellType::text}); });
+  });
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (grouped[i].empty()) continue;
+    warnings.push_back("the column \"" + columns[i].name + "\": \"" + grouped[i] +
+                       "\" is read with a decimal point; if its points group thousands, remove them from the file");
+  }
 }
 
 }  // namespace ddp::datasets

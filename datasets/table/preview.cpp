@@ -173,11 +173,9 @@ Value histograms(const Encoder& e, const std::vector<std::filesystem::path>& fil
 
 at::Tensor missing_cells(const Table& table, std::size_t columns) {
   std::vector<std::int64_t> missing(columns);
-  for (std::size_t c = 0; c < columns; ++c) {
-    table.each(c, [&](const format::ColumnCells& cells, std::int64_t rows, std::int64_t) {
-      for (std::int64_t r = 0; cells.valid != nullptr && r < rows; ++r) missing[c] += cells.is_missing(r);
-    });
-  }
+  table.each_of(columns, [&](std::size_t c, const format::ColumnCells& cells, std::int64_t rows, std::int64_t) {
+    for (std::int64_t r = 0; cells.valid != nullptr && r < rows; ++r) missing[c] += cells.is_missing(r);
+  });
   return at::tensor(missing, at::kLong);
 }
 

@@ -1,11 +1,8 @@
 #include <algorithm>
-#include <condition_variable>
 #include <cstring>
-#include <list>
 #include <map>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include <ATen/ops/arange.h>
@@ -13,6 +10,7 @@
 #include <ATen/ops/masked_select.h>
 
 #include "base/error.h"
+#include "base/recent.h"
 #include "datasets/files.h"
 #include "datasets/table/encoder.h"
 
@@ -26,50 +24,6 @@ struct Block {
   std::size_t file = 0;
   std::int64_t number = 0;     // in the file
   std::int64_t first_row = 0;  // in the file
-};
-
-// The blocks that were read last. Several threads may ask; one reads a block, and the others wait for it.
-template <class Content>
-class RecentBlocks {
- public:
-  explicit RecentBlocks(std::size_t most) : most_(most) {}
-
-  template <class Read>
-  std::shared_ptr<const Content> get(std::int64_t block, const Read& read) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return !being_read_.contains(block); });
-    const auto known =
-        std::find_if(recent_.begin(), recent_.end(), [&](const auto& one) { return one.first == block; });
-    if (known != recent_.end()) {
-      recent_.splice(recent_.begin(), recent_, known);
-      return recent_.front().second;
-    }
-    being_read_.insert(block);
-    lock.unlock();
-    std::shared_ptr<const Content> content;
-    const auto end = [&] {
-      lock.lock();
-      being_read_.erase(block);
-      changed_.notify_all();
-    };
-    try {
-      content = read(block);
-    } catch (...) {
-      end();
-      throw;
-    }
-    end();
-    recent_.emplace_front(block, content);
-    if (recent_.size() > most_) recent_.pop_back();
-    return content;
-  }
-
- private:
-  const std::size_t most_;
-  std::mutex mutex_;  // guards the members below
-  std::condition_variable changed_;
-  std::set<std::int64_t> being_read_;
-  std::list<std::pair<std::int64_t, std::shared_ptr<const Content>>> recent_;  // the last used one first
 };
 
 // Open files. The metadata of one with many blocks take longer to read than a block.
@@ -109,11 +63,16 @@ at::Tensor with_rows(const at::Tensor& like, std::int64_t rows) {
   return at::empty(shape, like.options());
 }
 
+format::TableOptions opened_by(format::TableOptions how, const Context& context) {
+  how.open = context.open;
+  return how;
+}
+
 class StreamedTable final : public MapDataset {
  public:
   StreamedTable(const TableSection& options, format::TableOptions how, const Context& context)
       : options_(options),
-        how_(std::move(how)),
+        how_(opened_by(std::move(how), context)),
         files_(files_of(options_.path, "dataset.path", format::table_endings())),
         is_fitted_(!context.preprocessing.is_null()),
         recent_(static_cast<std::size_t>(context.window) + 1) {
@@ -130,6 +89,8 @@ class StreamedTable final : public MapDataset {
     if (!is_fitted_) {
       datasets::fit(encoder_, table_, samples, options_);
       warnings_ = warnings_of_fit(encoder_, table_, samples.numel());
+      warn_of_groups(
+          encoder_, table_, [this](const format::WantedColumn& column) { return cells_of({column}); }, warnings_);
       is_fitted_ = true;
     }
     if (encoder_.missing != "drop") return;
@@ -237,24 +198,24 @@ class StreamedTable final : public MapDataset {
   // Returns a table whose columns are read again for each use.
   Table cells_of(std::vector<format::WantedColumn> wanted) const {
     Table table{.rows = size(), .how = how_};
-    for (std::size_t i = 0, file = files_.size(); i < blocks_.size(); ++i) {
-      if (blocks_[i].file == file) continue;
-      file = blocks_[i].file;
-      table.files.push_back({.path = files_[file], .first_row = begins_[i]});
+    std::vector<std::size_t> with_rows;
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      if (!with_rows.empty() && with_rows.back() == blocks_[i].file) continue;
+      with_rows.push_back(blocks_[i].file);
+      table.files.push_back({.path = files_[blocks_[i].file], .first_row = begins_[i]});
     }
-    table.read_column = [this, wanted = std::move(wanted)](std::size_t column, const Table::TakeCells& take) {
+    table.scans = make_scans([this, wanted = std::move(wanted), with_rows = std::move(with_rows)](
+                                 const std::vector<std::size_t>& columns, const TakeChunk& take) {
+      std::vector<format::WantedColumn> asked;
+      for (const std::size_t column : columns) asked.push_back(wanted[column]);
       std::int64_t first_row = 0;
-      for (std::size_t i = 0, file = files_.size(); i < blocks_.size(); ++i) {
-        if (blocks_[i].file == file) continue;
-        file = blocks_[i].file;
+      for (const std::size_t file : with_rows) {
         open_.with(file, files_[file], how_, [&](format::TableFile& opened) {
-          opened.read({wanted[column]});
-          for (format::TableChunk chunk; opened.next(chunk); first_row += chunk.rows) {
-            take(chunk.columns.front(), chunk.rows, first_row);
-          }
+          opened.read(asked);
+          for (format::TableChunk chunk; opened.next(chunk); first_row += chunk.rows) take(chunk, first_row);
         });
       }
-    };
+    });
     return table;
   }
 
@@ -292,7 +253,7 @@ class StreamedTable final : public MapDataset {
   mutable ValueNames values_;  // values of the target, for a stratified split
   mutable std::optional<std::pair<std::int64_t, Table>> looked_at_;  // the block of the last content()
   std::vector<std::string> warnings_;                                // of the fit
-  mutable RecentBlocks<Batch> recent_;
+  mutable Recent<std::int64_t, Batch> recent_;
   mutable OpenFiles open_;
 };
 

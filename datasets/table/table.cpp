@@ -3,9 +3,18 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <condition_variable>
+#include <exception>
 #include <iterator>
+#include <mutex>
+#include <numeric>
+#include <system_error>
+#include <thread>
+
+#include <ATen/Parallel.h>
 
 #include "base/error.h"
+#include "base/on_threads.h"
 #include "base/text_date.h"
 #include "config/text/source.h"
 #include "datasets/table/options.h"
@@ -94,33 +103,28 @@ constexpr std::int64_t kManyNumbers = 20;
 // Do the doubles of the column allow that its points group thousands? Then its texts are read again.
 bool may_be_grouped(const Table& table, std::size_t column) {
   std::int64_t count = 0;
-  bool has_point = false;
-  for (const Table::Piece& piece : table.pieces) {
-    const format::ColumnCells& cells = piece.chunk.columns[column];
-    for (std::int64_t r = 0; r < piece.chunk.rows; ++r) {
+  bool has_point = false, may_be = true;
+  table.each(column, [&](const format::ColumnCells& cells, std::int64_t rows, std::int64_t) {
+    for (std::int64_t r = 0; may_be && r < rows; ++r) {
       if (cells.is_missing(r)) continue;
       const double size = std::abs(cells.numbers[r]);
       const bool is_whole = size == std::trunc(size);
-      if (!is_whole && (size < 1 || size >= 1000 || std::abs(size * 1000 - std::round(size * 1000)) > 1e-6))
-        return false;
+      may_be = is_whole || (size >= 1 && size < 1000 && std::abs(size * 1000 - std::round(size * 1000)) <= 1e-6);
       has_point = has_point || !is_whole;
       ++count;
     }
-  }
-  return has_point && count > kManyNumbers;
+  });
+  return may_be && has_point && count > kManyNumbers;
 }
 
 }  // namespace
 
-std::string grouped_number(const std::vector<fs::path>& files, const format::TableOptions& options, const Table& table,
-                           std::size_t column, const std::string& name) {
-  if (options.format != "csv" || !may_be_grouped(table, column)) return "";
-  const Table texts = read_table(files, options, {{.name = name, .type = format::CellType::text}});
+std::string grouped_number(const Table& table, std::size_t column, const std::function<Table()>& texts) {
+  if (!may_be_grouped(table, column)) return "";
   std::string grouped;
-  bool has_plain = false;
-  for (const Table::Piece& piece : texts.pieces) {
-    const format::ColumnCells& cells = piece.chunk.columns.front();
-    for (std::int64_t r = 0; r < piece.chunk.rows; ++r) {
+  bool has_plain = false, has_other = false;
+  texts().each(0, [&](const format::ColumnCells& cells, std::int64_t rows, std::int64_t) {
+    for (std::int64_t r = 0; !has_other && r < rows; ++r) {
       if (cells.is_missing(r)) continue;
       std::string_view text = cells.text_of(r);
       text.remove_prefix(std::min(text.find_first_not_of(" \t+-"), text.size()));
@@ -129,11 +133,11 @@ std::string grouped_number(const std::vector<fs::path>& files, const format::Tab
       if (point == std::string_view::npos) continue;
       const std::string_view rest = text.substr(point + 1, text.find_last_not_of(" \t") - point);
       const bool is_group = rest.size() == 3 && rest.find_first_not_of("0123456789") == std::string_view::npos;
-      if (!is_group || point < 1 || point > 3 || text.front() == '0') return "";
+      has_other = !is_group || point < 1 || point > 3 || text.front() == '0';
       grouped = cells.text_of(r);
     }
-  }
-  return has_plain ? grouped : "";
+  });
+  return has_plain && !has_other ? grouped : "";
 }
 
 std::string cells_of_row(const Table& table, std::int64_t row, std::size_t first, std::size_t last) {
@@ -185,7 +189,7 @@ format::TableOptions options_of(const TableSection& o, const std::string& format
 
 format::TableOptions table_options(const config::Component& dataset, const std::filesystem::path& file) {
   std::string ending = file.extension().string();
-  if (ending == ".gz") ending = file.stem().extension().string();
+  if (ending == ".gz" || ending == ".zst") ending = file.stem().extension().string();
   std::string format = dataset.name;
   if (ending == ".csv" || ending == ".tsv") format = "csv";
   if (ending == ".parquet" || ending == ".feather") format = "parquet";
@@ -199,9 +203,127 @@ format::TableOptions table_options(const config::Component& dataset, const std::
   return options_of(config::read<TableSection>(dataset.options), format);
 }
 
+// Threads whose work reads columns wait for each other: the last one that comes to each() or ends makes a pass for all.
+class Scans {
+ public:
+  using Scan = std::function<void(const std::vector<std::size_t>& columns, const TakeChunk& take)>;
+
+  explicit Scans(Scan scan) : scan_(std::move(scan)) {}
+
+  const Scan& scan() const { return scan_; }
+
+  void each(std::size_t column, const Table::TakeCells& take) {
+    std::unique_lock lock(mutex_);
+    asked_.emplace_back(column, &take);
+    const std::shared_ptr<Pass> pass = pass_;
+    leave(1, lock);
+    passed_.wait(lock, [&] { return pass->has_ended; });
+    if (pass->failure) std::rethrow_exception(pass->failure);
+  }
+
+  void together(std::int64_t count, const std::function<void(std::int64_t)>& work) {
+    for (std::int64_t begin = 0; begin < count; begin += kTogether) {
+      const std::int64_t some = std::min(kTogether, count - begin);
+      std::exception_ptr failure;
+      working_ = some;
+      const auto work_on = [&](std::int64_t i) {
+        std::exception_ptr own;
+        try {
+          work(i);
+        } catch (...) {
+          own = std::current_exception();
+        }
+        std::unique_lock lock(mutex_);
+        if (!failure) failure = own;
+        leave(1, lock);
+      };
+      {
+        std::vector<std::jthread> threads;
+        try {
+          while (std::ssize(threads) < some) threads.emplace_back(work_on, begin + std::ssize(threads));
+        } catch (const std::system_error&) {
+          std::unique_lock lock(mutex_);
+          failure = std::make_exception_ptr(training_error("the system starts no more threads"));
+          leave(some - std::ssize(threads), lock);
+        }
+      }
+      working_ = 1;
+      if (failure) std::rethrow_exception(failure);
+    }
+  }
+
+ private:
+  static constexpr std::int64_t kTogether = 256;  // threads
+  using Asked = std::vector<std::pair<std::size_t, const Table::TakeCells*>>;
+  struct Pass {
+    bool has_ended = false;
+    std::exception_ptr failure;
+  };
+
+  // The last thread that leaves makes the pass for those that asked, and they are at work again.
+  void leave(std::int64_t threads, std::unique_lock<std::mutex>& lock) {
+    working_ -= threads;
+    if (working_ > 0 || asked_.empty()) return;
+    const std::shared_ptr<Pass> pass = std::exchange(pass_, std::make_shared<Pass>());
+    const auto asked = std::exchange(asked_, {});
+    lock.unlock();
+    try {
+      make_pass(asked);
+    } catch (...) {
+      pass->failure = std::current_exception();
+    }
+    lock.lock();
+    working_ += std::ssize(asked);
+    pass->has_ended = true;
+    passed_.notify_all();
+  }
+
+  void make_pass(const Asked& asked) const {
+    std::vector<std::size_t> columns, places;
+    for (const auto& [column, take] : asked) {
+      const auto known = std::find(columns.begin(), columns.end(), column);
+      places.push_back(static_cast<std::size_t>(known - columns.begin()));
+      if (known == columns.end()) columns.push_back(column);
+    }
+    scan_(columns, [&](const format::TableChunk& chunk, std::int64_t first_row) {
+      for (std::size_t i = 0; i < asked.size(); ++i) {
+        (*asked[i].second)(chunk.columns[places[i]], chunk.rows, first_row);
+      }
+    });
+  }
+
+  const Scan scan_;
+  std::mutex mutex_;  // guards the members below
+  std::condition_variable passed_;
+  std::int64_t working_ = 1;  // threads that may still ask
+  Asked asked_;
+  std::shared_ptr<Pass> pass_ = std::make_shared<Pass>();  // the next one
+};
+
+std::shared_ptr<Scans> make_scans(Scans::Scan scan) { return std::make_shared<Scans>(std::move(scan)); }
+
 void Table::each(std::size_t column, const TakeCells& take) const {
-  if (read_column) return read_column(column, take);
+  if (scans) return scans->each(column, take);
   for (const Piece& piece : pieces) take(piece.chunk.columns[column], piece.chunk.rows, piece.first_row);
+}
+
+void Table::each_of(
+    std::size_t count,
+    const std::function<void(std::size_t, const format::ColumnCells&, std::int64_t, std::int64_t)>& take) const {
+  const auto take_all = [&](const format::TableChunk& chunk, std::int64_t first_row) {
+    for (std::size_t i = 0; i < count; ++i) take(i, chunk.columns[i], chunk.rows, first_row);
+  };
+  if (scans) {
+    std::vector<std::size_t> columns(count);
+    std::iota(columns.begin(), columns.end(), std::size_t{0});
+    return scans->scan()(columns, take_all);
+  }
+  for (const Piece& piece : pieces) take_all(piece.chunk, piece.first_row);
+}
+
+void Table::together(std::int64_t count, const std::function<void(std::int64_t)>& work) const {
+  if (scans) return scans->together(count, work);
+  on_threads(count, at::get_num_threads(), work);
 }
 
 std::map<std::int64_t, std::string> Table::places_of(const std::set<std::int64_t>& asked) const {

@@ -15,7 +15,10 @@
 
 namespace ddp::datasets {
 
-// The rows of one or several files, in memory in the reader's layout.
+// The passes over the files of a stream.
+class Scans;
+
+// The rows of one or several files, in memory in the reader's layout, or in files.
 struct Table {
   struct Piece {
     format::TableChunk chunk;
@@ -32,16 +35,29 @@ struct Table {
   std::vector<Piece> pieces = {};
   std::vector<File> files = {};
   std::int64_t rows = 0;
-  // Of a stream, which has no pieces in memory: reads a column again.
-  std::function<void(std::size_t column, const TakeCells& take)> read_column = {};
+  // Of a stream, which has no pieces in memory.
+  std::shared_ptr<Scans> scans = {};
   std::optional<format::TableOptions> how = {};  // the options of the read; nothing: rows have no lines
 
   // Calls `take` with all cells of a column, in order.
   void each(std::size_t column, const TakeCells& take) const;
+  // The same for the first `count` columns, in one pass over the files of a stream.
+  void each_of(std::size_t count, const std::function<void(std::size_t column, const format::ColumnCells& cells,
+                                                           std::int64_t rows, std::int64_t first_row)>& take) const;
+  // Calls work(i) for each 0 <= i < count, on several threads. Over the files of a stream, all calls of each() in them
+  // that wait share one pass.
+  void together(std::int64_t count, const std::function<void(std::int64_t)>& work) const;
   // Returns the places of rows for errors: "people.csv:18", the line of a text file, or "people.parquet:row 17",
   // counted from 0. Reads the files again.
   std::map<std::int64_t, std::string> places_of(const std::set<std::int64_t>& asked) const;
 };
+
+// Gets the cells of some columns, in the order in which they were asked for.
+using TakeChunk = std::function<void(const format::TableChunk& chunk, std::int64_t first_row)>;
+
+// `scan` reads these columns of all files.
+std::shared_ptr<Scans> make_scans(
+    std::function<void(const std::vector<std::size_t>& columns, const TakeChunk& take)> scan);
 
 // Returns the cells of a row as bytes, of the columns from `first` up to, but not including, `last`.
 std::string cells_of_row(const Table& table, std::int64_t row, std::size_t first, std::size_t last);
@@ -60,9 +76,8 @@ Table read_table(const std::vector<std::filesystem::path>& files, const format::
 // Returns a number of the column such as "155.683", if the column's points may group thousands, as in German: of more
 // than twenty numbers each point is followed by exactly three digits, some numbers have none, none begins with "0.",
 // and none has more than three digits before the point. "": they do not. `column`: of the table, which was read as
-// numbers.
-std::string grouped_number(const std::vector<std::filesystem::path>& files, const format::TableOptions& options,
-                           const Table& table, std::size_t column, const std::string& name);
+// numbers. `texts` reads the column as texts.
+std::string grouped_number(const Table& table, std::size_t column, const std::function<Table()>& texts);
 
 // A mistake in a cell, and the same in several cells: "is missing", "are missing".
 struct CellFault {

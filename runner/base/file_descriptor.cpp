@@ -1,6 +1,7 @@
 #include "base/file_descriptor.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <cerrno>
 #include <system_error>
@@ -34,6 +35,13 @@ void put_all(int pipe, const void* data, std::uint64_t size) try {
 
 void FileDescriptor::close() {
   if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+}
+
+bool is_current(const FileDescriptor& lock, const std::filesystem::path& file) {
+  struct stat own {};
+  struct stat named {};
+  return fstat(lock.get(), &own) == 0 && lstat(file.c_str(), &named) == 0 && own.st_dev == named.st_dev &&
+         own.st_ino == named.st_ino;
 }
 
 std::string errno_text(int error) { return std::generic_category().message(error); }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <utility>
 
@@ -31,6 +32,10 @@ class FileDescriptor {
  private:
   int fd_ = -1;
 };
+
+// Returns whether the lock is still the file with this name: another process may have removed the opened file while it
+// held the lock, and then other processes lock a new one.
+bool is_current(const FileDescriptor& lock, const std::filesystem::path& file);
 
 // Returns the text of errno for an error message: "No space left on device".
 std::string errno_text(int error);

@@ -35,6 +35,8 @@ std::filesystem::path cache_folder() {
   return std::filesystem::path(home != nullptr ? home : "") / ".cache/ddp-exp";
 }
 
+std::filesystem::path objects_folder() { return cache_folder() / "objects"; }
+
 std::vector<std::filesystem::path> default_places(const std::string& file) {
   return {cache_folder() / file, program_folder().parent_path() / file};
 }

@@ -18,6 +18,9 @@ std::string how_to_mend(bool gpus = false);
 // The folder where scripts/ddp-exp keeps its downloads: $XDG_CACHE_HOME/ddp-exp, else ~/.cache/ddp-exp.
 std::filesystem::path cache_folder();
 
+// The folder there for copies of objects on servers.
+std::filesystem::path objects_folder();
+
 // The default places of a file that ddp-exp needs, best first: the cache folder, and the folder above the program,
 // where pip installs other packages.
 std::vector<std::filesystem::path> default_places(const std::string& file);

@@ -74,6 +74,23 @@ void remove_all(const fs::path& path) {
   require_change(error, "remove it", path);
 }
 
+void remove_oldest(const fs::path& cache, const std::string& prefix, const std::optional<std::string>& extension,
+                   std::size_t kept) {
+  std::vector<std::pair<fs::file_time_type, fs::path>> found;
+  for (const fs::path& entry : entries(cache)) {
+    if (!entry.filename().string().starts_with(prefix) || (extension && entry.extension() != *extension)) continue;
+    std::error_code gone;
+    const fs::file_time_type used = fs::last_write_time(entry, gone);
+    if (!gone) found.emplace_back(used, entry);
+  }
+  if (found.size() <= kept) return;
+  std::sort(found.begin(), found.end());
+  for (std::size_t i = 0; i < found.size() - kept; ++i) {
+    std::error_code gone;
+    fs::remove_all(found[i].second, gone);
+  }
+}
+
 void rename(const fs::path& from, const fs::path& to) {
   std::error_code error;
   fs::rename(from, to, error);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <exception>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,10 @@ void refuse_dangling_link(const std::filesystem::path& folder);
 
 // Removes a file, or a folder with its content. A missing path is no error.
 void remove_all(const std::filesystem::path& path);
+
+// Removes the entries with this prefix and extension (nothing: any), except for the `kept` newest.
+void remove_oldest(const std::filesystem::path& cache, const std::string& prefix,
+                   const std::optional<std::string>& extension, std::size_t kept);
 
 // Renames a file or a folder.
 void rename(const std::filesystem::path& from, const std::filesystem::path& to);

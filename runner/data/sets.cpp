@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -12,8 +13,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/installation.h"
 #include "data/rows.h"
 #include "data/split.h"
+#include "format/object_store.h"
 
 namespace ddp::data {
 namespace {
@@ -120,7 +123,21 @@ class Builder {
                                                         .rank = rank_,
                                                         .world_size = world_size_,
                                                         .seed = static_cast<std::uint64_t>(e_.seed),
-                                                        .window = e_.loader.stream ? e_.loader.window : 0});
+                                                        .window = e_.loader.stream ? e_.loader.window : 0,
+                                                        .open = opener_of(component)});
+  }
+
+  format::OpenBytes opener_of(const config::Component& component) const {
+    if (!e_.loader.stream || component.objects.empty()) return format::open_local;
+    if (!cache_) {
+      cache_ = format::open_object_cache(objects_folder(), e_.loader.cache_bytes(), e_.loader.retries);
+    }
+    std::map<std::string, config::Object> objects;
+    for (const config::Object& object : component.objects) objects.emplace(object.file, object);
+    return [cache = cache_, objects = std::move(objects)](const std::filesystem::path& path) {
+      const auto object = objects.find(path.string());
+      return object == objects.end() ? format::open_local(path) : cache->open(object->second);
+    };
   }
 
   Parts parts_of(const datasets::MapDataset& dataset) const {
@@ -209,6 +226,7 @@ class Builder {
   }
 
   const config::Experiment& e_;
+  mutable std::shared_ptr<format::ObjectCache> cache_ = {};  // of streams of URLs
   const int rank_;
   const int world_size_;
   const NamedTensors& held_;

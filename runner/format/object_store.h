@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "base/installation.h"
 #include "config/option/option.h"
+#include "format/bytes.h"
 
 // Objects on servers: S3, Google Cloud Storage, Azure, HTTP. The clients are in libddp_objects.so, which needs Arrow
 // C++ and cpp-httplib (runner/objects). A process loads it when it first opens a store. It starts threads: never load
@@ -29,10 +31,27 @@ class ObjectStore {
   virtual void read(const config::Object& object, std::int64_t begin, std::int64_t size, const Take& take) = 0;
 };
 
+// Copies of objects in a folder, whole or in pieces. Beyond the limit those that were not used for the longest time go
+// first, but no whole copy that a process uses. Several processes may use a folder; they fetch a copy once.
+// Thread-safe.
+class ObjectCache : public std::enable_shared_from_this<ObjectCache> {
+ public:
+  virtual ~ObjectCache() = default;
+  // Fetches objects whole to their files (Object::file), unless they are there. A copy is whole or not there. Each is
+  // in use: the lock beside its folder (kUseEnding) is taken. Throws ddp::Error (usage).
+  virtual void fetch(const std::vector<config::Object>& objects) = 0;
+  // Opens an object. What is read of it is fetched piece by piece; the last pieces stay in memory, too.
+  virtual std::shared_ptr<const Bytes> open(const config::Object& object) = 0;
+};
+
+inline constexpr const char* kUseEnding = ".lock";
+
 }  // namespace ddp::format
 
-// The entry point of libddp_objects.so for open_object_store. The caller owns the result.
+// The entry points of libddp_objects.so for open_object_store and open_object_cache. The caller owns the results.
 extern "C" ddp::format::ObjectStore* ddp_open_object_store(std::int64_t retries);
+extern "C" ddp::format::ObjectCache* ddp_open_object_cache(const std::filesystem::path* folder, std::int64_t limit,
+                                                           std::int64_t retries);
 
 namespace ddp::format {
 
@@ -41,6 +60,14 @@ inline std::unique_ptr<ObjectStore> open_object_store(std::int64_t retries) {
   static const auto open =
       reinterpret_cast<decltype(&ddp_open_object_store)>(objects_library().entry("ddp_open_object_store"));
   return std::unique_ptr<ObjectStore>(open(retries));
+}
+
+// `limit`: of the bytes in the folder.
+inline std::shared_ptr<ObjectCache> open_object_cache(const std::filesystem::path& folder, std::int64_t limit,
+                                                      std::int64_t retries) {
+  static const auto open =
+      reinterpret_cast<decltype(&ddp_open_object_cache)>(objects_library().entry("ddp_open_object_cache"));
+  return std::shared_ptr<ObjectCache>(open(&folder, limit, retries));
 }
 
 }  // namespace ddp::format

@@ -11,6 +11,7 @@
 
 #include "base/text_number.h"
 #include "config/option/fields.h"
+#include "format/bytes.h"
 
 namespace ddp::format {
 
@@ -68,17 +69,19 @@ struct TableChunk {
 inline std::vector<std::string> usual_missing_values() { return {"", "NA", "NaN", "nan", "null", "None"}; }
 
 struct TableOptions {
-  std::string format = "csv";  // "csv", "parquet" or "jsonl"; the extensions .gz and .feather are recognized
-  char delimiter = '\0';       // of CSV; '\0': a comma, or a tab for .tsv and .tsv.gz files
+  std::string format = "csv";  // "csv", "parquet" or "jsonl"; the extensions .gz, .zst and .feather are recognized
+  char delimiter = '\0';       // of CSV; '\0': a comma, or a tab for .tsv files
   bool header = true;          // of CSV; without a header columns are named "0", "1", …
   std::vector<std::string> missing_values = usual_missing_values();  // of CSV
   NumberFormat numbers = {};                                         // of CSV
   std::string date_format = {};                                      // as parse_date takes it
+  OpenBytes open = {};                                               // how files are opened; empty: by their paths
 };
 
 // The endings of files of tables. Other files are read in the dataset's format.
 inline std::vector<std::string> table_endings() {
-  return {".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".feather", ".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz"};
+  return {".csv",     ".tsv",   ".csv.gz",   ".tsv.gz", ".csv.zst",   ".tsv.zst",  ".parquet",
+          ".feather", ".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz", ".jsonl.zst"};
 }
 
 // An open file. Its memory stays within a few chunks, however large the file is.
@@ -87,10 +90,11 @@ class TableFile {
   virtual ~TableFile() = default;
   // The columns in the order of the file. Opening a file with two columns of the same name is an error.
   virtual const std::vector<ColumnInfo>& columns() const = 0;
-  // The rows of each part of the file that can be read by itself, in order: a row group of Parquet, a batch of Feather.
-  // Empty: the file has no such parts.
-  virtual std::vector<std::int64_t> blocks() const { return {}; }
-  // Starts reading these columns from the first row, or those of one of blocks() alone. Throws ddp::Error (usage) if a column does not exist.
+  // The rows of each part of the file that can be read by itself, in order: a row group of Parquet, a batch of Feather,
+  // about 4 MiB of text, a compressed text. A text is read whole to find them; the cache folder keeps what it found.
+  virtual std::vector<std::int64_t> blocks() = 0;
+  // Starts reading these columns from the first row, or those of one of blocks() alone.
+  // Throws ddp::Error (usage) if a column does not exist.
   virtual void read(const std::vector<WantedColumn>& wanted, std::optional<std::int64_t> block = {}) = 0;
   // Reads the next rows, tens of thousands at a time. Returns false at the end. Throws ddp::Error (usage) for bad cells
   // or ragged rows, with file, line and column: up to 20 of them in one error.

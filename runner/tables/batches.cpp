@@ -147,7 +147,7 @@ std::string_view write_number(double value, char (&text)[32]) {
 
 // Returns what `write` makes of each cell that is not null.
 template <class Cells, class Write>
-arrow::Result<Array> written(const Cells& cells, const Write& write) {
+arrow::Result<Array> as_texts(const Cells& cells, const Write& write) {
   arrow::StringBuilder texts;
   for (std::int64_t row = 0; row < cells.length(); ++row) {
     ARROW_RETURN_NOT_OK(cells.IsNull(row) ? texts.AppendNull() : texts.Append(write(cells.GetView(row))));
@@ -157,7 +157,7 @@ arrow::Result<Array> written(const Cells& cells, const Write& write) {
 
 arrow::Result<Array> write_numbers(const Array& array) {
   char text[32];
-  return written(static_cast<const arrow::DoubleArray&>(*array),
+  return as_texts(static_cast<const arrow::DoubleArray&>(*array),
                  [&](double number) { return write_number(number, text); });
 }
 
@@ -172,7 +172,7 @@ std::string_view whole_digits(std::string_view decimal) {
 // Like write_numbers, for decimals as text: keeps all digits of an integer, even if no double equals it.
 arrow::Result<Array> write_decimals(const Array& array) {
   char text[32];
-  return written(static_cast<const arrow::StringArray&>(*array), [&](std::string_view decimal) {
+  return as_texts(static_cast<const arrow::StringArray&>(*array), [&](std::string_view decimal) {
     const std::string_view digits = whole_digits(decimal);
     return digits.empty() ? write_number(parse_number(decimal).value_or(NAN), text) : digits;
   });
@@ -257,7 +257,7 @@ class BatchTable : public format::TableFile {
 
   const std::vector<format::ColumnInfo>& columns() const override { return columns_; }
 
-  std::vector<std::int64_t> blocks() const override { return source_->blocks(); }
+  std::vector<std::int64_t> blocks() override { return source_->blocks(); }
 
   void read(const std::vector<format::WantedColumn>& wanted, std::optional<std::int64_t> block) override {
     std::vector<int> places = places_of(wanted, columns_, file_);
@@ -269,10 +269,9 @@ class BatchTable : public format::TableFile {
     places.erase(std::unique(places.begin(), places.end()), places.end());
     batch_ = nullptr;
     begin_ = rows_before_ = 0;
-    const arrow::Status status = source_->begin(wanted, places);
+    const arrow::Status status = source_->begin(wanted, places, block);
     if (!status.ok()) throw source_->explain(refusal(status, file_));
     if (!block) return;
-    source_->only(*block);
     const std::vector<std::int64_t> rows = blocks();
     rows_before_ = std::accumulate(rows.begin(), rows.begin() + *block, std::int64_t{0});
   }

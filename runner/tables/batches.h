@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <arrow/array.h>
@@ -36,12 +37,12 @@ class BatchSource {
   virtual ~BatchSource() = default;
   // All columns of the file.
   virtual std::shared_ptr<arrow::Schema> schema() const = 0;
-  // Starts at the first row. `places` are the indices of the wanted columns in the schema, sorted and distinct.
-  virtual arrow::Status begin(const std::vector<format::WantedColumn>& wanted, const std::vector<int>& places) = 0;
+  // Starts at the first row, or with this one of blocks(), which is then all. `places` are the indices of the wanted
+  // columns in the schema, sorted and distinct.
+  virtual arrow::Status begin(const std::vector<format::WantedColumn>& wanted, const std::vector<int>& places,
+                              std::optional<std::int64_t> block) = 0;
   // As format::TableFile::blocks.
-  virtual std::vector<std::int64_t> blocks() const { return {}; }
-  // Lets next() end with this block, which is the next one; called after begin().
-  virtual void only(std::int64_t block) { static_cast<void>(block); }
+  virtual std::vector<std::int64_t> blocks() const = 0;
   // Returns the next rows, with at least the wanted columns, in any order; null at the end.
   virtual arrow::Result<std::shared_ptr<arrow::RecordBatch>> next() = 0;
   // Explains why the rows were refused: with the lines of a text file. Returns `refusal` if the source knows no better.

@@ -1,3 +1,4 @@
+#include <optional>
 #include <utility>
 
 #include <arrow/ipc/options.h>
@@ -36,13 +37,14 @@ class ParquetSource : public BatchSource {
 
   std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
 
-  arrow::Status begin(const std::vector<format::WantedColumn>&, const std::vector<int>& places) override {
+  arrow::Status begin(const std::vector<format::WantedColumn>&, const std::vector<int>& places,
+                      std::optional<std::int64_t> block) override {
     leaves_.clear();
     for (const int place : places) {
       leaves_.push_back(reader_->manifest().schema_fields.at(static_cast<std::size_t>(place)).column_index);
     }
-    group_ = 0;
-    end_ = reader_->num_row_groups();
+    group_ = static_cast<int>(block.value_or(0));
+    end_ = block ? group_ + 1 : reader_->num_row_groups();
     batches_ = nullptr;
     return arrow::Status::OK();
   }
@@ -52,11 +54,6 @@ class ParquetSource : public BatchSource {
     const auto metadata = reader_->parquet_reader()->metadata();
     for (int i = 0; i < metadata->num_row_groups(); ++i) rows.push_back(metadata->RowGroup(i)->num_rows());
     return rows;
-  }
-
-  void only(std::int64_t block) override {
-    group_ = static_cast<int>(block);
-    end_ = group_ + 1;
   }
 
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> next() override {
@@ -89,12 +86,13 @@ class FeatherSource : public BatchSource {
 
   std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
 
-  arrow::Status begin(const std::vector<format::WantedColumn>&, const std::vector<int>& places) override {
+  arrow::Status begin(const std::vector<format::WantedColumn>&, const std::vector<int>& places,
+                      std::optional<std::int64_t> block) override {
     arrow::ipc::IpcReadOptions options;
     options.included_fields = places;
     ARROW_ASSIGN_OR_RAISE(reader_, arrow::ipc::RecordBatchFileReader::Open(bytes_, options));
-    batch_ = 0;
-    end_ = reader_->num_record_batches();
+    batch_ = static_cast<int>(block.value_or(0));
+    end_ = block ? batch_ + 1 : reader_->num_record_batches();
     return arrow::Status::OK();
   }
 
@@ -107,11 +105,6 @@ class FeatherSource : public BatchSource {
       rows.push_back((*batch)->num_rows());
     }
     return rows;
-  }
-
-  void only(std::int64_t block) override {
-    batch_ = static_cast<int>(block);
-    end_ = batch_ + 1;
   }
 
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> next() override {

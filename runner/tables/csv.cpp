@@ -23,6 +23,7 @@
 #include "tables/formats.h"
 #include "tables/mistakes.h"
 #include "tables/source.h"
+#include "tables/text_blocks.h"
 
 namespace ddp::tables {
 namespace {
@@ -298,7 +299,7 @@ void check_row(const CsvRow& row, const std::filesystem::path& file, const CsvCo
 // The delimiter comes from the options, otherwise from the file's ending.
 format::TableOptions with_delimiter(format::TableOptions options, std::filesystem::path file) {
   if (options.delimiter != '\0') return options;
-  if (file.extension() == ".gz") file.replace_extension();
+  if (file.extension() == ".gz" || file.extension() == ".zst") file.replace_extension();
   options.delimiter = file.extension() == ".tsv" ? '\t' : ',';
   return options;
 }
@@ -308,7 +309,7 @@ class CsvFile : public format::TableFile {
  public:
   CsvFile(const std::filesystem::path& file, const format::TableOptions& options)
       : file_(file), options_(with_delimiter(options, file)) {
-    CsvRows rows(file, options_.delimiter);
+    CsvRows rows(file, options_);
     const std::int64_t first_row = rows.offset();
     CsvRow first;
     if (!rows.next(first)) throw usage_error("is empty", file.string());
@@ -323,28 +324,23 @@ class CsvFile : public format::TableFile {
 
   const std::vector<format::ColumnInfo>& columns() const override { return columns_; }
 
-  void read(const std::vector<format::WantedColumn>& wanted, std::optional<std::int64_t>) override {
-    const std::vector<int> places = places_of(wanted, columns_, file_);
-    running_.clear();
-    taker_ = std::make_shared<CsvColumns>(wanted, places, columns_.size(), options_);
-    blocks_ = std::make_unique<CsvBlocks>(file_, options_.delimiter, begin_);
+  std::vector<std::int64_t> blocks() override { return index().rows; }
+
+  void read(const std::vector<format::WantedColumn>& wanted, std::optional<std::int64_t> block) override {
+    begin(wanted, block ? index().span(*block) : whole());
   }
 
   bool next(format::TableChunk& chunk) override {
-    for (;;) {
-      start_blocks();
-      if (running_.empty()) return false;
-      const arrow::Result<Batch> done = running_.front().MoveResult();
-      running_.pop_front();
-      if (!done.ok()) throw mistakes_or(refusal(done.status(), file_));
-      if ((*done)->num_rows() == 0) continue;
-      chunk = as_chunk(*done);
+    for (Taken taken; next_rows(taken);) {
+      if (taken.rows->num_rows() == 0) continue;
+      chunk = as_chunk(taken.rows);
       return true;
     }
+    return false;
   }
 
   std::vector<std::int64_t> lines_of(const std::vector<std::int64_t>& rows) const override {
-    CsvRows all(file_, options_.delimiter);
+    CsvRows all(file_, options_);
     CsvRow row;
     if (options_.header) all.next(row);
     std::vector<std::int64_t> lines;
@@ -355,12 +351,63 @@ class CsvFile : public format::TableFile {
   }
 
  private:
+  // The rows of a block.
+  struct Taken {
+    Batch rows;
+    std::int64_t bytes = 0;  // of the block
+  };
+  struct Running {
+    arrow::Future<Batch> rows;
+    std::int64_t bytes = 0;
+  };
+
+  Span whole() const { return {.begin = begin_}; }
+
+  void begin(const std::vector<format::WantedColumn>& wanted, const Span& span) {
+    const std::vector<int> places = places_of(wanted, columns_, file_);
+    running_.clear();
+    taker_ = std::make_shared<CsvColumns>(wanted, places, columns_.size(), options_);
+    blocks_ = std::make_unique<CsvBlocks>(file_, options_, span);
+  }
+
+  // Returns false at the end.
+  bool next_rows(Taken& taken) {
+    start_blocks();
+    if (running_.empty()) return false;
+    const Running first = std::move(running_.front());
+    running_.pop_front();
+    const arrow::Result<Batch>& done = first.rows.result();
+    if (!done.ok()) throw mistakes_or(refusal(done.status(), file_));
+    taken = {.rows = *done, .bytes = first.bytes};
+    return true;
+  }
+
+  const TextBlocks& index() {
+    if (index_) return *index_;
+    const std::string kind = std::string("csv 1 ") + options_.delimiter + (options_.header ? "header" : "");
+    index_ = indexed<TextBlocks>(file_, options_, kind, [&] {
+      TextBlocks found;
+      begin({}, whole());
+      const bool is_packed = is_compressed(file_, options_);
+      std::int64_t at = begin_;
+      for (Taken taken; next_rows(taken);) {
+        found.add(taken.rows->num_rows(), at, taken.bytes, is_packed);
+        at += taken.bytes;
+      }
+      return found;
+    });
+    return *index_;
+  }
+
   void start_blocks() try {
     arrow::internal::ThreadPool& threads = *arrow::internal::GetCpuThreadPool();
     CsvBlock block;
     while (running_.size() <= static_cast<std::size_t>(threads.GetCapacity()) && blocks_->next(block)) {
+      const std::int64_t bytes = block.bytes->size();
       running_.push_back(
-          require(threads.Submit([taker = taker_, block = std::move(block)] { return taker->take(block); }), file_));
+          {.rows = require(threads.Submit([taker = taker_, block = std::move(block)] { return taker->take(block); }),
+                           file_),
+           .bytes = bytes});
     }
   } catch (const Error& error) {
     throw mistakes_or(error);
@@ -373,7 +420,7 @@ class CsvFile : public format::TableFile {
     for (const std::string& mark : options_.missing_values) marks += "\"" + mark + "\", ";
     Mistakes mistakes(file_, "list all marks of missing cells: dataset.missing_values = [" + marks + "…]");
     try {
-      CsvRows rows(file_, options_.delimiter);
+      CsvRows rows(file_, options_);
       CsvRow row;
       if (options_.header) rows.next(row);
       while (!mistakes.full() && rows.next(row)) {
@@ -394,7 +441,8 @@ class CsvFile : public format::TableFile {
   std::int64_t begin_ = 0;  // offset of the rows in bytes
   std::shared_ptr<const CsvColumns> taker_;
   std::unique_ptr<CsvBlocks> blocks_;
-  std::deque<arrow::Future<Batch>> running_;
+  std::deque<Running> running_;
+  std::optional<TextBlocks> index_;
 };
 
 }  // namespace

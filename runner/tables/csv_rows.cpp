@@ -8,7 +8,6 @@
 #include <arrow/csv/chunker.h>
 
 #include "base/error.h"
-#include "tables/source.h"
 
 namespace ddp::tables {
 namespace {
@@ -56,8 +55,8 @@ arrow::csv::ParseOptions csv_dialect(char delimiter) {
   return dialect;
 }
 
-CsvRows::CsvRows(const std::filesystem::path& file, char delimiter)
-    : file_(file), delimiter_(delimiter), bytes_(open_stream(file)) {
+CsvRows::CsvRows(const std::filesystem::path& file, const format::TableOptions& options)
+    : file_(file), delimiter_(options.delimiter), bytes_(open_stream(file, options)) {
   if (peek() != kEnd && std::string_view(*piece_).starts_with(kByteOrderMark)) at_ = kByteOrderMark.size();
 }
 
@@ -117,14 +116,12 @@ bool CsvRows::next(CsvRow& row) {
   }
 }
 
-CsvBlocks::CsvBlocks(const std::filesystem::path& file, char delimiter, std::int64_t begin)
+CsvBlocks::CsvBlocks(const std::filesystem::path& file, const format::TableOptions& options, const Span& span)
     : file_(file),
-      delimiter_(delimiter),
-      chunker_(arrow::csv::MakeChunker(csv_dialect(delimiter))),
-      bytes_(open_stream(file)),
-      partial_(std::make_shared<arrow::Buffer>(nullptr, 0)) {
-  require(bytes_->Advance(begin), file_);
-}
+      delimiter_(options.delimiter),
+      chunker_(arrow::csv::MakeChunker(csv_dialect(options.delimiter))),
+      bytes_(open_stream(file, options, span)),
+      partial_(std::make_shared<arrow::Buffer>(nullptr, 0)) {}
 
 // Arrow also ends a quoted cell at the end of the file. Checks that the last row is complete: then a line break ends
 // it.

@@ -11,6 +11,9 @@
 #include <arrow/io/interfaces.h>
 #include <arrow/util/delimiting.h>
 
+#include "format/table.h"
+#include "tables/source.h"
+
 namespace ddp::tables {
 
 // RFC 4180 for Arrow's parser: doubled quotes and line breaks inside of quotes.
@@ -32,7 +35,7 @@ struct CsvRow {
 // the header, and the lines of mistakes.
 class CsvRows {
  public:
-  CsvRows(const std::filesystem::path& file, char delimiter);
+  CsvRows(const std::filesystem::path& file, const format::TableOptions& options);
 
   // Reads the next row. Returns false at the end. Throws ddp::Error (usage) if the file cannot be read, a quoted cell
   // is not closed, or a row is larger than 64 MB.
@@ -64,8 +67,8 @@ struct CsvBlock {
 // Splits a CSV file into blocks of whole rows, about 2 MB each. Line breaks inside of quotes do not end a row.
 class CsvBlocks {
  public:
-  // Skips the first `begin` bytes of the file.
-  CsvBlocks(const std::filesystem::path& file, char delimiter, std::int64_t begin);
+  // `span`: the part of the file with the rows, in bytes.
+  CsvBlocks(const std::filesystem::path& file, const format::TableOptions& options, const Span& span);
 
   // Reads the next rows. Returns false at the end. Throws ddp::Error (usage) if the file cannot be read, a row is
   // larger than 64 MB, or the last cell is quoted but not closed.

@@ -43,7 +43,7 @@ class CheckedTable : public format::TableFile {
       : file_(file), table_(std::move(table)) {}
 
   const std::vector<format::ColumnInfo>& columns() const override { return table_->columns(); }
-  std::vector<std::int64_t> blocks() const override {
+  std::vector<std::int64_t> blocks() override {
     return as_errors(file_, [&] { return table_->blocks(); });
   }
   void read(const std::vector<format::WantedColumn>& wanted, std::optional<std::int64_t> block) override {
@@ -77,7 +77,7 @@ constexpr Foreign kForeign[] = {{kParquet, "a Parquet file", "give dataset.name 
                                 {"\xfe\xff", "text in UTF-16", "save it in UTF-8"}};
 
 std::unique_ptr<format::TableFile> open_columnar(const std::filesystem::path& file, std::string_view head,
-                                                 std::shared_ptr<arrow::io::ReadableFile> bytes,
+                                                 std::shared_ptr<arrow::io::RandomAccessFile> bytes,
                                                  const format::TableOptions& options) {
   if (head.starts_with(kParquet)) return table_of(file, open_parquet(file, std::move(bytes)), options);
   if (head.starts_with(kFeather)) return table_of(file, open_feather(file, std::move(bytes)), options);
@@ -88,7 +88,7 @@ std::unique_ptr<format::TableFile> open_columnar(const std::filesystem::path& fi
 std::unique_ptr<format::TableFile> open(const std::filesystem::path& file, const format::TableOptions& options) {
   static const arrow::Status limited = arrow::SetCpuThreadPoolCapacity(std::clamp(usable_cores(), 1, kMostThreads));
   require(limited, file);
-  std::shared_ptr<arrow::io::ReadableFile> bytes = open_file(file);
+  std::shared_ptr<arrow::io::RandomAccessFile> bytes = open_file(file, options);
   const auto first = require(bytes->ReadAt(0, static_cast<std::int64_t>(kFeather.size())), file);
   const std::string_view head(*first);
   if (options.format == "parquet") return open_columnar(file, head, std::move(bytes), options);

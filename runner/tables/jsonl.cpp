@@ -23,89 +23,20 @@
 #include "tables/formats.h"
 #include "tables/mistakes.h"
 #include "tables/source.h"
+#include "tables/text_blocks.h"
+#include "tables/text_lines.h"
 
 namespace ddp::tables {
 namespace {
 
-constexpr std::int64_t kLinePiece = 1 << 20;
-constexpr std::size_t kLargestLine = 64 << 20;
 constexpr std::size_t kMostColumns = 1 << 20;
 constexpr std::size_t kDigits = 16;  // of 2^53
-constexpr std::string_view kNan = "NaN";
-constexpr std::string_view kInfinity = "Infinity";
-
-bool holds_something(const std::string& line) { return line.find_first_not_of(" \t\r") != std::string::npos; }
-
-// Reads a text file line by line, for uses that need line numbers. A byte order mark is no part of the first line.
-class TextLines {
- public:
-  explicit TextLines(const std::filesystem::path& file) : file_(file), stream_(open_stream(file)) {}
-
-  // Reads the next line that is not empty. Returns false at the end. Throws ddp::Error (usage) if the file cannot be
-  // read or a line is larger than 64 MB.
-  bool next(std::string& line) {
-    line.clear();
-    for (bool in_line = false;;) {
-      if ((piece_ == nullptr || at_ == piece_->size()) && !refill()) return holds_something(line);
-      const auto* begin = reinterpret_cast<const char*>(piece_->data()) + at_;
-      const auto size = static_cast<std::size_t>(piece_->size() - at_);
-      const auto* end = static_cast<const char*>(std::memchr(begin, '\n', size));
-      const std::size_t taken = end == nullptr ? size : static_cast<std::size_t>(end - begin) + 1;
-      if (!in_line) ++number_;
-      in_line = end == nullptr;
-      line.append(begin, end == nullptr ? size : taken - 1);
-      at_ += static_cast<std::int64_t>(taken);
-      if (line.size() > kLargestLine) {
-        throw usage_error("a line is larger than 64 MB", file_.string() + ":" + std::to_string(number_));
-      }
-      if (end != nullptr && holds_something(line)) return true;
-      if (end != nullptr) line.clear();
-    }
-  }
-
-  std::int64_t number() const { return number_; }  // of the last line, from 1
-  bool begins_with_mark() const { return begins_with_mark_; }
-
- private:
-  bool refill() {
-    const bool is_first = piece_ == nullptr;
-    piece_ = require(stream_->Read(kLinePiece), file_);
-    begins_with_mark_ = begins_with_mark_ || (is_first && std::string_view(*piece_).starts_with(kByteOrderMark));
-    at_ = is_first && begins_with_mark_ ? std::ssize(kByteOrderMark) : 0;
-    return piece_->size() > at_;
-  }
-
-  const std::filesystem::path file_;
-  std::shared_ptr<arrow::io::InputStream> stream_;
-  std::shared_ptr<arrow::Buffer> piece_;
-  std::int64_t at_ = 0;
-  std::int64_t number_ = 0;
-  bool begins_with_mark_ = false;
-};
-
-// Replaces NaN, Infinity and -Infinity by null, outside of texts: Python's json.dumps writes these words, which JSON
-// does not have.
-std::string standard_json(std::string_view line) {
-  std::string json;
-  bool in_text = false;
-  for (std::size_t at = 0; at < line.size(); ++at) {
-    const std::string_view rest = line.substr(at);
-    const bool is_nan = !in_text && rest.starts_with(kNan);
-    if (is_nan || (!in_text && rest.starts_with(kInfinity))) {
-      if (!is_nan && json.ends_with('-')) json.pop_back();
-      json += "null";
-      at += (is_nan ? kNan : kInfinity).size() - 1;
-      continue;
-    }
-    json += rest.front();
-    if (in_text && rest.front() == '\\' && rest.size() > 1) json += line[++at];
-    in_text ^= rest.front() == '"';
-  }
-  return json;
-}
 
 // The kinds of cells, and of columns.
 enum class Kind : std::uint8_t { null, boolean, integer, number, infinite, text, list, object };
+constexpr std::array<const char*, 8> names_of(Kind) {
+  return {"null", "boolean", "integer", "number", "infinite", "text", "list", "object"};
+}
 
 Kind common_kind(Kind column, Kind cell) {
   if (cell == Kind::infinite) cell = Kind::number;
@@ -278,13 +209,30 @@ class Members {
 
 // The content of a file of JSON lines, from a pass over all its lines.
 struct JsonlContent {
-  // All keys in the order of their first lines, each with the type of its first cell that is not null. A column of
-  // whole numbers that also has others, or one beyond 64 bits, is one of doubles.
-  std::shared_ptr<arrow::Schema> schema;
+  // All keys in the order of their first lines, each with the kind of its first cell that is not null. A column of
+  // whole numbers that also has others, or one beyond 64 bits, is one of numbers.
+  std::vector<std::string> names = {};
+  std::vector<Kind> kinds = {};
   std::map<std::string, std::int64_t> infinite = {};  // the first line in which a key is Infinity or -Infinity
   std::map<std::string, std::int64_t> large = {};     // the first line in which a key is a whole number from 2^53
-  std::size_t longest = 0;                            // bytes of the longest line
+  std::int64_t longest = 0;                           // bytes of the longest line
   bool is_standard = true;                            // no byte order mark, NaN or Infinity
+  TextBlocks blocks = {};
+
+  std::shared_ptr<arrow::Schema> schema() const {
+    arrow::FieldVector fields;
+    for (std::size_t i = 0; i < names.size(); ++i) fields.push_back(arrow::field(names[i], arrow_type(kinds[i])));
+    return arrow::schema(std::move(fields));
+  }
+  void fields(config::Fields& f) {
+    f({.name = "names"}, names);
+    f({.name = "kinds"}, kinds);
+    f({.name = "infinite"}, infinite);
+    f({.name = "large"}, large);
+    f({.name = "longest"}, longest);
+    f({.name = "is_standard"}, is_standard);
+    f({.name = "blocks"}, blocks);
+  }
 };
 
 // The columns of the lines that were read.
@@ -295,25 +243,17 @@ class Columns {
   void take_line(const std::string& line, std::int64_t number) {
     number_ = number;
     next_ = 0;
-    longest_ = std::max(longest_, line.size());
+    found_.longest = std::max(found_.longest, std::ssize(line));
     if (!is_utf8(line)) throw not_utf8(file_, number, "the line", line);
     Members members(line);
     if (!members.each([&](std::string_view key, Kind kind) { take(key, kind, members.is_large()); })) {
       parsed(standard_json(line));
       throw usage_error("is not a JSON object", where(), kOneObject);
     }
-    is_standard_ = is_standard_ && !members.has_words();
+    found_.is_standard = found_.is_standard && !members.has_words();
   }
 
-  JsonlContent content() && {
-    arrow::FieldVector fields;
-    for (std::size_t i = 0; i < names_.size(); ++i) fields.push_back(arrow::field(names_[i], arrow_type(kinds_[i])));
-    return {.schema = arrow::schema(std::move(fields)),
-            .infinite = std::move(infinite_),
-            .large = std::move(large_),
-            .longest = longest_,
-            .is_standard = is_standard_};
-  }
+  JsonlContent content() && { return std::move(found_); }
 
  private:
   std::string where() const { return file_.string() + ":" + std::to_string(number_); }
@@ -329,71 +269,50 @@ class Columns {
   // Most lines have their keys in the order of the lines before, written in the same way.
   void take(std::string_view key, Kind kind, bool is_large) {
     const std::size_t at = next_ < keys_.size() && keys_[next_] == key ? next_ : place_of(key);
-    kinds_[at] = common_kind(kinds_[at], kind);
-    if (kind == Kind::infinite) infinite_.try_emplace(names_[at], number_);
-    if (is_large) large_.try_emplace(names_[at], number_);
+    found_.kinds[at] = common_kind(found_.kinds[at], kind);
+    if (kind == Kind::infinite) found_.infinite.try_emplace(found_.names[at], number_);
+    if (is_large) found_.large.try_emplace(found_.names[at], number_);
     next_ = at + 1;
   }
 
   std::size_t place_of(std::string_view key) {
     std::string name(key);
     if (name.find('\\') != name.npos) name = parsed('"' + name + '"').get<std::string>();
-    const auto [known, is_new] = places_.try_emplace(name, names_.size());
+    const auto [known, is_new] = places_.try_emplace(name, found_.names.size());
     if (is_new) {
-      if (names_.size() == kMostColumns) {
+      if (found_.names.size() == kMostColumns) {
         throw usage_error("the lines have more than " + std::to_string(kMostColumns) + " different keys", where());
       }
-      names_.push_back(std::move(name));
+      found_.names.push_back(std::move(name));
       keys_.emplace_back();
-      kinds_.push_back(Kind::null);
+      found_.kinds.push_back(Kind::null);
     }
     keys_[known->second] = key;
     return known->second;
   }
 
   const std::filesystem::path file_;
-  std::vector<std::string> names_;
+  JsonlContent found_;
   std::vector<std::string> keys_;  // the names as the last line wrote them, perhaps with escapes
-  std::vector<Kind> kinds_;
   std::unordered_map<std::string, std::size_t> places_;
-  std::map<std::string, std::int64_t> infinite_;
-  std::map<std::string, std::int64_t> large_;
-  std::size_t longest_ = 0;
   std::size_t next_ = 0;     // the likely place of the line's next key
   std::int64_t number_ = 0;  // of the line
-  bool is_standard_ = true;
-};
-
-// The lines of a file as a stream of standard JSON.
-class StandardText : public ComputedStream {
- public:
-  explicit StandardText(const std::filesystem::path& file) : lines_(file) {}
-
-  arrow::Result<std::int64_t> Read(std::int64_t most, void* out) override try {
-    for (std::string line; std::ssize(text_) < most && lines_.next(line);) text_ += standard_json(line) + "\n";
-    const std::int64_t bytes = std::min(most, std::ssize(text_));
-    std::memcpy(out, text_.data(), static_cast<std::size_t>(bytes));
-    text_.erase(0, static_cast<std::size_t>(bytes));
-    position_ += bytes;
-    return bytes;
-  } catch (const Error& error) {
-    return arrow::Status::IOError(error.summary());  // Arrow's threads expect no exceptions
-  }
-
- private:
-  TextLines lines_;
-  std::string text_;  // read, and not yet taken
 };
 
 // Throws ddp::Error (usage) if a line is not a JSON object. Memory is proportional to the number of keys.
-JsonlContent jsonl_content(const std::filesystem::path& file) {
-  TextLines lines(file);
+JsonlContent jsonl_content(const std::filesystem::path& file, const format::TableOptions& options) {
+  TextLines lines(file, options);
   Columns columns(file);
-  bool is_empty = true;
-  for (std::string line; lines.next(line); is_empty = false) columns.take_line(line, lines.number());
-  if (is_empty) throw usage_error("is empty", file.string());
+  TextBlocks blocks;
+  const bool is_packed = is_compressed(file, options);
+  for (std::string line; lines.next(line);) {
+    columns.take_line(line, lines.number());
+    blocks.add(1, lines.begin(), lines.end() - lines.begin(), is_packed);
+  }
+  if (blocks.rows.empty()) throw usage_error("is empty", file.string());
   JsonlContent content = std::move(columns).content();
   content.is_standard = content.is_standard && !lines.begins_with_mark();
+  content.blocks = std::move(blocks);
   return content;
 }
 
@@ -462,7 +381,7 @@ Error jsonl_mistakes(const std::filesystem::path& file, const arrow::Schema& typ
                      const Error& refusal) {
   Mistakes mistakes(file, kOnlyNull);
   try {
-    TextLines lines(file);
+    TextLines lines(file, how);
     for (std::string line; !mistakes.full() && lines.next(line);) {
       try {
         const nlohmann::json value = config::parse_json(standard_json(line));
@@ -486,11 +405,17 @@ Error jsonl_mistakes(const std::filesystem::path& file, const arrow::Schema& typ
 class JsonlSource : public BatchSource {
  public:
   JsonlSource(const std::filesystem::path& file, const format::TableOptions& options)
-      : file_(file), how_(options), content_(jsonl_content(file)) {}
+      : file_(file),
+        how_(options),
+        content_(indexed<JsonlContent>(file, options, "jsonl 1", [&] { return jsonl_content(file, options); })),
+        schema_(content_.schema()) {}
 
-  std::shared_ptr<arrow::Schema> schema() const override { return content_.schema; }
+  std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
 
-  arrow::Status begin(const std::vector<format::WantedColumn>& wanted, const std::vector<int>& places) override {
+  std::vector<std::int64_t> blocks() const override { return content_.blocks.rows; }
+
+  arrow::Status begin(const std::vector<format::WantedColumn>& wanted, const std::vector<int>& places,
+                      std::optional<std::int64_t> block) override {
     for (const format::WantedColumn& column : wanted) {
       const auto line = content_.infinite.find(column.name);
       if (line == content_.infinite.end()) continue;
@@ -499,7 +424,7 @@ class JsonlSource : public BatchSource {
     }
     for (const format::WantedColumn& column : wanted) require_all_digits(column);
     arrow::FieldVector fields;
-    for (const int place : places) fields.push_back(field_to_read(*content_.schema->field(place), wanted));
+    for (const int place : places) fields.push_back(field_to_read(*schema_->field(place), wanted));
     wanted_ = wanted;
     types_ = arrow::schema(std::move(fields));
     arrow::json::ReadOptions reading;
@@ -510,10 +435,11 @@ class JsonlSource : public BatchSource {
     parsing.unexpected_field_behavior = arrow::json::UnexpectedFieldBehavior::Ignore;
     reader_ = nullptr;
     std::shared_ptr<arrow::io::InputStream> text;
+    const Span span = block ? content_.blocks.span(*block) : Span{};
     if (content_.is_standard) {
-      text = open_stream(file_);
+      text = open_stream(file_, how_, span);
     } else {
-      text = std::make_shared<StandardText>(file_);
+      text = std::make_shared<StandardText>(file_, how_, span);
     }
     ARROW_ASSIGN_OR_RAISE(reader_, arrow::json::StreamingReader::Make(text, reading, parsing));
     return arrow::Status::OK();
@@ -524,7 +450,7 @@ class JsonlSource : public BatchSource {
   Error explain(const Error& refusal) const override { return jsonl_mistakes(file_, *types_, wanted_, how_, refusal); }
 
   std::vector<std::int64_t> lines_of(const std::vector<std::int64_t>& rows) const override {
-    TextLines all(file_);
+    TextLines all(file_, how_);
     std::string line;
     std::vector<std::int64_t> lines;
     for (std::int64_t number = 0; lines.size() < rows.size() && all.next(line); ++number) {
@@ -540,7 +466,7 @@ class JsonlSource : public BatchSource {
   void require_all_digits(const format::WantedColumn& column) const {
     const auto line = content_.large.find(column.name);
     if (column.type != format::CellType::text || line == content_.large.end()) return;
-    const auto field = content_.schema->GetFieldByName(column.name);
+    const auto field = schema_->GetFieldByName(column.name);
     if (field->type()->id() != arrow::Type::DOUBLE) return;
     throw usage_error("column " + config::in_quotes(column.name) +
                           ": a number of 2^53 or more cannot be told from the next ones, because the column has "
@@ -564,6 +490,7 @@ class JsonlSource : public BatchSource {
   const std::filesystem::path file_;
   const format::TableOptions how_;
   const JsonlContent content_;
+  const std::shared_ptr<arrow::Schema> schema_;
   std::vector<format::WantedColumn> wanted_;
   std::shared_ptr<arrow::Schema> types_;  // of the wanted columns
   std::shared_ptr<arrow::json::StreamingReader> reader_;

@@ -2,9 +2,15 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <algorithm>
 #include <cerrno>
+#include <tuple>
+#include <utility>
 
 #include <arrow/buffer.h>
+#include <arrow/io/compressed.h>
+#include <arrow/io/file.h>
+#include <arrow/util/compression.h>
 #include <arrow/util/utf8.h>
 #include <zlib.h>
 
@@ -15,12 +21,61 @@ namespace ddp::tables {
 namespace {
 
 constexpr std::string_view kGzipMagic = "\x1f\x8b";
+constexpr std::string_view kZstdMagic = "\x28\xb5\x2f\xfd";
 
-bool is_gzip(arrow::io::ReadableFile& file, const std::filesystem::path& path) {
-  const auto head = require(file.ReadAt(0, static_cast<std::int64_t>(kGzipMagic.size())), path);
-  require(file.Seek(0), path);
-  return std::string_view(*head) == kGzipMagic;
+// Which of these a file begins with; "": none.
+std::string_view compression_of(arrow::io::RandomAccessFile& file, const std::filesystem::path& path) {
+  const auto head = require(file.ReadAt(0, static_cast<std::int64_t>(kZstdMagic.size())), path);
+  for (const std::string_view magic : {kGzipMagic, kZstdMagic}) {
+    if (std::string_view(*head).starts_with(magic)) return magic;
+  }
+  return {};
 }
+
+// What TableOptions::open opened, for Arrow.
+class OpenedFile : public arrow::io::RandomAccessFile {
+ public:
+  explicit OpenedFile(std::shared_ptr<const format::Bytes> bytes) : bytes_(std::move(bytes)) {}
+
+  arrow::Result<std::int64_t> GetSize() override { return bytes_->size(); }
+  arrow::Result<std::int64_t> ReadAt(std::int64_t begin, std::int64_t most, void* out) override try {
+    const std::int64_t size = std::clamp<std::int64_t>(bytes_->size() - begin, 0, most);
+    if (size > 0) bytes_->read(begin, size, out);
+    return size;
+  } catch (const Error& error) {
+    return arrow::Status::IOError(error.summary());  // Arrow's threads expect no exceptions
+  }
+  arrow::Result<std::shared_ptr<arrow::Buffer>> ReadAt(std::int64_t begin, std::int64_t most) override {
+    const std::int64_t size = std::clamp<std::int64_t>(bytes_->size() - begin, 0, most);
+    ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::ResizableBuffer> buffer, arrow::AllocateResizableBuffer(size));
+    ARROW_RETURN_NOT_OK(ReadAt(begin, size, buffer->mutable_data()).status());
+    return buffer;
+  }
+  arrow::Result<std::int64_t> Read(std::int64_t most, void* out) override {
+    ARROW_ASSIGN_OR_RAISE(const std::int64_t size, ReadAt(position_, most, out));
+    position_ += size;
+    return size;
+  }
+  arrow::Result<std::shared_ptr<arrow::Buffer>> Read(std::int64_t most) override {
+    ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> buffer, ReadAt(position_, most));
+    position_ += buffer->size();
+    return buffer;
+  }
+  arrow::Status Seek(std::int64_t position) override {
+    position_ = position;
+    return arrow::Status::OK();
+  }
+  arrow::Result<std::int64_t> Tell() const override { return position_; }
+  arrow::Status Close() override {
+    bytes_ = nullptr;
+    return arrow::Status::OK();
+  }
+  bool closed() const override { return bytes_ == nullptr; }
+
+ private:
+  std::shared_ptr<const format::Bytes> bytes_;
+  std::int64_t position_ = 0;
+};
 
 // The content of a gzip file, which may have several members, and zeros behind each, as gunzip reads it. Arrow's own
 // stream refuses the zeros.
@@ -74,7 +129,9 @@ class GzipStream : public ComputedStream {
 
 }  // namespace
 
-std::shared_ptr<arrow::io::ReadableFile> open_file(const std::filesystem::path& file) {
+std::shared_ptr<arrow::io::RandomAccessFile> open_file(const std::filesystem::path& file,
+                                                       const format::TableOptions& options) {
+  if (options.open) return std::make_shared<OpenedFile>(options.open(file));
   // O_NONBLOCK: without it, open() on a pipe waits for a writer.
   FileDescriptor descriptor(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (!descriptor) throw usage_error("cannot be read: " + errno_text(errno), file.string());
@@ -91,13 +148,34 @@ std::shared_ptr<arrow::io::ReadableFile> open_file(const std::filesystem::path& 
   return require(arrow::io::ReadableFile::Open(kept), file);
 }
 
-std::shared_ptr<arrow::io::InputStream> open_stream(const std::filesystem::path& file) {
-  std::shared_ptr<arrow::io::ReadableFile> bytes = open_file(file);
-  if (!is_gzip(*bytes, file)) {
-    if (file.extension() == ".gz") throw usage_error("is not a gzip file, despite its name", file.string());
-    return bytes;
+std::shared_ptr<arrow::io::InputStream> open_stream(const std::filesystem::path& file,
+                                                    const format::TableOptions& options, const Span& span) {
+  std::shared_ptr<arrow::io::RandomAccessFile> bytes = open_file(file, options);
+  const std::string_view compression = compression_of(*bytes, file);
+  for (const auto& [ending, name, magic] :
+       {std::tuple(".gz", "gzip", kGzipMagic), std::tuple(".zst", "zstd", kZstdMagic)}) {
+    if (file.extension() != ending || compression == magic) continue;
+    throw usage_error("is not a " + std::string(name) + " file, despite its name", file.string());
   }
-  return std::make_shared<GzipStream>(bytes);
+  if (compression.empty() && span.size) {
+    return require(arrow::io::RandomAccessFile::GetStream(bytes, span.begin, *span.size), file);
+  }
+  require(bytes->Seek(compression.empty() ? span.begin : 0), file);
+  if (compression.empty()) return bytes;
+  std::shared_ptr<arrow::io::InputStream> content;
+  if (compression == kGzipMagic) {
+    content = std::make_shared<GzipStream>(bytes);
+  } else {
+    static const std::shared_ptr<arrow::util::Codec> codec =
+        require(arrow::util::Codec::Create(arrow::Compression::ZSTD), file);
+    content = require(arrow::io::CompressedInputStream::Make(codec.get(), bytes), file);
+  }
+  require(content->Advance(span.begin), file);
+  return content;
+}
+
+bool is_compressed(const std::filesystem::path& file, const format::TableOptions& options) {
+  return !compression_of(*open_file(file, options), file).empty();
 }
 
 Error refusal(const arrow::Status& status, const std::filesystem::path& file) {

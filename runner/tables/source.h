@@ -3,26 +3,40 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include <arrow/buffer.h>
-#include <arrow/io/file.h>
+#include <arrow/io/interfaces.h>
 #include <arrow/result.h>
 
 #include "base/error.h"
+#include "format/table.h"
 
 namespace ddp::tables {
 
 // Programs of Windows write it at the beginning of a text; it is no part of the text.
 inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
-// Opens a regular file. Other files are refused: a pipe could block its reader. Throws ddp::Error (usage).
-std::shared_ptr<arrow::io::ReadableFile> open_file(const std::filesystem::path& file);
+// Opens a regular file, or what TableOptions::open opens. Other files are refused: a pipe could block its reader.
+// Throws ddp::Error (usage).
+std::shared_ptr<arrow::io::RandomAccessFile> open_file(const std::filesystem::path& file,
+                                                       const format::TableOptions& options);
 
-// Opens the bytes of a file, decompressed if it is a gzip file. Throws ddp::Error (usage).
-std::shared_ptr<arrow::io::InputStream> open_stream(const std::filesystem::path& file);
+// A part of the content of a file, in bytes; of a compressed file it has no size.
+struct Span {
+  std::int64_t begin = 0;
+  std::optional<std::int64_t> size = {};  // nothing: up to the end
+};
+
+// Opens the bytes of a file, decompressed if it is a gzip or a zstd file. Throws ddp::Error (usage).
+std::shared_ptr<arrow::io::InputStream> open_stream(const std::filesystem::path& file,
+                                                    const format::TableOptions& options, const Span& span = {});
+
+// Is the file compressed? Then its blocks cannot be read by themselves.
+bool is_compressed(const std::filesystem::path& file, const format::TableOptions& options);
 
 // A stream of bytes that a class computes. The class gives Read into memory, and moves position_.
 class ComputedStream : public arrow::io::InputStream {

@@ -1,5 +1,6 @@
 """Data at URLs: runs train the bits of local files, and no fault of a server changes them."""
 
+import gzip
 import http.server
 import io
 import json
@@ -55,7 +56,8 @@ def run(*words, exits=0):
 
 
 def experiment(name, path, **settings):
-    (FOLDER / f"{name}.toml").write_text(EXPERIMENT % path)
+    text = EXPERIMENT % path
+    (FOLDER / f"{name}.toml").write_text(text.replace('"csv"', '"jsonl"') if ".jsonl" in path else text)
     return ["run", f"{name}.toml", *sets(**settings)]
 
 
@@ -178,6 +180,39 @@ def test_only_data_files_are_urls():
     assert "takes a file, not a URL" in run("run", "folder.toml", exits=2).said()
 
 
+def pieces():
+    return list((FOLDER / "cache/ddp-exp/objects/pieces").glob("*"))
+
+
+def test_streams_train_the_bits_of_local_files_from_a_small_cache():
+    body = table(20000, 71)
+    head, rows = body.split(b"\n", 1)
+    body = head + b"\n" + rows * 16  # three blocks, and as many pieces
+    lines = b"".join(b'{"a":%s,"b":%s,"c":%s,"y":"%s"}\n' % tuple(row.split(b",")) for row in rows.split()) * 8
+    settings = {"epochs": 2, "batch_size": 4096, "loader__stream": "true", "loader__window": 2, "seed": 5,
+                "logical_ranks": 2, "checkpoint__save_every_steps": 20, "checkpoint__keep_last": 9}  # fmt: skip
+    limit = 10 << 20
+    for name, data in {"s.csv": body, "s.csv.gz": gzip.compress(body, 1), "s.jsonl": lines}.items():
+        SERVER.put(f"streams/{name}", data)
+        local = trained_here(f"here_{name}", {name: data}, **settings)
+        (FOLDER / "files" / name).unlink()
+        url = f"s3://{BUCKET}/streams/{name}"
+        run(*experiment(f"there_{name}", url, loader__cache=f'"{limit}"', **settings))
+        assert weights(newest(f"there_{name}")) == local, name
+        assert 0 < sum(piece.stat().st_size for piece in pieces()) <= limit
+        assert state(newest(f"there_{name}"))["data"][0]["path"] == url
+    # A damaged piece is fetched again.
+    for piece in pieces():
+        content = bytearray(piece.read_bytes())
+        content[len(content) // 2] ^= 1
+        piece.write_bytes(content)
+    run(*experiment("there_s.jsonl", f"s3://{BUCKET}/streams/s.jsonl", loader__cache=f'"{limit}"', **settings))
+    assert weights(newest("there_s.jsonl")) == local
+    # A resumed stream goes on where it was.
+    run("resume", newest("there_s.jsonl"), "--from", "20", *sets(device_pool='["cpu"]'))
+    assert weights(newest("there_s.jsonl")) == local
+
+
 class Http(http.server.BaseHTTPRequestHandler):
     """Serves BODY at /plain without ranges, at /ranges with them, and at /moved by a redirect."""
 
@@ -214,6 +249,12 @@ def test_http_servers_with_and_without_ranges():
         run(*experiment(kind, f"http://127.0.0.1:{server.server_port}/{kind}/t.csv", seed=4))
         assert weights(newest(kind)) == local, kind
         assert state(newest(kind))["data"][0]["modified"] == 784111777 * 10**9
+    url = f"http://127.0.0.1:{server.server_port}/%s/t.csv"
+    run(*experiment("ranges", url % "ranges", seed=4, loader__stream="true", loader__shuffle="false"))
+    run(*experiment("of_http", "files/http.csv", seed=4, loader__shuffle="false"))
+    assert weights(newest("ranges")) == weights(newest("of_http"))
+    refused = run(*experiment("plain", url % "plain", loader__stream="true"), exits=2).said()
+    assert "cannot send a part" in refused, refused
     server.shutdown()
 
 

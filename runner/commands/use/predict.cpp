@@ -52,7 +52,7 @@ struct Inputs {
 
 // Adds the copies of the objects of a URL.
 void add_objects(const std::string& url, const config::Loader& loader, Inputs& found) {
-  const launch::FetchedObjects fetched = launch::fetch_objects({url}, loader);
+  const launch::FetchedObjects fetched = launch::fetch_objects({url}, loader, /*streams=*/false);
   for (const config::Object& object : fetched.all) {
     found.files.push_back(object.file);
     found.shown.push_back(without_query(object.url));

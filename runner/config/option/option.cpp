@@ -33,6 +33,13 @@ void Object::fields(Fields& f) {
   f({.name = "file"}, file);
 }
 
+std::string Object::content() const {
+  std::string state = !etag.empty() ? etag : version;
+  if (state.empty() && modified != 0) state = std::to_string(modified);
+  if (state.empty()) return "";
+  return (is_signed(url) ? without_query(url) : url) + '\0' + state + '\0' + std::to_string(bytes);
+}
+
 Value Component::with_copies() const {
   Value all = options;
   for (const auto& [option, copy] : copies) all[option] = copy;

@@ -99,7 +99,11 @@ struct Object {
   std::string version = {};   // of the object in its bucket; "": the bucket has no versions
   std::int64_t modified = 0;  // nanoseconds since 1970; 0: the server does not say
   bool has_ranges = true;     // the server sends a part of it
-  std::string file = {};      // its copy in the cache folder
+  std::string file = {};      // its copy in the cache folder; of a stream, which has none: the URL without its query
+
+  // Differs for other objects, and for another content of the same one. Has no text if the server tells nothing of the
+  // content.
+  std::string content() const;
 
   static constexpr const char* kDefinition = "object";
   void fields(Fields& f);

@@ -173,7 +173,7 @@ fs::path precompiled_header(const Sdk& sdk, const fs::path& cache) {
                       "use the compiler that built ddp-exp, or a newer one of its kind");
   }
   paths::rename(made.path(), folder);
-  remove_oldest(cache, kHeadersPrefix, "", kMostHeaders);
+  paths::remove_oldest(cache, kHeadersPrefix, "", kMostHeaders);
   return folder / kHeader;
 }
 

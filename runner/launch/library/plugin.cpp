@@ -133,8 +133,8 @@ config::Components compile_into(const fs::path& cache, const std::string& key, c
   paths::remove_all(folder);  // it may be damaged
   paths::rename(made.path(), folder);
   record::write_atomically(headers_file(cache, key), Value(headers).dump());
-  remove_oldest(cache, kPrefix, "", kMostKept);
-  remove_oldest(cache, "", kHeaders, kMostKept);
+  paths::remove_oldest(cache, kPrefix, "", kMostKept);
+  paths::remove_oldest(cache, "", kHeaders, kMostKept);
   return merged(folder, file);
 }
 

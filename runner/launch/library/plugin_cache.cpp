@@ -35,13 +35,6 @@ FileDescriptor open_lock(const fs::path& file) {
   return FileDescriptor(open(file.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
 }
 
-bool is_current(const FileDescriptor& lock, const fs::path& file) {
-  struct stat own {};
-  struct stat named {};
-  return fstat(lock.get(), &own) == 0 && lstat(file.c_str(), &named) == 0 && own.st_dev == named.st_dev &&
-         own.st_ino == named.st_ino;
-}
-
 fs::path plugin_cache() {
   const fs::path cache = cache_folder() / "plugins";
   constexpr const char* kRemedy = "set XDG_CACHE_HOME to a folder that can be written";
@@ -98,23 +91,6 @@ UnfinishedFolder::~UnfinishedFolder() {
 void note_use(const fs::path& entry) {
   std::error_code gone;
   fs::last_write_time(entry, fs::file_time_type::clock::now(), gone);
-}
-
-void remove_oldest(const fs::path& cache, const std::string& prefix, const std::optional<std::string>& extension,
-                   std::size_t kept) {
-  std::vector<std::pair<fs::file_time_type, fs::path>> entries;
-  for (const fs::path& entry : paths::entries(cache)) {
-    if (!entry.filename().string().starts_with(prefix) || (extension && entry.extension() != *extension)) continue;
-    std::error_code gone;
-    const fs::file_time_type used = fs::last_write_time(entry, gone);
-    if (!gone) entries.emplace_back(used, entry);
-  }
-  if (entries.size() <= kept) return;
-  std::sort(entries.begin(), entries.end());
-  for (std::size_t i = 0; i < entries.size() - kept; ++i) {
-    std::error_code gone;
-    fs::remove_all(entries[i].second, gone);
-  }
 }
 
 }  // namespace ddp::launch

@@ -14,10 +14,6 @@ std::filesystem::path plugin_cache();
 // Opens a lock file, and creates it if it does not exist.
 FileDescriptor open_lock(const std::filesystem::path& file);
 
-// Returns whether the lock is still the file with this name: another process may have removed the opened file while it
-// held the lock, and then other processes lock a new one.
-bool is_current(const FileDescriptor& lock, const std::filesystem::path& file);
-
 // Takes the lock of a cache entry, NAME.lock; waits while another process holds it. Throws ddp::Error (usage).
 FileDescriptor lock_entry(const std::filesystem::path& entry);
 
@@ -41,8 +37,5 @@ class UnfinishedFolder {
 
 // Marks an entry as used now: the least recently used entries are removed first.
 void note_use(const std::filesystem::path& entry);
-// Removes the entries with this prefix and extension (nothing: any), except for the `kept` newest.
-void remove_oldest(const std::filesystem::path& cache, const std::string& prefix,
-                   const std::optional<std::string>& extension, std::size_t kept);
 
 }  // namespace ddp::launch

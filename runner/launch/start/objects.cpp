@@ -31,28 +31,21 @@ namespace ddp::launch {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* kUseEnding = ".lock";
-constexpr const char* kPartEnding = ".part";
-
-// Returns what `ask` returns with a store, in a throw-away child.
+// Returns what `ask` returns, in a throw-away child, which may load libddp_objects.so.
 template <class Ask>
-config::Value ask_store(const std::string& act, std::int64_t retries, const Ask& ask) {
+config::Value ask_child_about(const std::string& act, const Ask& ask) {
   return RankLibrary::reply_in(ask_child(act, {}, [&](int pipe) {
     std::signal(SIGPIPE, SIG_IGN);  // a server that closes a connection
-    RankLibrary::answer_with(
-        [&] {
-          const auto store = format::open_object_store(retries);
-          return ask(*store);
-        },
-        pipe);
+    RankLibrary::answer_with(ask, pipe);
   }));
 }
 
 std::vector<config::Object> find(const std::vector<std::string>& urls, std::int64_t retries) {
-  const config::Value found = ask_store("looking at URLs", retries, [&](format::ObjectStore& store) {
+  const config::Value found = ask_child_about("looking at URLs", [&] {
+    const auto store = format::open_object_store(retries);
     config::Value all = config::Value::array();
     for (const std::string& url : urls) {
-      for (const config::Object& object : store.find(url)) all.push_back(config::written(object));
+      for (const config::Object& object : store->find(url)) all.push_back(config::written(object));
     }
     return config::Value{{"objects", all}};
   });
@@ -65,13 +58,9 @@ std::vector<config::Object> find(const std::vector<std::string>& urls, std::int6
 // One folder for each content of an object, because the copy keeps the object's name. An object whose server tells
 // nothing of its content is fetched each time.
 fs::path entry_of(const fs::path& folder, const config::Object& object) {
-  std::string content = !object.etag.empty() ? object.etag : object.version;
-  if (content.empty()) {
-    const auto now = std::chrono::system_clock::now().time_since_epoch().count();
-    content = std::to_string(object.modified != 0 ? object.modified : now);
-  }
-  return folder / record::hash_hex((is_signed(object.url) ? without_query(object.url) : object.url) + '\0' + content +
-                                   '\0' + std::to_string(object.bytes));
+  const auto now = std::chrono::system_clock::now().time_since_epoch().count();
+  const std::string content = object.content();
+  return folder / record::hash_hex(content.empty() ? object.url + std::to_string(now) : content);
 }
 
 // Is the copy whole? A power cut may have cut it.
@@ -82,7 +71,7 @@ bool is_fetched(const config::Object& object) {
 
 // Takes the lock of an entry that is used, and marks it as used now.
 FileDescriptor use_of(const fs::path& entry) {
-  const fs::path path = entry.string() + kUseEnding;
+  const fs::path path = entry.string() + format::kUseEnding;
   for (;;) {
     FileDescriptor lock(open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644));
     if (!lock || flock(lock.get(), LOCK_SH) != 0) {
@@ -103,83 +92,6 @@ void allow_descriptors(std::size_t more) {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// Fetches an object into its entry, unless another process has done it meanwhile. Its bytes come under another name
-// first. Throws ddp::Error (usage).
-void fetch(format::ObjectStore& store, const config::Object& object) {
-  const fs::path file = object.file;
-  const fs::path part = file.parent_path().string() + kPartEnding;
-  for (;;) {
-    const FileDescriptor out(open(part.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644));
-    if (!out || flock(out.get(), LOCK_EX) != 0) {
-      throw usage_error("cannot be written: " + errno_text(errno), part.string(), remedy_for_write(errno));
-    }
-    if (!is_current(out, part)) continue;
-    std::error_code none;
-    if (is_fetched(object)) {
-      fs::remove(part, none);
-      return;
-    }
-    if (ftruncate(out.get(), 0) != 0) throw usage_error("cannot be written: " + errno_text(errno), part.string());
-    try {
-      store.read(object, 0, object.bytes,
-                 [&](const char* data, std::size_t size) { write_all(out.get(), data, size, part.string()); });
-      if (fsync(out.get()) != 0) throw usage_error("cannot be written: " + errno_text(errno), part.string());
-      paths::make_folders(file.parent_path());
-      paths::rename(part, file);
-    } catch (const Error&) {
-      fs::remove(part, none);
-      throw;
-    }
-    return;
-  }
-}
-
-// A copy in the cache.
-struct Entry {
-  fs::path path;
-  std::int64_t bytes = 0;
-  std::int64_t used = 0;  // nanoseconds since 1970
-};
-
-std::vector<Entry> entries_of(const fs::path& folder) {
-  std::vector<Entry> found;
-  for (const fs::path& path : paths::entries(folder)) {
-    if (path.extension() != kUseEnding) continue;
-    struct stat s {};
-    if (stat(path.c_str(), &s) != 0) continue;
-    const fs::path entry = path.parent_path() / path.stem();
-    std::error_code none;
-    const auto part = fs::file_size(entry.string() + kPartEnding, none);  // of a fetch that was killed
-    found.push_back({.path = entry,
-                     .bytes = paths::size_on_disk(entry) + (none ? 0 : static_cast<std::int64_t>(part)),
-                     .used = s.st_mtim.tv_sec * std::int64_t{1'000'000'000} + s.st_mtim.tv_nsec});
-  }
-  std::sort(found.begin(), found.end(), [](const Entry& a, const Entry& b) { return a.used < b.used; });
-  return found;
-}
-
-// Removes copies that no process uses, the oldest first, until these bytes fit the limit together with what stays.
-// `own`: the entries that the bytes are for.
-void make_room(const fs::path& folder, std::int64_t bytes, const std::set<fs::path>& own, std::int64_t limit) {
-  std::vector<Entry> entries = entries_of(folder);
-  std::erase_if(entries, [&](const Entry& entry) { return own.contains(entry.path); });
-  std::int64_t taken = bytes;
-  for (const Entry& entry : entries) taken += entry.bytes;
-  for (const Entry& entry : entries) {
-    if (taken <= limit) return;
-    const fs::path path = entry.path.string() + kUseEnding;
-    const FileDescriptor lock(open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
-    if (!lock || flock(lock.get(), LOCK_EX | LOCK_NB) != 0 || !is_current(lock, path)) continue;
-    paths::remove_all(entry.path);
-    paths::remove_all(entry.path.string() + kPartEnding);
-    paths::remove_all(path);
-    taken -= entry.bytes;
-  }
-  if (taken <= limit) return;
-  throw usage_error("the cache of " + report::bytes_in_words(limit) + " is full of objects that runs use",
-                    "loader.cache", "allow more, or wait for the end of another run");
-}
-
 // Fetches what the cache lacks.
 void fill_cache(const fs::path& folder, const std::vector<config::Object>& objects, const config::Loader& loader) {
   std::vector<config::Object> lacking;
@@ -195,31 +107,44 @@ void fill_cache(const fs::path& folder, const std::vector<config::Object>& objec
   if (all > loader.cache_bytes()) {
     throw usage_error(
         "the objects of the data have " + report::bytes_in_words(all) + ", and the cache takes " + loader.cache,
-        "loader.cache", "allow more");
+        "loader.cache", "allow more, or read them while training: loader.stream = true");
   }
   if (lacking.empty()) return;
-  make_room(folder, all, own, loader.cache_bytes());
   log::info("fetching " + without_query(lacking.front().url) +
             (lacking.size() > 1 ? " and " + std::to_string(lacking.size() - 1) + " more" : "") + ": " +
             report::bytes_in_words(wanted));
-  ask_store("fetching objects", loader.retries, [&](format::ObjectStore& store) {
-    for (const config::Object& object : lacking) fetch(store, object);
+  ask_child_about("fetching objects", [&] {
+    format::open_object_cache(folder, loader.cache_bytes(), loader.retries)->fetch(lacking);
     return config::Value::object();
   });
 }
 
+// Lets ranks read the objects piece by piece.
+void stream(config::Object& object) {
+  if (!object.has_ranges || object.content().empty()) {
+    throw usage_error(object.has_ranges ? "the server tells neither an ETag nor the time of the object"
+                                        : "the server cannot send a part of the object",
+                      without_query(object.url), "leave loader.stream out");
+  }
+  object.file = without_query(object.url);
+}
+
 }  // namespace
 
-FetchedObjects fetch_objects(const std::vector<std::string>& urls, const config::Loader& loader) {
+FetchedObjects fetch_objects(const std::vector<std::string>& urls, const config::Loader& loader, bool streams) {
   if (urls.empty()) return {};
   obtain({objects_library().name});
-  const fs::path folder = cache_folder() / "objects";
+  const fs::path folder = objects_folder();
   if (folder.is_relative()) {
     throw usage_error("there is no cache folder for objects of URLs", urls.front(), "set HOME or XDG_CACHE_HOME");
   }
   paths::make_folders(folder);
   log::info("looking at " + without_query(urls.front()));  // a server that is away takes half a minute
   FetchedObjects fetched{.all = find(urls, loader.retries)};
+  if (streams) {
+    for (config::Object& object : fetched.all) stream(object);
+    return fetched;
+  }
   auto locks = std::make_shared<std::vector<FileDescriptor>>();
   allow_descriptors(fetched.all.size());
   for (config::Object& object : fetched.all) {
@@ -239,7 +164,7 @@ void ObjectShelf::fetch(config::Experiment& experiment) {
     const bool is_listed = std::find(unknown.begin(), unknown.end(), file.path) != unknown.end();
     if (is_url(file.path) && !known_.contains(file.path) && !is_listed) unknown.push_back(file.path);
   }
-  const FetchedObjects fetched = fetch_objects(unknown, experiment.loader);
+  const FetchedObjects fetched = fetch_objects(unknown, experiment.loader, experiment.loader.stream);
   for (const std::string& url : unknown) known_[url].in_use = fetched.in_use;
   for (const config::Object& object : fetched.all) known_[object.given].all.push_back(object);
   const config::Components components = experiment.components();

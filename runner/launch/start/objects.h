@@ -20,8 +20,9 @@ struct FetchedObjects {
 };
 
 // Looks at the objects of these URLs and fetches those that the cache does not have, in throw-away children. Throws
-// ddp::Error (usage) if a server refuses, or if the objects are larger than `loader.cache`.
-FetchedObjects fetch_objects(const std::vector<std::string>& urls, const config::Loader& loader);
+// ddp::Error (usage) if a server refuses, or if the objects are larger than `loader.cache`. `streams`: fetches nothing,
+// and requires that ranks can read parts of the objects.
+FetchedObjects fetch_objects(const std::vector<std::string>& urls, const config::Loader& loader, bool streams);
 
 // The objects of several experiments, such as the trials of a sweep: each URL is looked at once, so all of them train
 // on the same.

@@ -8,15 +8,14 @@
 
 #include "base/error.h"
 #include "base/installation.h"
-#include "base/paths.h"
 #include "config/load/files.h"
 #include "launch/library/libtorch.h"
 #include "launch/library/plugin_cache.h"
 #include "launch/start/held_data.h"
 #include "rank/probe.h"
 #include "rank/verbs.h"
-#include "record/file/atomic_file.h"
 #include "record/file/input_file.h"
+#include "record/file/kept_value.h"
 #include "record/saves/data_files.h"
 
 namespace ddp::launch {
@@ -49,24 +48,20 @@ void add_states(const fs::path& path, Value& states) {
 }
 
 constexpr std::size_t kMostEntries = 200;
-constexpr std::uint64_t kMostBytes = 1 << 20;  // of an entry
+constexpr const char* kProbes = "probes";
 
 std::uint64_t memory_limit() {
   rlimit limit{};
   return getrlimit(RLIMIT_AS, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
 }
 
-// Without HOME the cache folder is a relative path, and nothing may be kept in the working folder.
-fs::path entry_of(const std::string& key) {
-  const fs::path cache = cache_folder();
-  return key.empty() || cache.is_relative() ? fs::path() : cache / "probes" / key;
-}
-
 }  // namespace
 
 std::optional<Value> file_states(const config::Experiment& experiment, const std::vector<fs::path>& more) {
   Value states = Value::array();
-  for (const auto& file : config::named_files(experiment)) add_states(file.path, states);
+  for (const auto& file : config::named_files(experiment)) {
+    file.object ? states.push_back(file.object->content()) : add_states(file.path, states);
+  }
   for (const auto& file : config::default_files(experiment)) {
     for (const fs::path& place : default_places(file)) add_states(place, states);
   }
@@ -89,29 +84,9 @@ std::string probe_key(const Plan& plan, const fs::path& checkpoint, const fs::pa
                                            checkpoint.string(), weights.string(), *states, memory_limit()}));
 }
 
-std::optional<Value> find_reply(const std::string& key) try {
-  const fs::path entry = entry_of(key);
-  if (entry.empty()) return {};
-  const std::string text = record::read_text(entry, kMostBytes);
-  const std::size_t end = text.find('\n');
-  if (end == std::string::npos || record::hash_hex(text.substr(end + 1)) != text.substr(0, end)) return {};
-  const Value value = Value::parse(text.substr(end + 1), nullptr, /*allow_exceptions=*/false);
-  if (!value.is_object()) return {};
-  return value;
-} catch (const Error&) {
-  return {};
-}
+std::optional<Value> find_reply(const std::string& key) { return record::find_kept(kProbes, key); }
 
-void keep_reply(const std::string& key, const Value& reply) try {
-  const fs::path entry = entry_of(key);
-  if (entry.empty()) return;
-  const std::string text = rank::json_line(reply);
-  paths::make_folders(entry.parent_path());
-  record::write_atomically(entry, record::hash_hex(text) + "\n" + text);
-  remove_oldest(entry.parent_path(), "", {}, kMostEntries);
-} catch (const Error&) {
-  return;
-}
+void keep_reply(const std::string& key, const Value& reply) { record::keep_value(kProbes, key, reply, kMostEntries); }
 
 rank::Probe probe(const RankLibrary& library, const Plan& plan, const fs::path& checkpoint, const fs::path& weights,
                   const HeldData& data, bool timed) {

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstddef>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <utility>
+
+namespace ddp {
+
+// What was read last, by its key. Several threads may ask; one reads, and the others that want the same wait for it.
+template <class Key, class Content>
+class Recent {
+ public:
+  explicit Recent(std::size_t most) : most_(most) {}
+
+  template <class Read>
+  std::shared_ptr<const Content> get(const Key& key, const Read& read) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !being_read_.contains(key); });
+    const auto known = std::find_if(recent_.begin(), recent_.end(), [&](const auto& one) { return one.first == key; });
+    if (known != recent_.end()) {
+      recent_.splice(recent_.begin(), recent_, known);
+      return recent_.front().second;
+    }
+    being_read_.insert(key);
+    lock.unlock();
+    std::shared_ptr<const Content> content;
+    const auto end = [&] {
+      lock.lock();
+      being_read_.erase(key);
+      changed_.notify_all();
+    };
+    try {
+      content = read(key);
+    } catch (...) {
+      end();
+      throw;
+    }
+    end();
+    recent_.emplace_front(key, content);
+    if (recent_.size() > most_) recent_.pop_back();
+    return content;
+  }
+
+ private:
+  const std::size_t most_;
+  std::mutex mutex_;  // guards the members below
+  std::condition_variable changed_;
+  std::set<Key> being_read_;
+  std::list<std::pair<Key, std::shared_ptr<const Content>>> recent_;  // the last used one first
+};
+
+}  // namespace ddp
