@@ -159,10 +159,11 @@ FetchedObjects fetch_objects(const std::vector<std::string>& urls, const config:
 
 void ObjectShelf::fetch(config::Experiment& experiment) {
   std::vector<std::string> unknown;
-  const std::vector<config::NamedFile> files = config::named_files(experiment);
+  std::vector<config::NamedFile> files = config::named_files(experiment);
+  std::erase_if(files, [](const config::NamedFile& file) { return file.object || !is_url(file.path); });
   for (const config::NamedFile& file : files) {
     const bool is_listed = std::find(unknown.begin(), unknown.end(), file.path) != unknown.end();
-    if (is_url(file.path) && !known_.contains(file.path) && !is_listed) unknown.push_back(file.path);
+    if (!known_.contains(file.path) && !is_listed) unknown.push_back(file.path);
   }
   const FetchedObjects fetched = fetch_objects(unknown, experiment.loader, experiment.loader.stream);
   for (const std::string& url : unknown) known_[url].in_use = fetched.in_use;
@@ -172,7 +173,7 @@ void ObjectShelf::fetch(config::Experiment& experiment) {
     std::set<std::string> urls;
     std::vector<std::shared_ptr<const void>> in_use;
     for (const config::NamedFile& file : files) {
-      if (!file.key.starts_with(section) || !is_url(file.path) || !urls.insert(file.path).second) continue;
+      if (!file.key.starts_with(section) || !urls.insert(file.path).second) continue;
       const FetchedObjects& known = known_.at(file.path);
       const std::vector<config::Option>& options = components.find("dataset", component->name)->options;
       const bool takes_one = std::any_of(options.begin(), options.end(), [&](const config::Option& option) {
