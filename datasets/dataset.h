@@ -90,7 +90,7 @@ struct Context {
   std::uint64_t seed = 0;  // the run's seed; the key of Draws for augmentation and sampling
   // A dataset with the trait {"streams", true} reads so many blocks at a time; 0: all of its data.
   std::int64_t window = 0;
-  format::OpenBytes open = {};  // of a stream: opens its files
+  format::OpenBytes open = format::open_local;  // opens files of a stream, and of tar
 };
 
 // The contract of a dataset. A dataset is one file in this folder: a class, a struct of its options, and a call of

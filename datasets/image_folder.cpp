@@ -45,7 +45,7 @@ class FileSource final : public ImageSource {
   std::int64_t size() const override { return names_.size(); }
   Image open(std::int64_t sample, OpenFile& memory) const override {
     const std::string file = name(sample);
-    return read_image(file, file, memory);
+    return read_image(*format::open_local(file), file, memory);
   }
   std::string name(std::int64_t sample) const override { return (folder_ / names_[sample]).string(); }
   std::vector<std::string> warnings() const override { return warnings_; }

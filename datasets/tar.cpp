@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <sstream>
 #include <utility>
 
@@ -8,11 +10,11 @@
 #include <ATen/ops/tensor.h>
 
 #include "base/error.h"
+#include "base/recent.h"
 #include "datasets/files.h"
 #include "datasets/image/image_set.h"
 #include "datasets/image/image_source.h"
 #include "datasets/image/listing.h"
-#include "record/file/input_file.h"
 
 namespace ddp::datasets {
 namespace {
@@ -36,28 +38,80 @@ struct TarOptions : ImageOptions {
   }
 };
 
+// The bytes of a block of a stream, from the first of its images to the last one.
+class BlockBytes final : public format::Bytes {
+ public:
+  BlockBytes(const format::Bytes& file, std::int64_t begin, std::int64_t size)
+      : begin_(begin), bytes_(static_cast<std::size_t>(size), '\0') {
+    file.read(begin, size, bytes_.data());
+  }
+  std::int64_t size() const override { return begin_ + std::ssize(bytes_); }
+  std::string identity() const override { return ""; }
+  void read(std::int64_t begin, std::int64_t size, void* out) const override {
+    std::memcpy(out, bytes_.data() + (begin - begin_), static_cast<std::size_t>(size));
+  }
+
+ private:
+  const std::int64_t begin_;  // in the file
+  std::string bytes_;
+};
+
 // Images at their places in shards. The columns are tensors, which ranks can share.
 class ShardSource final : public ImageSource {
  public:
   // `names`: of the images' members. `places`: int64 [n, 3], the number of the shard, and the image's offset and size.
-  ShardSource(NameList shards, NameList names, at::Tensor places, at::Tensor targets, std::vector<std::string> classes)
+  ShardSource(NameList shards, NameList names, at::Tensor places, at::Tensor targets, std::vector<std::string> classes,
+              const Context& context)
       : ImageSource(std::move(targets), std::move(classes)),
         shards_(std::move(shards)),
         names_(std::move(names)),
-        places_(std::move(places)) {}
+        places_(std::move(places)),
+        open_(context.open),
+        recent_(static_cast<std::size_t>(context.window) + 1) {
+    if (context.window > 0 && context.role != Role::prediction) find_blocks();
+  }
 
   std::int64_t size() const override { return places_.size(0); }
+  std::vector<std::int64_t> block_begins() const override { return begins_; }
   Image open(std::int64_t sample, OpenFile& memory) const override {
-    const auto* place = places_.const_data_ptr<std::int64_t>() + 3 * sample;
-    return read_image(shards_[place[0]], name(sample), memory, static_cast<std::uint64_t>(place[1]),
-                      static_cast<std::size_t>(place[2]));
+    const Place place = place_of(sample);
+    if (begins_.empty()) {
+      return read_image(*open_(shards_[place.shard]), name(sample), memory, place.offset, place.size);
+    }
+    const auto after = std::upper_bound(begins_.begin(), begins_.end(), sample);
+    const auto bytes = recent_.get(*std::prev(after), [&](std::int64_t first) {
+      const Place begin = place_of(first), last = place_of(*after - 1);
+      return std::make_shared<const BlockBytes>(*open_(shards_[begin.shard]), begin.offset,
+                                                last.offset + last.size - begin.offset);
+    });
+    return read_image(*bytes, name(sample), memory, place.offset, place.size);
   }
   std::string name(std::int64_t sample) const override {
-    const auto* place = places_.const_data_ptr<std::int64_t>() + 3 * sample;
-    return std::string(shards_[place[0]]) + ", " + std::string(names_[sample]);
+    return std::string(shards_[place_of(sample).shard]) + ", " + std::string(names_[sample]);
   }
 
  private:
+  struct Place {
+    std::int64_t shard, offset, size;
+  };
+  Place place_of(std::int64_t sample) const {
+    const auto* place = places_.const_data_ptr<std::int64_t>() + 3 * sample;
+    return {.shard = place[0], .offset = place[1], .size = place[2]};
+  }
+
+  // Consecutive images of a shard in at most 4 MiB, or one larger image.
+  void find_blocks() {
+    constexpr std::int64_t kMostBytes = 4 << 20;
+    Place first{.shard = -1, .offset = 0, .size = 0};
+    for (std::int64_t i = 0; i < size(); ++i) {
+      const Place place = place_of(i);
+      if (place.shard == first.shard && place.offset + place.size - first.offset <= kMostBytes) continue;
+      first = place;
+      begins_.push_back(i);
+    }
+    begins_.push_back(size());
+  }
+
   NamedTensors held_images() const override {
     return {{"shards", shards_.bytes()},
             {"shard_ends", shards_.ends()},
@@ -69,6 +123,9 @@ class ShardSource final : public ImageSource {
   const NameList shards_;
   const NameList names_;
   const at::Tensor places_;
+  const format::OpenBytes open_;
+  std::vector<std::int64_t> begins_;  // of the blocks of a stream, in samples
+  mutable Recent<std::int64_t, format::Bytes> recent_;
 };
 
 using SharedShards = std::shared_ptr<const ShardSource>;
@@ -83,9 +140,9 @@ std::vector<std::string> field_names(const std::string& option, const char* key)
   return names;
 }
 
-std::int64_t read_target(const record::InputFile& shard, const TarSample& sample, const std::string& shown) {
+std::int64_t read_target(const format::Bytes& shard, const TarSample& sample, const std::string& shown) {
   std::string text(static_cast<std::size_t>(std::min(sample.target_size, kLongestTarget)), '\0');
-  shard.read(static_cast<std::uint64_t>(sample.target_offset), text.data(), text.size());
+  shard.read(sample.target_offset, std::ssize(text), text.data());
   constexpr const char* kBlanks = " \t\r\n";
   const std::size_t begin = std::min(text.find_first_not_of(kBlanks), text.size());
   const std::size_t last = text.find_last_not_of(kBlanks);
@@ -107,18 +164,14 @@ struct Columns {
   std::vector<std::int64_t> targets;
 };
 
-void add_shard(const TarOptions& o, const fs::path& shard, std::int64_t number, bool with_targets, Columns& columns) {
-  const auto samples = samples_of(members_of(shard), field_names(o.image, "dataset.image"),
+void add_shard(const TarOptions& o, const fs::path& shard, const format::Bytes& bytes, std::int64_t number,
+               bool with_targets, Columns& columns) {
+  const auto samples = samples_of(members_of(shard, bytes), field_names(o.image, "dataset.image"),
                                   field_names(o.target, "dataset.target"), with_targets, shard.string());
-  try {
-    const record::InputFile in(shard);
-    for (const TarSample& sample : samples) {
-      columns.names.push_back(sample.name);
-      columns.places.insert(columns.places.end(), {number, sample.offset, sample.size});
-      if (with_targets) columns.targets.push_back(read_target(in, sample, shard.string()));
-    }
-  } catch (const Error& error) {
-    throw usage_error(error.summary(), error.where(), error.remedy());
+  for (const TarSample& sample : samples) {
+    columns.names.push_back(sample.name);
+    columns.places.insert(columns.places.end(), {number, sample.offset, sample.size});
+    if (with_targets) columns.targets.push_back(read_target(bytes, sample, shard.string()));
   }
 }
 
@@ -128,7 +181,7 @@ SharedShards listed_shards(const TarOptions& o, const Context& context) {
   Columns columns;
   std::vector<std::string> shard_names;
   for (const fs::path& shard : shards) {
-    add_shard(o, shard, std::ssize(shard_names), with_targets, columns);
+    add_shard(o, shard, *context.open(shard), std::ssize(shard_names), with_targets, columns);
     shard_names.push_back(shard.string());
   }
   if (columns.names.empty()) {
@@ -140,15 +193,15 @@ SharedShards listed_shards(const TarOptions& o, const Context& context) {
   if (classes.empty() && with_targets) classes = numbered_classes(targets.max().item<std::int64_t>() + 1);
   if (with_targets) require_classes(targets, std::ssize(classes), files_in_words(shards));
   return std::make_shared<ShardSource>(NameList(shard_names), NameList(columns.names),
-                                       at::tensor(columns.places, at::kLong).view({-1, 3}), targets,
-                                       std::move(classes));
+                                       at::tensor(columns.places, at::kLong).view({-1, 3}), targets, std::move(classes),
+                                       context);
 }
 
 SharedShards held_shards(const Context& context) {
   const auto held = [&](const char* name) { return tensor_named(name, context.held); };
   return std::make_shared<ShardSource>(NameList(held("shards"), held("shard_ends")),
                                        NameList(held("names"), held("name_ends")), held("places"), held("targets"),
-                                       classes_of_training(context));
+                                       classes_of_training(context), context);
 }
 
 std::unique_ptr<Dataset> make_tar(const TarOptions& o, const Context& context) {
@@ -158,7 +211,7 @@ std::unique_ptr<Dataset> make_tar(const TarOptions& o, const Context& context) {
 
 const bool tar_registered = registry().add<TarOptions>(
     "tar", "JPEG, PNG and WebP files in tar archives: the shards of a WebDataset", make_tar,
-    {{"loss", "cross_entropy"}, {"held", true}, {"library", "images"}, {"predicts_from", "path"}});
+    {{"loss", "cross_entropy"}, {"held", true}, {"library", "images"}, {"predicts_from", "path"}, {"streams", true}});
 
 }  // namespace
 }  // namespace ddp::datasets

@@ -119,6 +119,7 @@ class ImageSet final : public MapDataset {
     return source_->in_memory() ? "" : source_->name(sample);
   }
 
+  std::vector<std::int64_t> block_begins() const override { return source_->block_begins(); }
   config::Value preprocessing() const override { return {{"classes", source_->classes()}}; }
   config::Value facts() const override { return {{"num_classes", source_->classes().size()}}; }
   config::DatasetDescription describe() const override { return {.classes = source_->classes()}; }

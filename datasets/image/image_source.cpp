@@ -7,7 +7,6 @@
 #include <ATen/ops/max.h>
 
 #include "base/error.h"
-#include "record/file/input_file.h"
 
 namespace ddp::datasets {
 namespace {
@@ -23,13 +22,12 @@ NamedTensors ImageSource::held() const {
   return all;
 }
 
-Image read_image(const std::filesystem::path& file, const std::string& name, OpenFile& memory, std::uint64_t offset,
-                 std::optional<std::size_t> size) {
+Image read_image(const format::Bytes& file, const std::string& name, OpenFile& memory, std::int64_t offset,
+                 std::optional<std::int64_t> size) {
   memory.file.reset();
   try {
-    const record::InputFile in(file);
-    memory.bytes.resize(size.value_or(in.size()));
-    in.read(offset, memory.bytes.data(), memory.bytes.size());
+    memory.bytes.resize(static_cast<std::size_t>(size.value_or(file.size())));
+    file.read(offset, std::ssize(memory.bytes), memory.bytes.data());
   } catch (const Error& error) {
     throw usage_error(error.summary(), name, error.remedy());
   }

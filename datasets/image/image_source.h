@@ -38,6 +38,8 @@ class ImageSource {
   virtual Image open(std::int64_t sample, OpenFile& memory) const = 0;
   // Names an image for people: its file, or its place in a file.
   virtual std::string name(std::int64_t sample) const = 0;
+  // As MapDataset::block_begins.
+  virtual std::vector<std::int64_t> block_begins() const { return {}; }
   // True if the pixels are in memory; false if they are in files.
   virtual bool in_memory() const { return false; }
   // Warnings about the images, a line each.
@@ -57,8 +59,8 @@ class ImageSource {
 
 // Opens the image in `size` bytes of a file; nothing: in the whole file. `name` is for errors. Throws ddp::Error
 // (usage).
-Image read_image(const std::filesystem::path& file, const std::string& name, OpenFile& memory, std::uint64_t offset = 0,
-                 std::optional<std::size_t> size = {});
+Image read_image(const format::Bytes& file, const std::string& name, OpenFile& memory, std::int64_t offset = 0,
+                 std::optional<std::int64_t> size = {});
 
 // Names of files in two tensors, which ranks can share. A name needs no allocation of its own.
 class NameList {

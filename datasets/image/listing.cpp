@@ -18,6 +18,7 @@
 #include "base/file_descriptor.h"
 #include "base/installation.h"
 #include "base/paths.h"
+#include "base/url.h"
 #include "record/file/atomic_file.h"
 #include "record/file/input_file.h"
 
@@ -154,12 +155,9 @@ std::vector<std::string> images_below(const fs::path& root, const std::string& p
 
 constexpr std::uint64_t kLargestIndex = std::uint64_t{4} << 30;
 
-// The first line of an index: the path, size and time of its archive.
-std::string head_of(const fs::path& archive) {
-  struct stat s {};
-  if (stat(archive.c_str(), &s) != 0) throw usage_error("cannot be read: " + errno_text(errno), archive.string());
-  return "tar index 1: " + std::to_string(s.st_size) + " bytes, modified " + std::to_string(s.st_mtim.tv_sec) + "." +
-         std::to_string(s.st_mtim.tv_nsec) + ": " + paths::absolute(archive).string() + "\n";
+// The first line of an index.
+std::string head_of(const format::Bytes& archive) {
+  return "tar index 2: " + record::hash_hex(archive.identity()) + "\n";
 }
 
 std::string text_of(const std::vector<format::TarMember>& members) {
@@ -287,16 +285,17 @@ std::vector<std::string> list_images(const fs::path& folder) {
 }
 
 fs::path index_file_of(const fs::path& archive) {
-  return cache_folder() / "tar" / record::hash_hex(paths::absolute(archive).string());
+  const std::string name = archive.string();
+  return cache_folder() / "tar" / record::hash_hex(is_url(name) ? name : paths::absolute(archive).string());
 }
 
-std::vector<format::TarMember> members_of(const fs::path& archive) {
-  const std::string head = head_of(archive);
+std::vector<format::TarMember> members_of(const fs::path& archive, const format::Bytes& bytes) {
+  const std::string head = head_of(bytes);
   const fs::path index = index_file_of(archive);
   if (auto kept = kept_members(index, head)) return std::move(*kept);
-  std::vector<format::TarMember> members = format::list_tar(archive);
+  std::vector<format::TarMember> members = format::list_tar(bytes, archive.string());
   // If the archive changed during the listing, the head has changed too.
-  if (head_of(archive) == head && index.is_absolute()) keep_members(index, head, members);
+  if (head_of(bytes) == head && index.is_absolute()) keep_members(index, head, members);
   return members;
 }
 

@@ -28,9 +28,9 @@ FolderListing list_folder(const std::filesystem::path& folder);
 std::vector<std::string> list_images(const std::filesystem::path& folder);
 
 // Returns the members of an archive, in their order. The folder "tar" of the cache folder keeps them, a file for each
-// path; a cached list is valid as long as the archive's size and modification time do not change. If an entry is
-// damaged or cannot be written, the archive's headers are read again. Throws what format::list_tar throws.
-std::vector<format::TarMember> members_of(const std::filesystem::path& archive);
+// path; a cached list is valid as long as the identity of the archive's bytes does not change. If an entry is damaged
+// or cannot be written, the archive's headers are read again. Throws what format::list_tar throws.
+std::vector<format::TarMember> members_of(const std::filesystem::path& archive, const format::Bytes& bytes);
 
 // Returns the cache file for the members of this archive.
 std::filesystem::path index_file_of(const std::filesystem::path& archive);

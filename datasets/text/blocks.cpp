@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -12,6 +13,7 @@
 #include <ATen/ops/empty.h>
 
 #include "base/error.h"
+#include "base/recent.h"
 #include "datasets/draws.h"
 #include "tokenize/tokenizer.h"
 
@@ -40,6 +42,35 @@ void with_numbers(const at::Tensor& piece, Function function) {
     default:
       throw usage_error("tokens cannot be of type " + std::string(c10::toString(piece.scalar_type())));
   }
+}
+
+// Reads `count` tokens of a piece that is in a file.
+at::Tensor read(const Tokens::Piece& piece, std::int64_t begin, std::int64_t count) {
+  at::Tensor numbers = at::empty({count}, piece.type);
+  const auto width = static_cast<std::int64_t>(c10::elementSize(piece.type));
+  piece.file->read((piece.begin + begin) * width, count * width, numbers.mutable_data_ptr());
+  return numbers;
+}
+
+// Throws ddp::Error (usage) if a token is negative or larger than any vocabulary. `begin`: place of the first one.
+std::int64_t greatest_of(const at::Tensor& tokens, std::int64_t begin) {
+  std::int64_t greatest = 0;
+  with_numbers(tokens, [&](const auto* numbers) {
+    std::remove_cvref_t<decltype(*numbers)> least = 0;
+    std::remove_cvref_t<decltype(*numbers)> most = 0;
+    for (std::int64_t k = 0; k < tokens.size(0); ++k) {
+      least = std::min(least, numbers[k]);
+      most = std::max(most, numbers[k]);
+    }
+    greatest = static_cast<std::int64_t>(most);
+    if (least >= 0 && greatest <= kGreatestToken) return;
+    const auto* first = std::find_if(numbers, numbers + tokens.size(0), [](auto number) {
+      return number < 0 || static_cast<std::int64_t>(number) > kGreatestToken;
+    });
+    throw usage_error("token " + std::to_string(begin + (first - numbers)) + " is " + std::to_string(*first), "dataset",
+                      "tokens are between 0 and 16777215; check dataset.dtype, the type of the file's numbers");
+  });
+  return greatest;
 }
 
 Tokens part_of_role(const Tokens& all, const Context& context) {
@@ -213,20 +244,18 @@ class OfTokens : public Base, public TokenReader {
   }
 
  protected:
-  // Returns a batch of the blocks that begin at begin_of(0), begin_of(1), ….
-  template <class BeginOf>
-  Batch blocks(std::int64_t count, BeginOf begin_of) const {
-    at::Tensor inputs = at::empty({count, block_size_}, at::kLong);
-    at::Tensor targets = at::empty({count, block_size_}, at::kLong);
-    auto* input = inputs.mutable_data_ptr<std::int64_t>();
-    auto* target = targets.mutable_data_ptr<std::int64_t>();
-    for (std::int64_t i = 0; i < count; ++i, input += block_size_, target += block_size_) {
-      const std::int64_t begin = begin_of(i);
-      tokens_.copy(begin, block_size_, input);
-      tokens_.copy(begin + 1, block_size_, target);
+  // Tensors of a batch of blocks.
+  struct Blocks {
+    Blocks(std::int64_t count, std::int64_t size)
+        : inputs(at::empty({count, size}, at::kLong)), targets(at::empty({count, size}, at::kLong)), block_size(size) {}
+    // Copies block i, which begins at this token.
+    void copy(std::int64_t i, const Tokens& tokens, std::int64_t begin) {
+      tokens.copy(begin, block_size, inputs.mutable_data_ptr<std::int64_t>() + i * block_size);
+      tokens.copy(begin + 1, block_size, targets.mutable_data_ptr<std::int64_t>() + i * block_size);
     }
-    return {inputs, targets};
-  }
+    at::Tensor inputs, targets;
+    const std::int64_t block_size;
+  };
 
   // The tokenizer in preprocessing.json; null: the files contain tokens.
   config::Value tokenizer() const {
@@ -240,14 +269,47 @@ class OfTokens : public Base, public TokenReader {
 
 class TokenBlocks final : public OfTokens<MapDataset> {
  public:
-  using OfTokens::OfTokens;
+  // `window`: of a stream; 0: it is none.
+  TokenBlocks(TokenData data, Tokens part, std::int64_t block_size, std::int64_t window)
+      : OfTokens(std::move(data), std::move(part), block_size),
+        streams_(window > 0),
+        recent_(static_cast<std::size_t>(window) + 1) {}
 
   std::int64_t size() const override { return (tokens_.size() - 1) / block_size_; }
-  bool in_memory() const override { return true; }
+  bool in_memory() const override { return !streams_; }
+  std::vector<std::int64_t> block_begins() const override {
+    std::vector<std::int64_t> begins;
+    for (std::int64_t i = 0; streams_ && i < size(); i += kWindows) begins.push_back(i);
+    if (streams_) begins.push_back(size());
+    return begins;
+  }
   Batch gather(const at::Tensor& indices, std::int64_t) const override {
     const auto* index = indices.const_data_ptr<std::int64_t>();
-    return blocks(indices.size(0), [&](std::int64_t i) { return index[i] * block_size_; });
+    Blocks blocks(indices.size(0), block_size_);
+    std::map<std::int64_t, std::shared_ptr<const Tokens>> read;
+    for (std::int64_t i = 0; i < indices.size(0); ++i) {
+      if (!streams_) {
+        blocks.copy(i, tokens_, index[i] * block_size_);
+        continue;
+      }
+      std::shared_ptr<const Tokens>& windows = read[index[i] / kWindows];
+      if (!windows) windows = recent_.get(index[i] / kWindows, [&](std::int64_t block) { return windows_of(block); });
+      blocks.copy(i, *windows, index[i] % kWindows * block_size_);
+    }
+    return {blocks.inputs, blocks.targets};
   }
+
+ private:
+  static constexpr std::int64_t kWindows = 1024;  // samples of a block
+
+  std::shared_ptr<const Tokens> windows_of(std::int64_t block) const {
+    const std::int64_t begin = block * kWindows * block_size_;
+    const std::int64_t count = std::min(kWindows * block_size_ + 1, tokens_.size() - begin);
+    return std::make_shared<const Tokens>(tokens_.part(begin, count).whole());
+  }
+
+  const bool streams_;
+  mutable Recent<std::int64_t, Tokens> recent_;
 };
 
 class TokenOffsets final : public OfTokens<DrawnDataset> {
@@ -257,9 +319,11 @@ class TokenOffsets final : public OfTokens<DrawnDataset> {
 
   Batch draw(std::int64_t batch_size, const MicroBatchPosition& place) const override {
     const auto offsets = static_cast<std::uint64_t>(tokens_.size() - block_size_);
-    return blocks(batch_size, [&](std::int64_t sample) {
-      return static_cast<std::int64_t>(Draws(seed_, place, sample).below(offsets));
-    });
+    Blocks blocks(batch_size, block_size_);
+    for (std::int64_t i = 0; i < batch_size; ++i) {
+      blocks.copy(i, tokens_, static_cast<std::int64_t>(Draws(seed_, place, i).below(offsets)));
+    }
+    return {blocks.inputs, blocks.targets};
   }
 
  private:
@@ -268,63 +332,69 @@ class TokenOffsets final : public OfTokens<DrawnDataset> {
 
 }  // namespace
 
-Tokens::Tokens(std::vector<at::Tensor> pieces) : pieces_(std::move(pieces)) {
-  for (const at::Tensor& piece : pieces_) {
+Tokens::Tokens(std::vector<Piece> pieces) : pieces_(std::move(pieces)) {
+  for (const Piece& piece : pieces_) {
     begins_.push_back(size_);
-    size_ += piece.size(0);
+    size_ += piece.count;
   }
 }
 
 Tokens Tokens::part(std::int64_t begin, std::int64_t count) const {
-  std::vector<at::Tensor> pieces;
+  std::vector<Piece> pieces;
   for (std::size_t i = 0; i < pieces_.size(); ++i) {
     const std::int64_t first = std::max(begin, begins_[i]);
-    const std::int64_t last = std::min(begin + count, begins_[i] + pieces_[i].size(0));
-    if (first < last) pieces.push_back(pieces_[i].narrow(0, first - begins_[i], last - first));
+    const std::int64_t last = std::min(begin + count, begins_[i] + pieces_[i].count);
+    if (first >= last) continue;
+    Piece piece = pieces_[i];
+    piece.begin += first - begins_[i];
+    piece.count = last - first;
+    if (piece.numbers.defined()) piece.numbers = piece.numbers.narrow(0, first - begins_[i], last - first);
+    pieces.push_back(std::move(piece));
   }
   return Tokens(std::move(pieces));
 }
 
 void Tokens::copy(std::int64_t begin, std::int64_t count, std::int64_t* out) const {
-  auto piece = static_cast<std::size_t>(std::upper_bound(begins_.begin(), begins_.end(), begin) - begins_.begin()) - 1;
+  auto i = static_cast<std::size_t>(std::upper_bound(begins_.begin(), begins_.end(), begin) - begins_.begin()) - 1;
   while (count > 0) {
-    const std::int64_t inside = begin - begins_[piece];
-    const std::int64_t some = std::min(count, pieces_[piece].size(0) - inside);
-    with_numbers(pieces_[piece], [&](const auto* numbers) { std::copy_n(numbers + inside, some, out); });
+    const Piece& piece = pieces_[i];
+    std::int64_t inside = begin - begins_[i];
+    const std::int64_t some = std::min(count, piece.count - inside);
+    at::Tensor numbers = piece.numbers;
+    if (!numbers.defined()) {
+      numbers = read(piece, inside, some);
+      inside = 0;
+    }
+    with_numbers(numbers, [&](const auto* first) { std::copy_n(first + inside, some, out); });
     begin += some;
     out += some;
     count -= some;
-    ++piece;
+    ++i;
   }
 }
 
 std::int64_t Tokens::greatest() const {
+  constexpr std::int64_t kReadAtOnce = 1 << 20;
   std::int64_t greatest = 0;
   for (std::size_t i = 0; i < pieces_.size(); ++i) {
-    with_numbers(pieces_[i], [&](const auto* numbers) {
-      std::remove_cvref_t<decltype(*numbers)> least = 0;
-      std::remove_cvref_t<decltype(*numbers)> most = 0;
-      for (std::int64_t k = 0; k < pieces_[i].size(0); ++k) {
-        least = std::min(least, numbers[k]);
-        most = std::max(most, numbers[k]);
-      }
-      if (least < 0 || static_cast<std::int64_t>(most) > kGreatestToken) {
-        const auto* first = std::find_if(numbers, numbers + pieces_[i].size(0), [](auto number) {
-          return number < 0 || static_cast<std::int64_t>(number) > kGreatestToken;
-        });
-        throw usage_error("token " + std::to_string(begins_[i] + (first - numbers)) + " is " + std::to_string(*first),
-                          "dataset",
-                          "tokens are between 0 and 16777215; check dataset.dtype, the type of the file's numbers");
-      }
-      greatest = std::max(greatest, static_cast<std::int64_t>(most));
-    });
+    const Piece& piece = pieces_[i];
+    const std::int64_t at_once = piece.numbers.defined() ? piece.count : kReadAtOnce;
+    for (std::int64_t begin = 0; begin < piece.count; begin += at_once) {
+      const std::int64_t some = std::min(at_once, piece.count - begin);
+      const at::Tensor numbers = piece.numbers.defined() ? piece.numbers : read(piece, begin, some);
+      greatest = std::max(greatest, greatest_of(numbers, begins_[i] + begin));
+    }
   }
   return greatest;
 }
 
 at::Tensor Tokens::whole() const {
-  if (pieces_.empty()) return at::empty({0}, at::kLong);
-  return pieces_.size() == 1 ? pieces_.front() : at::cat(pieces_);
+  std::vector<at::Tensor> numbers;
+  for (const Piece& piece : pieces_) {
+    numbers.push_back(piece.numbers.defined() ? piece.numbers : read(piece, 0, piece.count));
+  }
+  if (numbers.empty()) return at::empty({0}, at::kLong);
+  return numbers.size() == 1 ? numbers.front() : at::cat(numbers);
 }
 
 void BlockOptions::fields(config::Fields& f) {
@@ -351,7 +421,7 @@ std::unique_ptr<Dataset> make_samples(TokenData data, const BlockOptions& option
   if (options.sampling == kRandom && context.role == Role::train) {
     return std::make_unique<TokenOffsets>(std::move(data), std::move(part), options.block_size, context.seed);
   }
-  return std::make_unique<TokenBlocks>(std::move(data), std::move(part), options.block_size);
+  return std::make_unique<TokenBlocks>(std::move(data), std::move(part), options.block_size, context.window);
 }
 
 }  // namespace ddp::datasets

@@ -10,29 +10,41 @@
 
 #include "config/option/value.h"
 #include "datasets/dataset.h"
+#include "format/bytes.h"
 
 namespace ddp::datasets {
 
-// A sequence of tokens in memory or in mapped files, as integers of any width.
+// A sequence of tokens in memory, in mapped files, or in files, as integers of any width: uint8, int16, uint16, int32,
+// uint32 or int64.
 class Tokens {
  public:
+  // Consecutive tokens.
+  struct Piece {
+    at::Tensor numbers = {};  // [count], contiguous; undefined: they are in the file
+    std::shared_ptr<const format::Bytes> file = {};
+    at::ScalarType type = at::kLong;  // in the file
+    std::int64_t begin = 0;           // in the file
+    std::int64_t count = 0;
+  };
+
   Tokens() = default;
-  // `pieces`: contiguous [n] of uint8, int16, uint16, int32, uint32 or int64.
-  explicit Tokens(std::vector<at::Tensor> pieces);
+  explicit Tokens(const at::Tensor& numbers)
+      : Tokens(std::vector{Piece{.numbers = numbers, .count = numbers.size(0)}}) {}
+  explicit Tokens(std::vector<Piece> pieces);
 
   std::int64_t size() const { return size_; }
-  // Returns the tokens from `begin` up to begin + count - 1, in the same memory.
+  // Returns the tokens from `begin` up to begin + count - 1, in the same memory or file.
   Tokens part(std::int64_t begin, std::int64_t count) const;
   // Writes the tokens from `begin` up to begin + count - 1 to `out`, as int64.
   void copy(std::int64_t begin, std::int64_t count, std::int64_t* out) const;
   // Returns the greatest token; reads all of them. Throws ddp::Error (usage), which names the place, if a token is
   // negative or larger than any vocabulary.
   std::int64_t greatest() const;
-  // Returns the tokens as one tensor; a single piece is not copied.
+  // Returns the tokens as one tensor; a single piece in memory is not copied.
   at::Tensor whole() const;
 
  private:
-  std::vector<at::Tensor> pieces_;
+  std::vector<Piece> pieces_;
   std::vector<std::int64_t> begins_;  // of each piece
   std::int64_t size_ = 0;
 };
@@ -53,7 +65,7 @@ struct TokenData {
   std::function<std::int64_t()> vocab_size;  // called on demand, because it may read all tokens
   std::string name = {};                     // of the files, for people: "a.txt", "a.txt and 2 more"
   config::Value preprocessing = nullptr;     // see Dataset::preprocessing
-  bool holds = false;                        // the tokens are in memory, for Dataset::held; false: in mapped files
+  bool holds = false;                        // the tokens are in memory, for Dataset::held; false: in files
   std::vector<std::string> warnings = {};    // see Dataset::warnings
 };
 

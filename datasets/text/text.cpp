@@ -83,7 +83,7 @@ TokenData read_text(const TextOptions& o, const Context& context) {
       context.preprocessing.is_object() ? context.preprocessing.value(kTokenizer, config::Value()) : config::Value();
   const tokenize::NamedTokenizer named =
       kept.is_null() ? tokenize::make_tokenizer(o.tokenizer, joined.text()) : tokenize::tokenizer_from_json(kept);
-  return {.tokens = Tokens({encode_text(*named.tokenizer, joined.text())}),
+  return {.tokens = Tokens(encode_text(*named.tokenizer, joined.text())),
           .vocab_size = [tokenizer = named.tokenizer] { return tokenizer->vocab_size(); },
           .name = files_in_words(files),
           .preprocessing = {{kTokenizer, tokenize::to_json(named)}},
@@ -92,7 +92,7 @@ TokenData read_text(const TextOptions& o, const Context& context) {
 
 // Returns the tokens that another process has read, with its tokenizer.
 TokenData held_text(const TextOptions& o, const Context& context) {
-  return {.tokens = Tokens({context.held.front().second}),
+  return {.tokens = Tokens(context.held.front().second),
           .vocab_size =
               [kept = context.preprocessing] {
                 return tokenize::tokenizer_from_json(kept.at(kTokenizer)).tokenizer->vocab_size();

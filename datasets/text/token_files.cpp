@@ -89,33 +89,40 @@ std::string doubt_of(std::string_view bytes, const std::string& dtype) {
   return doubt.empty() ? "" : doubt + ": is dataset.dtype = \"" + dtype + "\" right?";
 }
 
-// Keeps the first doubt of all files in `warnings`.
-at::Tensor map_tokens(const std::filesystem::path& path, const std::string& dtype, std::vector<std::string>& warnings) {
+// Keeps the first doubt of all files in `warnings`. A stream reads tokens on demand.
+Tokens::Piece open_tokens(const std::filesystem::path& path, const std::string& dtype, const Context& context,
+                          std::vector<std::string>& warnings) {
+  constexpr std::int64_t kHead = 1 << 19;
   const at::ScalarType type = type_of(dtype);
-  const auto width = c10::elementSize(type);
-  const record::InputFile file(path);
-  if (file.size() == 0) throw usage_error("is empty", path.string());
-  const format::MappedFile mapped = format::map_file(file, path);
-  refuse_npy(mapped.bytes, path);
-  if (file.size() % width != 0) {
-    throw usage_error("has " + std::to_string(file.size()) + " bytes, not a whole number of " + dtype + " tokens",
+  const auto width = static_cast<std::int64_t>(c10::elementSize(type));
+  const std::shared_ptr<const format::Bytes> file = context.open(path);
+  if (file->size() == 0) throw usage_error("is empty", path.string());
+  std::string head(static_cast<std::size_t>(std::min(file->size(), kHead)), '\0');
+  file->read(0, std::ssize(head), head.data());
+  refuse_npy(head, path);
+  if (file->size() % width != 0) {
+    throw usage_error("has " + std::to_string(file->size()) + " bytes, not a whole number of " + dtype + " tokens",
                       path.string(), "see dataset.dtype");
   }
-  const std::string doubt = warnings.empty() ? doubt_of(mapped.bytes, dtype) : "";
+  const std::string doubt = warnings.empty() ? doubt_of(head, dtype) : "";
   if (!doubt.empty()) warnings.push_back(path.string() + ": " + doubt);
+  const std::int64_t count = file->size() / width;
+  if (context.window > 0) return {.file = file, .type = type, .count = count};
+  const format::MappedFile mapped = format::map_file(record::InputFile(path), path);
   // from_blob takes a pointer to mutable memory, but nothing may write here: the memory pages are mapped read-only.
-  return at::from_blob(
-      const_cast<char*>(mapped.bytes.data()), {static_cast<std::int64_t>(file.size() / width)},
-      [memory = mapped.memory](void*) {}, at::TensorOptions(type));
+  return {
+      .numbers = at::from_blob(
+          const_cast<char*>(mapped.bytes.data()), {count}, [memory = mapped.memory](void*) {}, at::TensorOptions(type)),
+      .count = count};
 }
 
 std::unique_ptr<Dataset> map_files(const TokensOptions& o, const Context& context) {
   if (const TokenData* read = tokens_of_training(context)) return make_samples(*read, o, context);
   const auto files = files_of(o.path, "dataset.path", {".bin"});
-  std::vector<at::Tensor> pieces;
+  std::vector<Tokens::Piece> pieces;
   std::vector<std::string> warnings;
   for (const auto& path : files) try {
-      pieces.push_back(map_tokens(path, o.dtype, warnings));
+      pieces.push_back(open_tokens(path, o.dtype, context, warnings));
     } catch (const Error& error) {
       throw usage_error(error.summary(), path.string(), error.remedy().empty() ? "see dataset.path" : error.remedy());
     }
@@ -131,8 +138,11 @@ std::unique_ptr<Dataset> map_files(const TokensOptions& o, const Context& contex
 }
 
 const bool tokens_registered = registry().add<TokensOptions>(
-    "tokens", "mapped files of tokens: the target is the next token at every place of a block", map_files,
-    block_traits());
+    "tokens", "mapped files of tokens: the target is the next token at every place of a block", map_files, [] {
+      config::Value traits = block_traits();
+      traits["streams"] = true;
+      return traits;
+    }());
 
 }  // namespace
 }  // namespace ddp::datasets

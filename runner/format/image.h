@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "format/bytes.h"
+
 // Images in files: JPEG, PNG, WebP. The decoders are in libddp_images.so, which needs libjpeg, libpng, libdeflate and
 // libwebp (runner/images). A process loads it when it first opens an image.
 namespace ddp::format {
@@ -67,12 +69,13 @@ struct TarMember {
 
 // Returns the regular files of an archive (ustar, pax, GNU) in their order. Reads only the headers. Throws ddp::Error
 // (usage) if the file cannot be read, is not a tar archive, is compressed, ends within a member, or has a sparse
-// member, whose data cannot be read in place.
-std::vector<TarMember> list_tar(const std::filesystem::path& file);
+// member, whose data cannot be read in place. `name` is for errors.
+std::vector<TarMember> list_tar(const Bytes& file, const std::string& name);
 
 }  // namespace ddp::format
 
 // The entry points of libddp_images.so (runner/images) for open_image and list_tar. The caller owns the image that
 // ddp_open_image returns; ddp_list_tar appends to `members`. Each throws the same errors as its namesake.
 extern "C" ddp::format::ImageFile* ddp_open_image(const std::span<const std::byte>* bytes, const std::string* name);
-extern "C" void ddp_list_tar(const std::filesystem::path* file, std::vector<ddp::format::TarMember>* members);
+extern "C" void ddp_list_tar(const ddp::format::Bytes* file, const std::string* name,
+                             std::vector<ddp::format::TarMember>* members);

@@ -9,10 +9,10 @@ std::unique_ptr<ImageFile> open_image(std::span<const std::byte> bytes, const st
   return std::unique_ptr<ImageFile>(open(&bytes, &name));
 }
 
-std::vector<TarMember> list_tar(const std::filesystem::path& file) {
+std::vector<TarMember> list_tar(const Bytes& file, const std::string& name) {
   static const auto list = reinterpret_cast<decltype(&ddp_list_tar)>(images_library().entry("ddp_list_tar"));
   std::vector<TarMember> members;
-  list(&file, &members);
+  list(&file, &name, &members);
   return members;
 }
 

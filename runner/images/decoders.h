@@ -40,7 +40,7 @@ bool is_webp(std::span<const std::byte> bytes);
 std::unique_ptr<format::ImageFile> open_webp(std::span<const std::byte> bytes, const std::string& name);
 
 // Implements format::list_tar.
-std::vector<format::TarMember> list_tar(const std::filesystem::path& file);
+std::vector<format::TarMember> list_tar(const format::Bytes& file, const std::string& name);
 
 inline constexpr std::int64_t kChannels = 3;  // bytes of a pixel
 

@@ -82,6 +82,7 @@ ddp::format::ImageFile* ddp_open_image(const std::span<const std::byte>* bytes, 
       *name, [&] { return std::make_unique<CheckedImage>(*name, ddp::images::open(*bytes, *name)).release(); });
 }
 
-void ddp_list_tar(const std::filesystem::path* file, std::vector<ddp::format::TarMember>* members) {
-  ddp::images::as_errors(file->string(), [&] { *members = ddp::images::list_tar(*file); });
+void ddp_list_tar(const ddp::format::Bytes* file, const std::string* name,
+                  std::vector<ddp::format::TarMember>* members) {
+  ddp::images::as_errors(*name, [&] { *members = ddp::images::list_tar(*file, *name); });
 }

@@ -91,7 +91,7 @@ TEST_CASE("samples without image or class, classes that are not numbers and dupl
 TEST_CASE("the index of an archive's members is kept in the cache until the archive's size or time changes") {
   const ShardFolder folder;
   const fs::path archive = folder.path("a-0.tar");
-  const auto members = members_of(archive);
+  const auto members = members_of(archive, *format::open_local(archive));
   REQUIRE(members.size() == 8);
   const fs::path index = index_file_of(archive);
   REQUIRE(fs::exists(index));
@@ -102,16 +102,16 @@ TEST_CASE("the index of an archive's members is kept in the cache until the arch
   const auto size = fs::file_size(archive);
   std::ofstream(archive, std::ios::binary) << std::string(size, 'x');
   fs::last_write_time(archive, time);
-  CHECK(members_of(archive).size() == 8);
+  CHECK(members_of(archive, *format::open_local(archive)).size() == 8);
   fs::last_write_time(archive, time + std::chrono::nanoseconds(1));
-  CHECK(contains(error_of([&] { members_of(archive); }), "a-0.tar"));
+  CHECK(contains(error_of([&] { members_of(archive, *format::open_local(archive)); }), "a-0.tar"));
 }
 
 TEST_CASE(
     "an index that is damaged, cut off or of another archive is made again, and failing to keep one is not an error") {
   const ShardFolder folder;
   const fs::path archive = folder.path("a-0.tar");
-  const auto members = members_of(archive);
+  const auto members = members_of(archive, *format::open_local(archive));
   const fs::path index = index_file_of(archive);
   const std::string kept = record::read_text(index);
   std::string flipped = kept;
@@ -119,12 +119,12 @@ TEST_CASE(
   for (const std::string& text :
        {std::string(), kept.substr(0, kept.size() / 2), flipped, kept + "x", std::string("{}")}) {
     std::ofstream(index, std::ios::binary) << text;
-    CHECK(members_of(archive).size() == members.size());
+    CHECK(members_of(archive, *format::open_local(archive)).size() == members.size());
     CHECK(record::read_text(index) == kept);
   }
   fs::remove_all(folder.path("cache"));
   folder.write("cache", "a file in its place");
-  CHECK(members_of(archive).size() == members.size());
+  CHECK(members_of(archive, *format::open_local(archive)).size() == members.size());
 }
 
 }  // namespace ddp::datasets

@@ -47,7 +47,7 @@ void write_tar(const fs::path& file, int (*set_format)(archive*), const std::vec
 }
 
 std::string refusal_of_tar(const fs::path& file) {
-  return error_of([&] { format::list_tar(file); });
+  return error_of([&] { format::list_tar(*format::open_local(file), file.string()); });
 }
 
 const std::vector<Member> kMembers = {
@@ -77,7 +77,7 @@ TEST_CASE("the members of a tar archive lie at the listed places, in every forma
     const fs::path file = scratch.folder() / (name + ".tar");
     write_tar(file, set_format, members);
     const std::string bytes = scratch.read(file);
-    const std::vector<format::TarMember> listed = format::list_tar(file);
+    const std::vector<format::TarMember> listed = format::list_tar(*format::open_local(file), file.string());
     REQUIRE(listed.size() == members.size());
     for (std::size_t i = 0; i < members.size(); ++i) {
       CHECK(listed[i].name == members[i].name);
@@ -94,7 +94,8 @@ TEST_CASE("folders and links in a tar archive are not members") {
              {.name = "folder/1.jpg", .content = "picture"},
              {.name = "again.jpg", .content = "", .link_to = "folder/1.jpg"},
              {.name = "symbolic.jpg", .content = "", .type = AE_IFLNK}});
-  const std::vector<format::TarMember> listed = format::list_tar(scratch.folder() / "links.tar");
+  const std::vector<format::TarMember> listed =
+      format::list_tar(*format::open_local(scratch.folder() / "links.tar"), "links.tar");
   REQUIRE(listed.size() == 1);
   CHECK(listed[0].name == "folder/1.jpg");
 }

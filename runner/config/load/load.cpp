@@ -177,13 +177,14 @@ Loaded check_root(Node root, const std::filesystem::path& file, const Components
     if (e.loader.stream && !spec->traits.value("streams", false)) {
       mistakes.add(root.at_path("loader.stream")->place,
                    "the dataset " + in_quotes(dataset->name) + " cannot be read block by block",
-                   "leave loader.stream out, or write the data as Parquet");
+                   "csv, parquet, jsonl, tar and tokens can");
     }
     if (spec->traits.contains("library")) loaded.libraries.insert(spec->traits["library"].get<std::string>());
   }
-  if (e.loader.stream && e.loader.sample != "all") {
+  const bool is_random = e.dataset.options.value("sampling", "") == "random";
+  if (e.loader.stream && (e.loader.sample != "all" || is_random)) {
     mistakes.add(root.at_path("loader.stream")->place, "a stream draws each row once an epoch",
-                 "leave loader.sample out");
+                 std::string("leave ") + (is_random ? "dataset.sampling" : "loader.sample") + " out");
   }
   check_rules(root, loaded.experiment, mistakes);
   return loaded;
