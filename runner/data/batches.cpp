@@ -67,7 +67,7 @@ class SampledBatches : public Batches {
         options_(options),
         pin_memory_(sharding.pin_memory),
         accumulate_(sharding.accumulate),
-        workers_(dataset.in_memory() ? 0 : options.workers),
+        workers_(dataset.in_memory() ? 0 : std::max<std::int64_t>(options.workers, options.stream ? 1 : 0)),
         sampler_{.size = samples_.size(0),
                  .rank = sharding.rank,
                  .world_size = sharding.world_size,
@@ -98,15 +98,24 @@ class SampledBatches : public Batches {
   }
 
   datasets::Batch next() override {
-    // The threads start here, when the first step of the epoch is known.
-    if (workers_ > 0 && !prefetch_) {
-      prefetch_ = std::make_unique<Prefetch>(workers_, next_, end_, [this](auto i) { return gather(i); });
-    }
+    fetch_ahead();
     const std::int64_t index = next_++;
     return prefetch_ ? prefetch_->next() : gather(index);
   }
 
+  std::exception_ptr wait(std::int64_t micro_batches) override {
+    fetch_ahead();
+    return prefetch_ ? prefetch_->wait(micro_batches) : nullptr;
+  }
+
  private:
+  // The threads start when the first step of the epoch is known.
+  void fetch_ahead() {
+    if (workers_ == 0 || prefetch_) return;
+    prefetch_ = std::make_unique<Prefetch>(
+        workers_, next_, end_, [this](auto i) { return gather(i); }, accumulate_);
+  }
+
   at::Tensor order_of(std::int64_t epoch, std::int64_t done) const {
     const at::Tensor places = sampler_.indices(epoch, done);
     return all_ ? places : samples_.index_select(0, places);
@@ -184,8 +193,8 @@ class DrawnBatches : public Batches {
 
 }  // namespace
 
-Prefetch::Prefetch(std::int64_t threads, std::int64_t begin, std::int64_t end, Fetch fetch)
-    : fetch_(std::move(fetch)), end_(end), ahead_(2 * threads), to_fetch_(begin), to_give_(begin) {
+Prefetch::Prefetch(std::int64_t threads, std::int64_t begin, std::int64_t end, Fetch fetch, std::int64_t waits_for)
+    : fetch_(std::move(fetch)), end_(end), ahead_(std::max(2 * threads, waits_for)), to_fetch_(begin), to_give_(begin) {
   for (std::int64_t t = 0; t < threads; ++t) {
     threads_.emplace_back([this](const std::stop_token& stop) { work(stop); });
   }
@@ -217,6 +226,15 @@ datasets::Batch Prefetch::next() {
   changed_.notify_all();
   if (result.failure) std::rethrow_exception(result.failure);
   return std::move(result.batch);
+}
+
+std::exception_ptr Prefetch::wait(std::int64_t count) {
+  std::unique_lock lock(mutex_);
+  for (std::int64_t i = to_give_; i < std::min(to_give_ + count, end_); ++i) {
+    changed_.wait(lock, [&] { return ready_.contains(i); });
+    if (ready_.at(i).failure) return ready_.at(i).failure;
+  }
+  return nullptr;
 }
 
 EvaluationBatches::EvaluationBatches(const EvaluationSet& set) : set_(set) {
@@ -271,6 +289,12 @@ class LogicalBatches : public Batches {
     chosen_ = static_cast<std::size_t>(logical);
   }
   datasets::Batch next() override { return of_each_[chosen_]->next(); }
+  std::exception_ptr wait(std::int64_t micro_batches) override {
+    for (const auto& one : of_each_) {
+      if (const std::exception_ptr failure = one->wait(micro_batches)) return failure;
+    }
+    return nullptr;
+  }
 
  private:
   const std::vector<std::unique_ptr<Batches>> of_each_;

@@ -21,16 +21,19 @@
 namespace ddp::data {
 
 // Threads that fetch batches begin, begin + 1, …, end - 1 ahead of the training thread, which receives them in this
-// order. At most two batches for each thread are ahead, as in Python's DataLoader (prefetch_factor = 2).
+// order. At most two batches for each thread are ahead, as in Python's DataLoader (prefetch_factor = 2), or as many as
+// wait() is called for.
 class Prefetch {
  public:
   using Fetch = std::function<datasets::Batch(std::int64_t index)>;
 
   // `fetch` is called from several threads at once. Throws std::system_error if a thread cannot start.
-  Prefetch(std::int64_t threads, std::int64_t begin, std::int64_t end, Fetch fetch);
+  Prefetch(std::int64_t threads, std::int64_t begin, std::int64_t end, Fetch fetch, std::int64_t waits_for = 0);
 
   // Returns the next batch; rethrows an exception of its fetch.
   datasets::Batch next();
+  // Waits for the next batches; returns the exception of a fetch, null: all are there.
+  std::exception_ptr wait(std::int64_t count);
 
  private:
   struct Result {
@@ -101,6 +104,11 @@ class Batches {
   // ones.
   virtual void choose(int logical) { static_cast<void>(logical); }
   virtual datasets::Batch next() = 0;
+  // Waits for the next micro-batches of a stream; returns the exception that kept one away, null: all are there.
+  virtual std::exception_ptr wait(std::int64_t micro_batches) {
+    static_cast<void>(micro_batches);
+    return nullptr;
+  }
 };
 
 struct Sharding {

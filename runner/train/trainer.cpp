@@ -1,6 +1,7 @@
 #include "train/trainer.h"
 
 #include <algorithm>
+#include <exception>
 #include <limits>
 #include <utility>
 
@@ -151,6 +152,7 @@ void Trainer::run_epoch() {
 
 void Trainer::run_step() {
   const std::int64_t of_step = std::min(p_.experiment.accumulate, in_epoch_ - state_.position);
+  if (!data_came(of_step)) return;
   if (p_.profile != nullptr) p_.profile->begin_step(state_.step);
   const double lr = validation_rules_.lr(state_.step).value_or(p_.scheduler(state_.step));
   const StepOutcome outcome = stepper_.take(state_.step, lr, of_step);
@@ -162,6 +164,33 @@ void Trainer::run_step() {
   const bool ends_run = outcome.not_finite && (p_.experiment.on_nan == "stop" || !broken_parameter().empty());
   if (p_.recorder) record_step(lr, outcome, ends_run);
   if (ends_run) give_up(*outcome.not_finite);
+}
+
+// A stream of URLs may fail to come. All ranks then end after the last step.
+bool Trainer::data_came(std::int64_t micro_batches) {
+  if (!p_.experiment.streams_urls()) return true;
+  p_.enter(Phase::loading);
+  p_.batches.start_step(state_.step);
+  const std::exception_ptr failure = p_.batches.wait(micro_batches);
+  bool all_came = true;
+  for (const at::Tensor& failed : dist::all_gather(p_.group, at::scalar_tensor(failure ? 1 : 0, at::kByte))) {
+    all_came = all_came && failed.item<std::int64_t>() == 0;
+  }
+  if (all_came) return true;
+  given_up_ = true;
+  if (state_.step > 0) {
+    save(SaveReason::regular);
+    p_.checkpointer.finish();
+  }
+  if (p_.recorder) p_.recorder->flush();
+  dist::barrier(p_.group);
+  if (!failure) return false;
+  try {
+    std::rethrow_exception(failure);
+  } catch (const Error& error) {
+    if (state_.step == 0) throw;
+    throw training_error(error.summary(), error.where(), error.remedy());
+  }
 }
 
 void Trainer::announce_epoch(std::int64_t batch_size) {

@@ -30,6 +30,7 @@ class Trainer {
   void run_epoch();
   void run_step();
   // Prints the line of the tutorial scripts at the start of an epoch; its "Steps" are the batches of a rank.
+  bool data_came(std::int64_t micro_batches);
   void announce_epoch(std::int64_t batch_size);
   void record_step(double lr, const StepOutcome& outcome, bool ends_run);
   // Ends the run without a save, because a loss or a gradient was not finite.

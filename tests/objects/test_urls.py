@@ -213,6 +213,30 @@ def test_streams_train_the_bits_of_local_files_from_a_small_cache():
     assert weights(newest("there_s.jsonl")) == local
 
 
+def test_a_stream_that_fails_ends_after_a_save():
+    head, rows = table(20000, 71).split(b"\n", 1)
+    SERVER.put("fails.csv", head + b"\n" + rows * 80)
+    settings = {"epochs": 3, "batch_size": 4096, "loader__stream": "true", "loader__window": 1, "loader__retries": 1,
+                "loader__cache": '"20MB"', "checkpoint__save_every": 0}  # fmt: skip
+    words = experiment("fails", f"s3://{BUCKET}/fails.csv", **settings)
+    run(*words)
+    whole = weights(newest("fails"))
+    for answer in ("403 Forbidden", "503 Slow Down", "412 Precondition Failed"):
+        run_id = answer.split()[0]
+
+        def refuse(environ, _, run_id=run_id, answer=answer):
+            steps = events_in(FOLDER / f"results/fails/{run_id}/metrics.jsonl", "step")
+            return (answer, [], b"") if steps and environ.get("HTTP_RANGE") != "bytes=0-0" else None
+
+        with SERVER.spoilt(refuse):
+            said = run(*words, "--run-id", run_id, exits=1).said()
+        assert f"s3://{BUCKET}/fails.csv" in said, said
+        directory = FOLDER / "results/fails" / run_id
+        assert 0 < state(directory)["step"] < 600, state(directory)["step"]
+        run("resume", directory)
+        assert weights(directory) == whole
+
+
 class Http(http.server.BaseHTTPRequestHandler):
     """Serves BODY at /plain without ranges, at /ranges with them, and at /moved by a redirect."""
 
