@@ -7,11 +7,14 @@ import json
 import os
 import pathlib
 import random
+import struct
 import sys
+import tarfile
 import tempfile
 import threading
 import time
 import urllib.parse
+import zlib
 
 import numpy
 
@@ -22,6 +25,7 @@ from store import BUCKET, KEY, SECRET, Server, use_cache  # noqa: E402
 
 SERVER = Server()
 FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="urls "))
+(FOLDER / "files").mkdir()
 ENVIRONMENT = SERVER.environment | use_cache(FOLDER / "cache")
 EXPERIMENT = """
 dataset     = { name = "csv", path = "%s", target = "y", normalise = "standard" }
@@ -75,7 +79,6 @@ def state(directory):
 
 def trained_here(name, data, **settings):
     """The weights of a run with local files."""
-    (FOLDER / "files").mkdir(exist_ok=True)
     for file, body in data.items():
         (FOLDER / "files" / file).write_bytes(body)
     run(*experiment(name, "files/" + ("*.csv" if len(data) > 1 else next(iter(data))), **settings))
@@ -211,6 +214,51 @@ def test_streams_train_the_bits_of_local_files_from_a_small_cache():
     # A resumed stream goes on where it was.
     run("resume", newest("there_s.jsonl"), "--from", "20", *sets(device_pool='["cpu"]'))
     assert weights(newest("there_s.jsonl")) == local
+
+
+def png(pixels):
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    height, width, _ = pixels.shape
+    rows = b"".join(b"\0" + row.tobytes() for row in pixels)
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows, 0)) + chunk(b"IEND", b"")
+
+
+def shard(images, seed):
+    draw, out = numpy.random.default_rng(seed), io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        for i in range(images):
+            kind = int(draw.integers(3))
+            pixels = (draw.integers(0, 99, (48, 48, 3)) + 50 * kind).astype("uint8")
+            for name, body in (f"{i}.png", png(pixels)), (f"{i}.cls", b"%d" % kind):
+                member = tarfile.TarInfo(name)
+                member.size = len(body)
+                archive.addfile(member, io.BytesIO(body))
+    return out.getvalue()
+
+
+def test_tokens_and_shards_are_streamed_too():
+    tokens = numpy.random.default_rng(3).integers(0, 50, 300_000).astype("uint16").tobytes()
+    kinds = {
+        "t.bin": (tokens, 'dataset = { name = "tokens", path = "%s", block_size = 8 }\n'
+                          'model = { name = "gpt", n_layer = 1, n_head = 1, n_embd = 8 }\nbatch_size = 256\n'),
+        "s.tar": (shard(900, 4), 'dataset = { name = "tar", path = "%s", transforms = [{ type = "RandomCrop", size = 40 }] }\n'
+                                 'model = { name = "sequential", layers = [{ type = "Flatten" }, '
+                                 '{ type = "Linear", in_features = 4800, out_features = 3 }] }\nbatch_size = 32\n'),
+    }  # fmt: skip
+    rest = EXPERIMENT.split("\n", 3)[3].replace("batch_size  = 8\n", "") + "loader = { stream = true, window = 2 }\n"
+    for name, (body, text) in kinds.items():
+        (FOLDER / "files" / name).write_bytes(body)
+        SERVER.put(f"streams/{name}", body)
+        bits = []
+        for place, more in (("files", {}), (f"s3://{BUCKET}/streams", {}), ("files", {"loader__shuffle": "false"}),
+                            ("files", {"loader__shuffle": "false", "loader__stream": "false"})):  # fmt: skip
+            (FOLDER / "kind.toml").write_text(text % f"{place}/{name}" + rest)
+            run("run", "kind.toml", *sets(**more))
+            bits.append(weights(newest("kind")))
+        assert bits[0] == bits[1] != bits[2] == bits[3], name
 
 
 def test_a_stream_that_fails_ends_after_a_save():
