@@ -153,6 +153,8 @@ class MapDataset : public Dataset {
   // Of a stream: where its blocks begin, and the number of samples: block b has the samples begins[b] to
   // begins[b + 1]. A gather reads the blocks of its samples, and the last ones stay in memory. Empty: no stream.
   virtual std::vector<std::int64_t> block_begins() const { return {}; }
+  // Of a stream: the bytes of its largest block in memory.
+  virtual std::int64_t block_bytes() const { return 0; }
   // True if a gather only copies memory. Then no thread prefetches: the hand-over would cost more than the copy.
   virtual bool in_memory() const { return false; }
   // Returns the random values of a sample in an epoch, one for each transform; null: nothing is random.

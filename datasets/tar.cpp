@@ -73,6 +73,12 @@ class ShardSource final : public ImageSource {
 
   std::int64_t size() const override { return places_.size(0); }
   std::vector<std::int64_t> block_begins() const override { return begins_; }
+  std::int64_t block_bytes() const override {
+    std::int64_t most = 0;
+    for (std::size_t i = 0; i + 1 < begins_.size(); ++i)
+      most = std::max(most, span_of(begins_[i], begins_[i + 1]).size);
+    return most;
+  }
   Image open(std::int64_t sample, OpenFile& memory) const override {
     const Place place = place_of(sample);
     if (begins_.empty()) {
@@ -80,9 +86,8 @@ class ShardSource final : public ImageSource {
     }
     const auto after = std::upper_bound(begins_.begin(), begins_.end(), sample);
     const auto bytes = recent_.get(*std::prev(after), [&](std::int64_t first) {
-      const Place begin = place_of(first), last = place_of(*after - 1);
-      return std::make_shared<const BlockBytes>(*open_(shards_[begin.shard]), begin.offset,
-                                                last.offset + last.size - begin.offset);
+      const Place span = span_of(first, *after);
+      return std::make_shared<const BlockBytes>(*open_(shards_[span.shard]), span.offset, span.size);
     });
     return read_image(*bytes, name(sample), memory, place.offset, place.size);
   }
@@ -97,6 +102,12 @@ class ShardSource final : public ImageSource {
   Place place_of(std::int64_t sample) const {
     const auto* place = places_.const_data_ptr<std::int64_t>() + 3 * sample;
     return {.shard = place[0], .offset = place[1], .size = place[2]};
+  }
+
+  // The part of a shard with these images.
+  Place span_of(std::int64_t first, std::int64_t end) const {
+    const Place begin = place_of(first), last = place_of(end - 1);
+    return {.shard = begin.shard, .offset = begin.offset, .size = last.offset + last.size - begin.offset};
   }
 
   // Consecutive images of a shard in at most 4 MiB, or one larger image.

@@ -120,6 +120,7 @@ class ImageSet final : public MapDataset {
   }
 
   std::vector<std::int64_t> block_begins() const override { return source_->block_begins(); }
+  std::int64_t block_bytes() const override { return source_->block_bytes(); }
   config::Value preprocessing() const override { return {{"classes", source_->classes()}}; }
   config::Value facts() const override { return {{"num_classes", source_->classes().size()}}; }
   config::DatasetDescription describe() const override { return {.classes = source_->classes()}; }

@@ -40,6 +40,7 @@ class ImageSource {
   virtual std::string name(std::int64_t sample) const = 0;
   // As MapDataset::block_begins.
   virtual std::vector<std::int64_t> block_begins() const { return {}; }
+  virtual std::int64_t block_bytes() const { return 0; }
   // True if the pixels are in memory; false if they are in files.
   virtual bool in_memory() const { return false; }
   // Warnings about the images, a line each.

@@ -83,6 +83,12 @@ class StreamedTable final : public MapDataset {
 
   std::int64_t size() const override { return begins_.back(); }
   std::vector<std::int64_t> block_begins() const override { return begins_; }
+  std::int64_t block_bytes() const override {
+    std::int64_t rows = 0;
+    for (std::size_t i = 0; i + 1 < begins_.size(); ++i) rows = std::max(rows, begins_[i + 1] - begins_[i]);
+    const auto targets = static_cast<std::int64_t>(encoder_.targets.size()) + (encoder_.weights.empty() ? 0 : 1);
+    return rows * (4 * (encoder_.width() + targets) + 8 * encoder_.index_width());
+  }
   config::Value preprocessing() const override { return is_fitted_ ? config::written(encoder_) : config::Value(); }
 
   void fit(const at::Tensor& samples) override {

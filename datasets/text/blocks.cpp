@@ -283,6 +283,10 @@ class TokenBlocks final : public OfTokens<MapDataset> {
     if (streams_) begins.push_back(size());
     return begins;
   }
+  std::int64_t block_bytes() const override {
+    const std::int64_t count = std::min(kWindows * block_size_ + 1, tokens_.size());
+    return static_cast<std::int64_t>(tokens_.part(0, count).whole().nbytes());
+  }
   Batch gather(const at::Tensor& indices, std::int64_t) const override {
     const auto* index = indices.const_data_ptr<std::int64_t>();
     Blocks blocks(indices.size(0), block_size_);

@@ -139,11 +139,31 @@ struct DatasetDescription {
   std::vector<std::int64_t> image = {};   // [h, w] or [c, h, w] of a picture whose input tensor has another shape
 };
 
+// How a stream is read.
+struct StreamDescription {
+  std::int64_t blocks = 0;
+  std::int64_t block_bytes = 0;
+  std::int64_t memory_bytes = 0;
+  std::int64_t disk_bytes = 0;
+  std::int64_t epoch_bytes = 0;
+  double samples_per_second = 0;
+
+  void fields(Fields& f) {
+    f({"blocks", "of the training files"}, blocks);
+    f({"block_bytes", "of the largest block in memory"}, block_bytes);
+    f({"memory_bytes", "of the blocks that a rank holds"}, memory_bytes);
+    f({"disk_bytes", "of the cache folder that objects of URLs may take"}, disk_bytes);
+    f({"epoch_bytes", "of the training files"}, epoch_bytes);
+    f({"samples_per_second", "that one thread reads, measured on a few blocks"}, samples_per_second);
+  }
+};
+
 struct DataDescription {
   DatasetDescription of_dataset = {};  // of training
   std::optional<std::int64_t> left_out = {};
   std::vector<SetDescription> sets = {};
   std::optional<ClassesDescription> classes = {};
+  std::optional<StreamDescription> stream = {};
   BatchDescription first_batch = {};
   std::vector<std::string> warnings = {};
 
@@ -159,6 +179,7 @@ struct DataDescription {
     f({.name = "vocab_size", .doc = "of the tokenizer", .optional = true}, of_dataset.vocab_size);
     f({"sets"}, sets);
     f({.name = "classes", .doc = "if each sample has a class", .optional = true}, classes);
+    f({.name = "stream", .doc = "with loader.stream", .optional = true}, stream);
     f({"first_batch", "first batch of rank 0"}, first_batch);
     f({"warnings", "of a table: what would make its results worthless"}, warnings);
   }

@@ -305,7 +305,6 @@ struct Experiment {
   bool weighs_samples() const;
   // Tells whether batch norms of the model take their statistics from the batches of all ranks.
   bool syncs_batch_norm() const;
-  bool streams_urls() const { return loader.stream && !dataset.objects.empty(); }
   // The components that the experiment can name: the ones load() used, including `sources`; otherwise the installed
   // ones.
   Components components() const;

@@ -1,9 +1,12 @@
 #include "data/description.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <string>
+#include <system_error>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -11,12 +14,14 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/_unique.h>
 #include <ATen/ops/aminmax.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/bincount.h>
 #include <ATen/ops/isfinite.h>
 #include <ATen/ops/nan_to_num.h>
 
 #include "base/error.h"
 #include "config/data_description.h"
+#include "config/load/files.h"
 #include "config/option/value.h"
 #include "datasets/histogram.h"
 
@@ -244,6 +249,33 @@ void add_sets(const Sets& sets, Value& rows) {
   }
 }
 
+// Reads a few blocks of a stream.
+config::StreamDescription stream_of(const datasets::MapDataset& dataset, const config::Experiment& e) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::int64_t kBlocksRead = 3;
+  const std::vector<std::int64_t> begins = dataset.block_begins();
+  config::StreamDescription stream{.blocks = std::ssize(begins) - 1, .block_bytes = dataset.block_bytes()};
+  stream.memory_bytes = std::min(stream.blocks, e.loader.window + 1) * stream.block_bytes;
+  for (const config::NamedFile& file : config::named_files(e)) {
+    if (!file.key.starts_with("dataset.")) continue;
+    std::error_code none;
+    if (file.object) stream.disk_bytes += file.object->bytes;
+    stream.epoch_bytes +=
+        file.object ? file.object->bytes : static_cast<std::int64_t>(std::filesystem::file_size(file.path, none));
+  }
+  stream.disk_bytes = std::min(stream.disk_bytes, e.loader.cache_bytes());
+  std::int64_t samples = 0;
+  const Clock::time_point begun = Clock::now();
+  for (std::int64_t i = 0; i < std::min(kBlocksRead, stream.blocks); ++i) {
+    const auto block = static_cast<std::size_t>((2 * i + 1) * stream.blocks / (2 * kBlocksRead));
+    samples += begins[block + 1] - begins[block];
+    dataset.gather(at::arange(begins[block], begins[block + 1], at::kLong), /*epoch=*/0);
+  }
+  stream.samples_per_second =
+      static_cast<double>(samples) / std::chrono::duration<double>(Clock::now() - begun).count();
+  return stream;
+}
+
 }  // namespace
 
 at::Tensor classes_of(const Set& set) {
@@ -300,6 +332,7 @@ Value describe(const Sets& sets, const config::Experiment& experiment, const dat
     description.sets.push_back(std::move(one));
   }
   add_classes(sets, description.of_dataset.classes, description);
+  if (map != nullptr && !map->block_begins().empty()) description.stream = stream_of(*map, experiment);
   description.first_batch = {.inputs = describe_tensors(first.inputs), .targets = describe_tensors(first.targets)};
   description.warnings = pitfalls(sets, experiment);
   return config::written(description);

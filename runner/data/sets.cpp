@@ -16,7 +16,6 @@
 #include "base/installation.h"
 #include "data/rows.h"
 #include "data/split.h"
-#include "format/object_store.h"
 
 namespace ddp::data {
 namespace {
@@ -91,6 +90,7 @@ class Builder {
     if (preprocessing_.is_null()) preprocessing_ = train->preprocessing();
     sets.preprocessing = preprocessing_;
     sets.train.dataset = std::move(train);
+    sets.cache = cache_;
     add_own(sets, sets.validation, Role::validation, e_.validation, sets.train.dataset);
     add_own(sets, sets.test, Role::test, e_.test, sets.train.dataset);
     if (const at::Tensor rows = tensor_named(kRows, held_); rows.defined()) {

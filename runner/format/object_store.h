@@ -29,6 +29,8 @@ class ObjectStore {
   // Reads bytes of an object as it was when it was found. Thread-safe. Without Object::has_ranges the whole object must
   // be asked for. Throws ddp::Error (usage) if it has changed since, if the server refuses, or if all retries failed.
   virtual void read(const config::Object& object, std::int64_t begin, std::int64_t size, const Take& take) = 0;
+  // The attempts of read() after its first one, so far.
+  virtual std::int64_t retries() const = 0;
 };
 
 // Copies of objects in a folder, whole or in pieces. Beyond the limit those that were not used for the longest time go
@@ -42,6 +44,9 @@ class ObjectCache : public std::enable_shared_from_this<ObjectCache> {
   virtual void fetch(const std::vector<config::Object>& objects) = 0;
   // Opens an object. What is read of it is fetched piece by piece; the last pieces stay in memory, too.
   virtual std::shared_ptr<const Bytes> open(const config::Object& object) = 0;
+  // What this process fetched so far: bytes, and attempts after the first one of a request.
+  virtual std::int64_t fetched_bytes() const = 0;
+  virtual std::int64_t retries() const = 0;
 };
 
 inline constexpr const char* kUseEnding = ".lock";

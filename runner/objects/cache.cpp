@@ -2,6 +2,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -90,6 +91,8 @@ class Cache final : public format::ObjectCache {
   }
 
   std::shared_ptr<const format::Bytes> open(const config::Object& object) override;
+  std::int64_t fetched_bytes() const override { return fetched_; }
+  std::int64_t retries() const override { return store_->retries(); }
 
   std::shared_ptr<const std::string> piece(const config::Object& object, std::int64_t number) {
     const std::string name = record::hash_hex(object.content()) + "-" + std::to_string(number);
@@ -108,6 +111,7 @@ class Cache final : public format::ObjectCache {
       std::string all;
       all.reserve(static_cast<std::size_t>(size) + kHashDigits);
       store_->read(object, begin, size, [&](const char* data, std::size_t more) { all.append(data, more); });
+      fetched_ += size;
       const std::string hash = record::hash_hex(all);
       write_all(out, all.data(), all.size(), file.string());
       write_all(out, hash.data(), hash.size(), file.string());
@@ -204,6 +208,7 @@ class Cache final : public format::ObjectCache {
   const fs::path pieces_;
   const std::int64_t limit_;
   const std::unique_ptr<format::ObjectStore> store_;
+  std::atomic<std::int64_t> fetched_{0};
   Recent<std::string, std::string> recent_;
 };
 

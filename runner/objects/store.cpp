@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <ctime>
 #include <map>
 #include <memory>
@@ -87,11 +88,15 @@ class Store final : public format::ObjectStore {
   void read(const Object& object, std::int64_t begin, std::int64_t size, const Take& take) override {
     if (size == 0) return;
     std::int64_t taken = 0;
+    bool is_first = true;
     with_retries(retries_, object.url, [&] {
+      if (!std::exchange(is_first, false)) ++retried_;
       if (is_asked_here(object.url)) return read_by_http(object, begin, size, taken, take);
       read_by_arrow(object, begin, size, taken, take);
     });
   }
+
+  std::int64_t retries() const override { return retried_; }
 
  private:
   static bool is_http(const std::string& url) { return url.starts_with("http://") || url.starts_with("https://"); }
@@ -242,6 +247,7 @@ class Store final : public format::ObjectStore {
   }
 
   const std::int64_t retries_;
+  std::atomic<std::int64_t> retried_{0};
   std::mutex opening_;  // guards buckets_, whose values stay where they are
   std::map<std::string, Bucket> buckets_;
 };

@@ -338,6 +338,7 @@ void train(Parts& p) {
                           .until_epoch = p.request.until_epoch,
                           .until_step = p.request.until_step,
                           .batches = *p.data.batches,
+                          .cache = p.data.sets.cache.get(),
                           .preprocessing = p.data.sets.preprocessing,
                           .validation = p.data.validation,
                           .test = p.data.test,

@@ -72,6 +72,10 @@ struct alignas(64) RankProgress {
   // Seconds of this process in each phase. In the phases of a step, the waits for other ranks stand apart.
   std::atomic<double> seconds_in[kPhases] = {};
   std::atomic<double> seconds_waiting_for_ranks{0};
+  // Of a stream of URLs, as of the last step: the bytes that this process fetched, and the attempts after the first one
+  // of a request.
+  std::atomic<std::int64_t> fetched_bytes{0};
+  std::atomic<std::int64_t> retries{0};
   LossEntry losses[kLossRing];
   std::atomic<std::int64_t> not_finite_rows{0};  // predicted rows whose outputs hold NaN or inf
   std::atomic<bool> failed{false};               // `error` is complete

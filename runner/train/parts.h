@@ -8,6 +8,7 @@
 #include "config/length.h"
 #include "data/batches.h"
 #include "dist/parallel/parallel.h"
+#include "format/object_store.h"
 #include "record/metrics/run_recorder.h"
 #include "record/shared_progress.h"
 #include "schedule/scheduler.h"
@@ -37,6 +38,7 @@ struct TrainerParts {
   std::int64_t until_epoch = 0;  // stops when this many epochs are done; 0: at the end
   std::int64_t until_step = 0;   // stops after this step; 0: at the end
   data::Batches& batches;
+  const format::ObjectCache* cache;  // of a stream of URLs; null: it is none
   config::Value preprocessing = {};  // of the training data; null: none
   std::optional<data::EvaluationSet> validation;
   std::optional<data::EvaluationSet> test;

@@ -168,10 +168,12 @@ void Trainer::run_step() {
 
 // A stream of URLs may fail to come. All ranks then end after the last step.
 bool Trainer::data_came(std::int64_t micro_batches) {
-  if (!p_.experiment.streams_urls()) return true;
+  if (p_.cache == nullptr) return true;
   p_.enter(Phase::loading);
   p_.batches.start_step(state_.step);
   const std::exception_ptr failure = p_.batches.wait(micro_batches);
+  progress().fetched_bytes = p_.cache->fetched_bytes();
+  progress().retries = p_.cache->retries();
   bool all_came = true;
   for (const at::Tensor& failed : dist::all_gather(p_.group, at::scalar_tensor(failure ? 1 : 0, at::kByte))) {
     all_came = all_came && failed.item<std::int64_t>() == 0;
@@ -281,8 +283,11 @@ void Trainer::end_epoch() {
   const std::int64_t epoch = state_.epoch;
   const LossSum train{.sum = state_.loss_sum, .weight = state_.loss_weight, .samples = state_.loss_samples};
   const bool validated = validation_is_due();
-  record::EpochRecord ended{
-      .epoch = epoch, .step = state_.step, .samples = train.samples, .metrics = {{"train_loss", train.mean()}}};
+  record::EpochRecord ended{.epoch = epoch,
+                            .step = state_.step,
+                            .samples = train.samples,
+                            .metrics = {{"train_loss", train.mean()}},
+                            .streams_urls = p_.cache != nullptr};
   for (std::size_t i = 0; i < state_.scalar_sums.size(); ++i) {
     ended.metrics.push_back({.name = "train_" + scalars_[i], .value = state_.scalar_sums[i] / train.weight});
   }

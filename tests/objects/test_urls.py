@@ -269,6 +269,8 @@ def test_a_stream_that_fails_ends_after_a_save():
     words = experiment("fails", f"s3://{BUCKET}/fails.csv", **settings)
     run(*words)
     whole = weights(newest("fails"))
+    for epoch in events_in(newest("fails") / "metrics.jsonl", "epoch"):
+        assert epoch["fetched_bytes"] > 20 << 20 and epoch["retries"] == 0, epoch
     for answer in ("403 Forbidden", "503 Slow Down", "412 Precondition Failed"):
         run_id = answer.split()[0]
 

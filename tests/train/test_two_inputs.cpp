@@ -120,6 +120,7 @@ TEST_CASE("a model of two inputs trains on arrays of two files to the bits of a 
                                                              {.lr = kRate, .steps = length.steps}),
                    .length = length,
                    .batches = *batches,
+                   .cache = nullptr,
                    .validation = {},
                    .test = {},
                    .checkpointer = checkpointer,

@@ -326,6 +326,20 @@ std::string group_line(const config::GroupDescription& group) {
   return line;
 }
 
+// The ranks read the same blocks, each with its threads.
+void print_stream(const config::StreamDescription& stream, const runs::Prepared& prepared) {
+  const auto words = report::bytes_in_words;
+  row("stream", report::counted(stream.blocks, "block") + " of up to " + words(stream.block_bytes) + ", " +
+                    words(stream.memory_bytes) + " of them in a rank's memory; " + words(stream.epoch_bytes) +
+                    " an epoch" + (stream.disk_bytes > 0 ? "; " + words(stream.disk_bytes) + " on disk" : ""));
+  const double reading = static_cast<double>(prepared.probe.train_samples) / stream.samples_per_second /
+                         static_cast<double>(std::max<std::int64_t>(1, prepared.plan.experiment.loader.workers));
+  const double training = prepared.probe.step_seconds * static_cast<double>(prepared.length.steps_per_epoch);
+  if (training <= 0) return;
+  row("", "an epoch reads for " + report::duration(reading) + " and trains for " + report::duration(training) + ": " +
+              (reading > training ? "reading is the bound" : "the ranks are the bound"));
+}
+
 }  // namespace
 
 void show_plan(const runs::Prepared& prepared, const DataDescription& data, const Memory& memory,
@@ -373,6 +387,7 @@ void show_plan(const runs::Prepared& prepared, const DataDescription& data, cons
   for (const auto& devices : plan.device_names()) row("", "rank " + text(rank++) + ": " + devices);
   row("results", folder);
   print_sets(data);
+  if (data.stream) print_stream(*data.stream, prepared);
   print_classes(data);
   print_columns(data);
   print_arrays(data);

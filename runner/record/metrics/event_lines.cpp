@@ -112,6 +112,9 @@ void list(Line& f, const EpochRecord& r, const Pace& pace) {
   f({"seconds_optimizer"}, pace.epoch.optimizer);
   f({"seconds_validating"}, pace.epoch.validating);
   f({"seconds_saving", "for which training waited"}, pace.epoch.saving);
+  f({.name = "fetched_bytes", .doc = "of a stream of URLs, by the ranks of the first node", .optional = true},
+    pace.epoch.fetched_bytes);
+  f({.name = "retries", .doc = "of requests for these bytes", .optional = true}, pace.epoch.retries);
   f({"seconds", kSeconds}, pace.seconds);
   f.not_finite();
 }

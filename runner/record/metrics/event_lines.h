@@ -35,6 +35,7 @@ struct EpochRecord {
   std::int64_t step = 0;
   std::int64_t samples = 0;  // of the whole epoch, all ranks
   MetricValues metrics;      // train_loss first
+  bool streams_urls = false;
 };
 
 // A validation inside an epoch.
@@ -157,6 +158,9 @@ struct EpochPace {
   double optimizer = 0;
   double validating = 0;
   double saving = 0;
+  // Of a stream of URLs, all ranks of this node.
+  std::optional<std::int64_t> fetched_bytes = {};
+  std::optional<std::int64_t> retries = {};
 };
 
 // The only writer of metrics.jsonl. Each function returns one event as a line with its newline. `seconds`: training

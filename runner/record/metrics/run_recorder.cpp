@@ -83,14 +83,18 @@ void RunRecorder::epoch(const EpochRecord& r) {
   const double now = seconds();
   const auto& [validating, saving] = epoch_aside_;
   const EpochPace in_all = in_phases();
-  const EpochPace pace{.training = now - epoch_started_ - validating - saving,
-                       .waiting_for_data = in_all.waiting_for_data - at_epoch_.waiting_for_data,
-                       .forward = in_all.forward - at_epoch_.forward,
-                       .backward = in_all.backward - at_epoch_.backward,
-                       .waiting_for_ranks = in_all.waiting_for_ranks - at_epoch_.waiting_for_ranks,
-                       .optimizer = in_all.optimizer - at_epoch_.optimizer,
-                       .validating = validating,
-                       .saving = saving};
+  EpochPace pace{.training = now - epoch_started_ - validating - saving,
+                 .waiting_for_data = in_all.waiting_for_data - at_epoch_.waiting_for_data,
+                 .forward = in_all.forward - at_epoch_.forward,
+                 .backward = in_all.backward - at_epoch_.backward,
+                 .waiting_for_ranks = in_all.waiting_for_ranks - at_epoch_.waiting_for_ranks,
+                 .optimizer = in_all.optimizer - at_epoch_.optimizer,
+                 .validating = validating,
+                 .saving = saving};
+  if (r.streams_urls) {
+    pace.fetched_bytes = *in_all.fetched_bytes - at_epoch_.fetched_bytes.value_or(0);
+    pace.retries = *in_all.retries - at_epoch_.retries.value_or(0);
+  }
   const double per_second = rate(epoch_samples_, pace.training);
   const std::string text = "Epoch " + std::to_string(r.epoch) + " done" + note(r.metrics, r.step);
   log_.append(to_line(r, per_second, pace, now));
@@ -107,11 +111,18 @@ void RunRecorder::epoch(const EpochRecord& r) {
 
 EpochPace RunRecorder::in_phases() const {
   const RankProgress& rank = shared_.rank(0);
+  std::int64_t fetched = 0, retries = 0;
+  for (int i = 0; i < shared_.ranks(); ++i) {
+    fetched += shared_.rank(i).fetched_bytes;
+    retries += shared_.rank(i).retries;
+  }
   return {.waiting_for_data = rank.seconds(Phase::loading),
           .forward = rank.seconds(Phase::forward),
           .backward = rank.seconds(Phase::backward),
           .waiting_for_ranks = rank.seconds_waiting_for_ranks,
-          .optimizer = rank.seconds(Phase::optimizer)};
+          .optimizer = rank.seconds(Phase::optimizer),
+          .fetched_bytes = fetched,
+          .retries = retries};
 }
 
 void RunRecorder::judge_data(const EpochRecord& r, const EpochPace& pace) {
