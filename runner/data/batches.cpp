@@ -50,6 +50,7 @@ at::Tensor weights_of(const datasets::MapDataset& dataset, const at::Tensor& sam
 // the dataset is no stream.
 std::vector<std::int64_t> cuts_of(const datasets::MapDataset& dataset, const at::Tensor& samples) {
   std::vector<std::int64_t> cuts = dataset.block_begins();
+  if (samples.numel() == dataset.size()) return cuts;
   const std::int64_t* const first = samples.const_data_ptr<std::int64_t>();
   for (std::int64_t& cut : cuts) cut = std::lower_bound(first, first + samples.numel(), cut) - first;
   return cuts;
@@ -86,10 +87,17 @@ class SampledBatches : public Batches {
   void start_epoch(std::int64_t epoch, std::int64_t position, std::int64_t done, bool last) override {
     prefetch_.reset();
     if (position == 0 && done == 0) at::empty({}, at::kLong).random_();
-    order_ = begun_.valid() && begun_epoch_ == epoch && done == 0 ? begun_.get() : order_of(epoch, done);
     epoch_ = epoch;
     first_ = next_ = position;
     end_ = per_epoch(done);
+    if (!sampler_.cuts.empty()) {
+      streamed_.emplace(sampler_, epoch, done);
+      left_ = sampler_.length(done);
+      taken_.clear();
+      to_take_ = position;
+      return;
+    }
+    order_ = begun_.valid() && begun_epoch_ == epoch && done == 0 ? begun_.get() : order_of(epoch, done);
     if (!last && sampler_.size >= kWorthThread) draw_ahead(epoch + 1);
   }
 
@@ -130,10 +138,22 @@ class SampledBatches : public Batches {
     }
   }
 
-  datasets::Batch gather(std::int64_t index) const {
+  datasets::Batch gather(std::int64_t index) {
     const std::int64_t begin = index * batch_size_;
-    const at::Tensor samples = order_.narrow(0, begin, std::min(batch_size_, order_.size(0) - begin));
+    const at::Tensor samples =
+        streamed_ ? streamed_samples(index) : order_.narrow(0, begin, std::min(batch_size_, order_.size(0) - begin));
     return pinned(dataset_.at_place(dataset_.gather(samples, epoch_), place_of(index)), pin_memory_);
+  }
+
+  // Threads ask for nearly ascending micro-batches, each once.
+  at::Tensor streamed_samples(std::int64_t index) {
+    const std::lock_guard lock(taking_);
+    for (; to_take_ <= index; ++to_take_) {
+      const std::int64_t begin = to_take_ * batch_size_;
+      const at::Tensor places = streamed_->take(begin, std::min(batch_size_, left_ - begin));
+      taken_[to_take_] = all_ ? places : samples_.index_select(0, places);
+    }
+    return taken_.extract(index).mapped();
   }
 
   // Counting from the first micro-batch, each multiple of `accumulate_` begins a step.
@@ -158,6 +178,12 @@ class SampledBatches : public Batches {
   std::int64_t next_ = 0;
   std::int64_t end_ = 0;
   std::int64_t begun_epoch_ = 0;
+  // Of a stream:
+  std::mutex taking_;                         // guards the next four
+  std::optional<StreamedIndices> streamed_;   // this rank's samples of this epoch
+  std::int64_t left_ = 0;                     // their number
+  std::int64_t to_take_ = 0;                  // the next micro-batch
+  std::map<std::int64_t, at::Tensor> taken_;  // samples of micro-batches that no thread has asked for yet
   // These two are last, because their threads read the members above.
   std::future<at::Tensor> begun_;  // the order of begun_epoch_, drawn during the previous epoch
   std::unique_ptr<Prefetch> prefetch_;

@@ -50,11 +50,11 @@ std::int64_t DistributedSampler::length(std::int64_t done) const {
 }
 
 at::Tensor DistributedSampler::indices(std::int64_t epoch, std::int64_t done) const {
+  if (!cuts.empty()) return StreamedIndices(*this, epoch, done).take(0, length(done));
   const auto seed_now = static_cast<std::uint64_t>(seed + epoch);
   const at::Tensor order = weights.defined() ? drawn(weights, seed_now)
                            : !shuffle        ? at::arange(size)
-                           : cuts.empty()    ? randperm(size, seed_now)
-                                             : windowed_order(cuts, window, seed, epoch);
+                                             : randperm(size, seed_now);
   at::Tensor mine = at::empty({length(done)}, at::kLong);
   const auto take = [&](const auto* all) {
     std::int64_t* next = mine.mutable_data_ptr<std::int64_t>();
@@ -70,35 +70,56 @@ at::Tensor DistributedSampler::indices(std::int64_t epoch, std::int64_t done) co
   return mine;
 }
 
-at::Tensor windowed_order(const std::vector<std::int64_t>& cuts, std::int64_t window, std::int64_t seed,
-                          std::int64_t epoch) {
-  const auto blocks = std::ssize(cuts) - 1;
-  const at::Tensor order_of_blocks = randperm(blocks, static_cast<std::uint64_t>(seed + epoch)).to(at::kLong);
-  const std::int64_t* next_block = order_of_blocks.const_data_ptr<std::int64_t>();
-  const std::int64_t* const end = next_block + blocks;
-  const at::Tensor order = at::empty({cuts.back()}, at::kLong);
-  auto* out = order.mutable_data_ptr<std::int64_t>();
-  std::vector<std::vector<std::int64_t>> open;  // the samples that are left of each block, the oldest first
-  std::int64_t left = 0;
-  for (std::int64_t position = 0; position < cuts.back(); ++position) {
-    for (; std::ssize(open) < window && next_block != end; ++next_block) {
-      const auto block = static_cast<std::size_t>(*next_block);
-      std::vector<std::int64_t> samples(static_cast<std::size_t>(cuts[block + 1] - cuts[block]));
-      std::iota(samples.begin(), samples.end(), cuts[block]);
-      left += std::ssize(samples);
-      if (!samples.empty()) open.push_back(std::move(samples));
-    }
-    auto drawn = static_cast<std::int64_t>(
-        datasets::Draws(static_cast<std::uint64_t>(seed), epoch, position).below(static_cast<std::uint64_t>(left)));
-    auto block = open.begin();
-    for (; drawn >= std::ssize(*block); ++block) drawn -= std::ssize(*block);
-    std::swap((*block)[static_cast<std::size_t>(drawn)], block->back());
-    out[position] = block->back();
-    block->pop_back();
-    if (block->empty()) open.erase(block);
-    --left;
+WindowedOrder::WindowedOrder(std::vector<std::int64_t> cuts, std::int64_t window, std::int64_t seed, std::int64_t epoch)
+    : cuts_(std::move(cuts)),
+      window_(window),
+      seed_(seed),
+      epoch_(epoch),
+      blocks_(randperm(std::ssize(cuts_) - 1, static_cast<std::uint64_t>(seed + epoch)).to(at::kLong)) {}
+
+std::int64_t WindowedOrder::next() {
+  for (; std::ssize(open_) < window_ && next_block_ < blocks_.numel(); ++next_block_) {
+    const auto block = static_cast<std::size_t>(blocks_.const_data_ptr<std::int64_t>()[next_block_]);
+    std::vector<std::int64_t> samples(static_cast<std::size_t>(cuts_[block + 1] - cuts_[block]));
+    std::iota(samples.begin(), samples.end(), cuts_[block]);
+    left_ += std::ssize(samples);
+    if (!samples.empty()) open_.push_back(std::move(samples));
   }
-  return order;
+  datasets::Draws draws(static_cast<std::uint64_t>(seed_), epoch_, position_++);
+  auto drawn = static_cast<std::int64_t>(draws.below(static_cast<std::uint64_t>(left_--)));
+  auto block = open_.begin();
+  for (; drawn >= std::ssize(*block); ++block) drawn -= std::ssize(*block);
+  std::swap((*block)[static_cast<std::size_t>(drawn)], block->back());
+  const std::int64_t sample = block->back();
+  block->pop_back();
+  if (block->empty()) open_.erase(block);
+  return sample;
+}
+
+StreamedIndices::StreamedIndices(const DistributedSampler& s, std::int64_t epoch, std::int64_t done)
+    : size_(s.size), first_(done + s.rank), step_(s.world_size) {
+  if (s.shuffle) order_.emplace(s.cuts, s.window, s.seed, epoch);
+  while (std::ssize(head_) < std::min<std::int64_t>(size_, step_)) head_.push_back(next());
+}
+
+std::int64_t StreamedIndices::next() {
+  const std::int64_t position = next_++;
+  return order_ ? order_->next() : position;
+}
+
+// Position p of the padded order is that of p % size.
+std::int64_t StreamedIndices::at_position(std::int64_t position) {
+  position %= size_;
+  if (position < std::ssize(head_)) return head_[static_cast<std::size_t>(position)];
+  while (next_ < position) next();
+  return next();
+}
+
+at::Tensor StreamedIndices::take(std::int64_t begin, std::int64_t count) {
+  at::Tensor mine = at::empty({count}, at::kLong);
+  auto* out = mine.mutable_data_ptr<std::int64_t>();
+  for (std::int64_t i = begin; i < begin + count; ++i) *out++ = at_position(first_ + i * step_);
+  return mine;
 }
 
 }  // namespace ddp::data

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -20,8 +21,8 @@ struct DistributedSampler {
   // Of each sample, float64 [size]: samples are drawn with replacement, as torch.utils.data.WeightedRandomSampler draws
   // `size` of them with a generator of seed + epoch. Undefined: each comes once.
   at::Tensor weights = {};
-  // Of a stream: block b has the samples cuts[b] to cuts[b + 1]. The order is then the result of windowed_order().
-  // Empty: all samples are within reach.
+  // Of a stream: block b has the samples cuts[b] to cuts[b + 1]. The order is then that of WindowedOrder. Empty: all
+  // samples are within reach.
   std::vector<std::int64_t> cuts = {};
   std::int64_t window = 1;
 
@@ -32,11 +33,41 @@ struct DistributedSampler {
   at::Tensor indices(std::int64_t epoch, std::int64_t done = 0) const;
 };
 
-// Returns an order of the samples of a stream: int64 [cuts.back()]. The blocks come in the order of torch.randperm from
-// a generator with seed + epoch. Each sample is drawn from all that are left of the `window` oldest blocks with
-// samples, with the random number of the seed, the epoch and its position alone, so that any rank and worker draws the
-// same.
-at::Tensor windowed_order(const std::vector<std::int64_t>& cuts, std::int64_t window, std::int64_t seed,
-                          std::int64_t epoch);
+// An order of the samples of a stream. The blocks come in the order of torch.randperm from a generator with seed +
+// epoch. Each sample is drawn from all that are left of the `window` oldest blocks with samples, with the random number
+// of the seed, the epoch and its position alone, so that any rank and worker draws the same. Memory is that of the
+// window.
+class WindowedOrder {
+ public:
+  WindowedOrder(std::vector<std::int64_t> cuts, std::int64_t window, std::int64_t seed, std::int64_t epoch);
+  // Returns the next sample; may be called cuts.back() times.
+  std::int64_t next();
+
+ private:
+  const std::vector<std::int64_t> cuts_;
+  const std::int64_t window_, seed_, epoch_;
+  const at::Tensor blocks_;  // int64, in their order
+  std::int64_t next_block_ = 0;
+  std::int64_t position_ = 0;
+  std::int64_t left_ = 0;
+  std::vector<std::vector<std::int64_t>> open_;  // the samples that are left of each block, the oldest first
+};
+
+// The samples of a rank in an epoch of a stream, as DistributedSampler::indices, without a list of all.
+class StreamedIndices {
+ public:
+  StreamedIndices(const DistributedSampler& sampler, std::int64_t epoch, std::int64_t done);
+  // Returns indices begin, begin + 1, … of the rank: int64 [count]. Calls go on where the last one ended, or behind it.
+  at::Tensor take(std::int64_t begin, std::int64_t count);
+
+ private:
+  std::int64_t next();
+  std::int64_t at_position(std::int64_t position);
+
+  const std::int64_t size_, first_, step_;  // of the rank's positions in the order
+  std::optional<WindowedOrder> order_;      // nothing: the order of the files
+  std::int64_t next_ = 0;
+  std::vector<std::int64_t> head_;  // the first samples, which pad the order
+};
 
 }  // namespace ddp::data

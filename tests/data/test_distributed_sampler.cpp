@@ -118,7 +118,7 @@ TEST_CASE("a stream draws each sample once an epoch, from blocks within its wind
     const auto window = static_cast<std::int64_t>(1 + draw() % 20);
     Indices cuts{0};
     for (std::size_t b = 0; b < blocks; ++b) cuts.push_back(cuts.back() + draw() % 30);
-    const auto order = list(windowed_order(cuts, window, /*seed=*/shape, /*epoch=*/3));
+    const auto order = indices({.size = cuts.back(), .seed = shape, .cuts = cuts, .window = window}, 3);
     Indices sorted = order;
     std::sort(sorted.begin(), sorted.end());
     Indices all(static_cast<std::size_t>(cuts.back()));
