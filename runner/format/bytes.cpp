@@ -27,13 +27,8 @@ class LocalBytes final : public Bytes {
   std::string identity() const override {
     struct stat s {};
     fstat(file_.descriptor(), &s);
-    std::string all = path_.string();
-    for (const std::int64_t one :
-         {std::int64_t(s.st_dev), std::int64_t(s.st_ino), std::int64_t(s.st_size), std::int64_t(s.st_mtim.tv_sec),
-          std::int64_t(s.st_mtim.tv_nsec), std::int64_t(s.st_ctim.tv_sec), std::int64_t(s.st_ctim.tv_nsec)}) {
-      all += " " + std::to_string(one);
-    }
-    return all;
+    return path_.string() + " " + std::to_string(s.st_size) + " bytes, modified " + std::to_string(s.st_mtim.tv_sec) +
+           "." + std::to_string(s.st_mtim.tv_nsec);
   }
 
   void read(std::int64_t begin, std::int64_t size, void* out) const override {

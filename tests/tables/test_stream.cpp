@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <random>
+#include <string>
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/randint.h>
@@ -41,8 +43,8 @@ struct Opened {
   MapDataset& map() const { return dynamic_cast<MapDataset&>(*dataset); }
 };
 
-Opened open(const config::Value& options, std::int64_t window) {
-  return {datasets::registry().build("parquet", options, datasets::Context{.loss = "cross_entropy", .window = window})};
+Opened open(const config::Value& options, std::int64_t window, const char* dataset = "parquet") {
+  return {datasets::registry().build(dataset, options, datasets::Context{.loss = "cross_entropy", .window = window})};
 }
 
 bool are_equal(const NamedTensors& first, const NamedTensors& second) {
@@ -93,6 +95,54 @@ TEST_CASE("a table that is streamed has the samples, the preprocessing and the c
       const datasets::Batch of_stream = stream.map().gather(some, 0), of_whole = whole.map().gather(some, 0);
       CHECK(are_equal(of_stream.inputs, of_whole.inputs));
       CHECK(are_equal(of_stream.targets, of_whole.targets));
+    }
+  }
+}
+
+TEST_CASE("a text that is streamed is cut between rows, and has the samples of the text in memory") {
+  const TableFolder folder;
+  std::mt19937 draw(5);
+  std::string csv = "height,note,kind\r\n", jsonl = "\xef\xbb\xbf";
+  for (int i = 0; i < 90'000; ++i) {
+    const std::string height = std::to_string(draw() % 100'000), city = std::to_string(draw() % 7);
+    const char* kind = draw() % 3 == 0 ? "yes" : "no";
+    csv += height + ",\"the \"\"city\"\"\n" + city + ", with a line that is long enough for some blocks\"," + kind +
+           "\r\n";
+    if (i % 1000 == 0) csv += "\r\n", jsonl += "\n";
+    jsonl += "{\"height\": " + (i % 100 == 7 ? "NaN" : height) + ", \"note\": \"the city\\n" + city +
+             ", with a line that is long enough for some blocks\", \"kind\": \"" + kind + "\"}\n";
+  }
+  struct Text {
+    const char* dataset;
+    std::filesystem::path file;
+    bool is_cut;
+  };
+  for (const Text& text :
+       {Text{"csv", folder.write("t.csv", csv), true}, Text{"csv", folder.write_gzip("t.csv.gz", csv), false},
+        Text{"jsonl", folder.write("t.jsonl", jsonl), true},
+        Text{"jsonl", folder.write_gzip("t.jsonl.gz", jsonl), false}}) {
+    const config::Value options = {{"path", text.file.string()},
+                                   {"target", "kind"},
+                                   {"categories", {"note"}},
+                                   {"normalise", "standard"},
+                                   {"missing", "mean"}};
+    // The second stream finds the blocks in the cache folder.
+    for (int time = 0; time < 2; ++time) {
+      const Opened whole = open(options, 0, text.dataset), stream = open(options, 2, text.dataset);
+      const std::vector<std::int64_t> begins = stream.map().block_begins();
+      CHECK(begins.size() == (text.is_cut ? 3U : 2U));
+      CHECK(begins.back() == 90'000);
+      const at::Tensor all = at::arange(90'000, at::kLong);
+      stream.map().fit(all);
+      whole.map().fit(all);
+      CHECK(stream.map().preprocessing() == whole.map().preprocessing());
+      for (const std::int64_t begin : begins) {
+        const at::Tensor some =
+            at::arange(std::max<std::int64_t>(0, begin - 20), std::min<std::int64_t>(90'000, begin + 20), at::kLong);
+        const datasets::Batch of_stream = stream.map().gather(some, 0), of_whole = whole.map().gather(some, 0);
+        CHECK(are_equal(of_stream.inputs, of_whole.inputs));
+        CHECK(are_equal(of_stream.targets, of_whole.targets));
+      }
     }
   }
 }
