@@ -93,7 +93,66 @@ class Store final : public format::ObjectStore {
     });
   }
 
+  void write(const std::string& url, std::int64_t size, const Give& give) override {
+    std::vector<char> piece(static_cast<std::size_t>(std::min(kPiece, size)));
+    in_bucket(url, [&](arrow::fs::FileSystem& files, const std::string& path) {
+      const auto out = files.OpenOutputStream(path);
+      require(out.status());
+      try {
+        for (std::int64_t done = 0; done < size;) {
+          const std::int64_t next = std::min(kPiece, size - done);
+          give(done, piece.data(), static_cast<std::size_t>(next));
+          require((*out)->Write(piece.data(), next));
+          done += next;
+        }
+      } catch (...) {
+        // Its destructor would put a part in place.
+        [[maybe_unused]] const arrow::Status aborted = (*out)->Abort();
+        throw;
+      }
+      require((*out)->Close());
+    });
+  }
+
+  std::map<std::string, std::int64_t> list(const std::string& folder) override {
+    std::map<std::string, std::int64_t> found;
+    in_bucket(folder, [&](arrow::fs::FileSystem& files, const std::string& path) {
+      arrow::fs::FileSelector selector;
+      selector.base_dir = path;
+      selector.allow_not_found = true;
+      selector.recursive = true;
+      const auto listed = files.GetFileInfo(selector);
+      require(listed.status());
+      found.clear();
+      for (const arrow::fs::FileInfo& info : *listed) {
+        if (info.IsFile() && info.path().starts_with(path + "/"))
+          found[info.path().substr(path.size() + 1)] = info.size();
+      }
+    });
+    return found;
+  }
+
+  void remove(const std::string& url) override {
+    in_bucket(url, [&](arrow::fs::FileSystem& files, const std::string& path) {
+      const auto info = files.GetFileInfo(path);
+      require(info.status());
+      if (info->IsFile()) require(files.DeleteFile(path));
+      if (info->IsDirectory()) require(files.DeleteDir(path));
+    });
+  }
+
  private:
+  // Calls `use` with the file system and the path of an object or a folder, again and again as requests may be tried.
+  void in_bucket(const std::string& url, const std::function<void(arrow::fs::FileSystem&, const std::string&)>& use) {
+    with_retries(retries_, url, [&] {
+      const Place place = place_of(url);
+      const Bucket& bucket = bucket_of(place);
+      std::string path = bucket.prefix + place.key;
+      while (path.ends_with('/')) path.pop_back();
+      use(*bucket.files, path);
+    });
+  }
+
   static bool is_http(const std::string& url) { return url.starts_with("http://") || url.starts_with("https://"); }
 
   // Do requests go out without Arrow?

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/installation.h"
 #include "base/log.h"
+#include "base/url.h"
 #include "config/load/files.h"
 #include "launch/library/libtorch.h"
 #include "launch/library/plugin.h"
@@ -16,6 +18,7 @@
 #include "record/saves/data_files.h"
 #include "record/saves/graphs.h"
 #include "runs/changes.h"
+#include "runs/mirror.h"
 
 namespace ddp::runs {
 namespace fs = std::filesystem;
@@ -64,6 +67,8 @@ Prepared prepare(Standing standing, const launch::Launch& launch, std::optional<
     p.plan = launch::make_plan(s.loaded, launch::visible_gpus(), launch, global_batch_size);
     // Only rank 0 reads weights and checkpoints, on its node.
     if (launch.leads() && !s.has_checkpoint()) s.weights = launch::weights_of(s.loaded);
+    require_mirror(s.loaded, /*has_parent=*/!launch.one_rank);
+    if (is_url(s.loaded.experiment.checkpoint.mirror)) p.plan.libraries.insert(objects_library().name);
     launch::obtain(p.plan.libraries);
     p.library = std::make_unique<launch::RankLibrary>(p.plan.uses_gpus(), p.plan.experiment.components().plugin());
     p.data = with_lines(s.loaded, [&] { return launch::hold_data(*p.library, s.loaded, p.plan, use); });
