@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <algorithm>
 #include <cerrno>
@@ -33,6 +34,7 @@ namespace {
 using What = FetchedCopy::What;
 using Listing = std::map<std::string, std::int64_t>;
 
+constexpr std::int64_t kNanoseconds = 1'000'000'000;
 constexpr int kFetchedAtOnce = 8;
 constexpr int kMostListings = 5;  // of a run that trains, and replaces its checkpoints
 
@@ -70,19 +72,22 @@ void fetch_file(format::ObjectStore& store, const std::string& url, const fs::pa
   store.read(object, 0, object.bytes,
              [&](const char* data, std::size_t size) { write_all(out.get(), data, size, file.string()); });
   if (fsync(out.get()) != 0) throw usage_error("cannot be written: " + errno_text(errno), file.string());
+  // Files that were written lately tell that a run trains.
+  const timespec then{.tv_sec = object.modified / kNanoseconds, .tv_nsec = object.modified % kNanoseconds};
+  const timespec times[2] = {then, then};
+  if (object.modified != 0) futimens(out.get(), times);
 }
 
 // Fetches what is wanted into a new folder.
 void fetch(format::ObjectStore& store, const std::string& url, const fs::path& folder, What what) {
   Listing all = store.list(url);
   for (int listing = 1;; ++listing) {
-    if (what != What::results && !all.contains("config.toml")) throw usage_error("there is no run", without_query(url));
-    paths::remove_all(folder);
-    paths::make_folders(folder);
     std::vector<std::string> wanted;
     for (const auto& [file, size] : all) {
       if (is_wanted(file, all, what)) wanted.push_back(file);
     }
+    if (wanted.empty()) throw usage_error("there is no run", without_query(url));
+    paths::remove_all(folder);
     try {
       on_threads(std::ssize(wanted), kFetchedAtOnce, [&](std::int64_t i) {
         const std::string& file = wanted[static_cast<std::size_t>(i)];

@@ -331,9 +331,9 @@ bool Mirror::ended(std::chrono::milliseconds patience) try {
   if (!report.newest.empty()) newest_ = report.newest;
   tell(report.failure);
   return true;
-} catch (const Error& error) {
+} catch (const std::exception& error) {  // also about an answer that is none
   child_.reset();
-  tell(error.what());
+  tell(as_error(error).what());
   return true;
 }
 
