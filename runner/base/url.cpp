@@ -24,7 +24,7 @@ bool is_url(std::string_view text) {
 std::string without_query(std::string_view url) { return std::string(url.substr(0, url.find('?'))); }
 
 std::string url_below(std::string_view folder, const std::string& name) {
-  std::string path = without_query(folder);
+  std::string path = is_url(folder) ? without_query(folder) : std::string(folder);
   const std::string query(folder.substr(path.size()));
   while (path.ends_with('/')) path.pop_back();
   return path + (name.empty() ? "" : "/") + name + query;

@@ -37,7 +37,7 @@ class ObjectStore {
   virtual void write(const std::string& url, std::int64_t size, const Give& give) = 0;
   // Returns the objects below a folder and their sizes. Their names begin behind the folder and "/".
   virtual std::map<std::string, std::int64_t> list(const std::string& folder) = 0;
-  // Removes an object, or all below a folder. A missing one is no error.
+  // Removes an object. A missing one is no error.
   virtual void remove(const std::string& url) = 0;
 };
 

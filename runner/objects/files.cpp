@@ -61,7 +61,6 @@ Bucket open_s3(const Place& place) {
   options->retry_strategy = std::make_shared<NoRetries>();
   options->connect_timeout = 20;
   options->request_timeout = 30;
-  options->allow_delayed_open = true;  // one request writes a small object
   if (const std::string bundle = environment("AWS_CA_BUNDLE"); !bundle.empty()) options->tls_ca_file_path = bundle;
   auto files = arrow::fs::S3FileSystem::Make(*options);
   require(files.status());

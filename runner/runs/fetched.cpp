@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
-#include <map>
 #include <vector>
 
 #include "base/error.h"
@@ -26,13 +25,13 @@
 #include "record/file/atomic_file.h"
 #include "record/run_directory.h"
 #include "record/saves/checkpoint_index.h"
+#include "runs/mirror.h"
 
 namespace ddp::runs {
 namespace fs = std::filesystem;
 namespace {
 
 using What = FetchedCopy::What;
-using Listing = std::map<std::string, std::int64_t>;
 
 constexpr std::int64_t kNanoseconds = 1'000'000'000;
 constexpr int kFetchedAtOnce = 8;
@@ -50,7 +49,7 @@ fs::path name_in_url(const std::string& url) {
 }
 
 // Is it a file of a run that is to be fetched? The names are a server's: they must not lead out of the folder.
-bool is_wanted(const fs::path& file, const Listing& all, What what) {
+bool is_wanted(const fs::path& file, const Sizes& all, What what) {
   const std::vector<fs::path> parts(file.begin(), file.end());
   for (const fs::path& part : parts) {
     if (part.empty() || part == "/" || part.native().starts_with('.')) return false;
@@ -66,44 +65,49 @@ bool is_wanted(const fs::path& file, const Listing& all, What what) {
 
 void fetch_file(format::ObjectStore& store, const std::string& url, const fs::path& file) {
   paths::make_folders(file.parent_path());
-  const FileDescriptor out(open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644));
-  if (!out) throw usage_error("cannot be written: " + errno_text(errno), file.string(), remedy_for_write(errno));
+  const std::string part = file.string() + ".tmp";
+  const FileDescriptor out(open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644));
+  if (!out) throw usage_error("cannot be written: " + errno_text(errno), part, remedy_for_write(errno));
   const config::Object object = store.find(url).front();
   store.read(object, 0, object.bytes,
-             [&](const char* data, std::size_t size) { write_all(out.get(), data, size, file.string()); });
-  if (fsync(out.get()) != 0) throw usage_error("cannot be written: " + errno_text(errno), file.string());
+             [&](const char* data, std::size_t size) { write_all(out.get(), data, size, part); });
+  if (fsync(out.get()) != 0) throw usage_error("cannot be written: " + errno_text(errno), part);
   // Files that were written lately tell that a run trains.
   const timespec then{.tv_sec = object.modified / kNanoseconds, .tv_nsec = object.modified % kNanoseconds};
   const timespec times[2] = {then, then};
   if (object.modified != 0) futimens(out.get(), times);
+  paths::rename(part, file);
 }
 
-// Fetches what is wanted into a new folder.
+// Fetches what is wanted into a folder. What makes a checkpoint complete comes after its files, and what makes the
+// folder a run comes last.
 void fetch(format::ObjectStore& store, const std::string& url, const fs::path& folder, What what) {
-  Listing all = store.list(url);
+  Sizes all = store.list(url);
   for (int listing = 1;; ++listing) {
-    std::vector<std::string> wanted;
+    std::vector<std::string> first, last;
     for (const auto& [file, size] : all) {
-      if (is_wanted(file, all, what)) wanted.push_back(file);
+      const fs::path name = file;
+      if (!is_wanted(name, all, what) || record::is_complete(folder / name.parent_path())) continue;
+      const bool is_last = name.filename() == record::kComplete || name.filename() == "config.toml";
+      (is_last ? last : first).push_back(file);
     }
-    if (wanted.empty()) throw usage_error("there is no run", without_query(url));
-    paths::remove_all(folder);
+    if (last.empty()) throw usage_error("there is no run", without_query(url));
     try {
-      on_threads(std::ssize(wanted), kFetchedAtOnce, [&](std::int64_t i) {
-        const std::string& file = wanted[static_cast<std::size_t>(i)];
-        fetch_file(store, url_below(url, file), folder / file);
-      });
+      for (const auto* files : {&first, &last}) {
+        on_threads(std::ssize(*files), kFetchedAtOnce, [&](std::int64_t i) {
+          const std::string& file = (*files)[static_cast<std::size_t>(i)];
+          fetch_file(store, url_below(url, file), folder / file);
+        });
+      }
       break;
     } catch (const Error&) {
-      Listing now = store.list(url);
+      Sizes now = store.list(url);
       if (now == all || listing == kMostListings) throw;
       all = std::move(now);
     }
   }
-  const auto newest_first = record::complete_checkpoints(folder / "checkpoints");
-  if (!newest_first.empty()) {
-    record::link_atomically(folder / "checkpoints/latest", newest_first.front().filename());
-  }
+  const std::string newest = newest_complete(all);
+  if (what != What::results && !newest.empty()) record::link_atomically(folder / "checkpoints/latest", newest);
 }
 
 // Runs `act` with a store in a throw-away child.
@@ -123,51 +127,19 @@ void with_store(const std::string& url, const Act& act) {
   }));
 }
 
-// Puts a fetched run in the place of one that stands at an earlier step, of which its other files stay.
-void replace(const record::RunDirectory& own, const record::RunDirectory& fetched) {
-  paths::make_folders(own.checkpoints());
-  for (const fs::path& folder : record::complete_checkpoints(fetched.checkpoints())) {
-    const fs::path to = own.checkpoints() / folder.filename();
-    if (record::is_complete(to)) continue;
-    paths::remove_all(to);
-    paths::rename(folder, to);
-  }
-  for (const fs::path& entry : paths::entries(fetched.path())) {
-    if (entry == fetched.checkpoints()) continue;
-    const fs::path to = own.path() / entry.filename();
-    if (fs::is_directory(entry)) paths::remove_all(to);
-    paths::rename(entry, to);
-  }
-  std::error_code none;
-  const fs::path latest = fs::read_symlink(fetched.checkpoints() / "latest", none);
-  if (!none) record::link_atomically(own.checkpoints() / "latest", latest);
-  paths::remove_all(fetched.path());
-}
-
 void fetch_into(format::ObjectStore& store, const std::string& url, const record::RunDirectory& own) {
-  const fs::path folder = own.path();
-  const FileDescriptor turn = record::take_turn(folder.parent_path());
-  const record::RunDirectory fetched(folder.parent_path() / ("." + folder.filename().string() + ".fetched.tmp"));
-  std::int64_t there = 0;
-  for (const auto& [file, size] : store.list(url)) {
-    const fs::path name = file;
-    if (name.filename() == record::kComplete) there = std::max(there, record::step_of(name.parent_path()));
-  }
-  std::error_code none;
-  const std::int64_t here = record::step_of(record::latest_checkpoint(own.checkpoints()));
+  const FileDescriptor turn = record::take_turn(own.path().parent_path());
+  const std::string newest = newest_complete(store.list(url));
+  const std::int64_t there = record::step_of(newest),
+                     here = record::step_of(record::latest_checkpoint(own.checkpoints()));
   if (here > there) {
     throw usage_error("has a checkpoint of step " + std::to_string(here) + ", and the newest one at " +
                           without_query(url) + " is of step " + std::to_string(there),
-                      folder.string(), "go on with this one: " + own_command("resume " + path_word(folder)));
+                      own.path().string(), "go on with this one: " + own_command("resume " + path_word(own.path())));
   }
   if (own.begun() && here == there) return;
-  if (own.is_locked()) throw usage_error("another process is writing this run", folder.string());
-  fetch(store, url, fetched.path(), What::run);
-  if (fs::exists(folder, none)) {
-    replace(own, fetched);
-  } else {
-    paths::rename(fetched.path(), folder);
-  }
+  if (own.is_locked()) throw usage_error("another process is writing this run", own.path().string());
+  fetch(store, url, own.path(), What::run);
 }
 
 }  // namespace

@@ -27,90 +27,56 @@ namespace ddp::runs {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* kCheckpoints = "checkpoints/";
-constexpr const char* kPart = ".tmp";  // a file that is being written
+constexpr const char* kPart = ".tmp";  // ends the name of a file that is being written
 
-using Sizes = std::map<std::string, std::int64_t>;  // of files, by their names behind a folder
-
-// Where a copy is. Names are behind its own.
-class Place {
+// A folder with the functions of a store. Its URLs are paths.
+class FolderStore final : public format::ObjectStore {
  public:
-  virtual ~Place() = default;
-  // The files below a folder; "": all.
-  virtual Sizes list(const std::string& folder) = 0;
-  virtual std::string read(const std::string& name) = 0;
-  // The file appears whole.
-  virtual void write(const std::string& name, const record::InputFile& file) = 0;
-  virtual void remove(const std::string& name) = 0;
-};
+  std::vector<config::Object> find(const std::string& path) override {
+    config::Object file;
+    file.url = path;
+    file.bytes = static_cast<std::int64_t>(record::InputFile(path).size());
+    return {file};
+  }
 
-class FolderPlace final : public Place {
- public:
-  explicit FolderPlace(fs::path path) : path_(std::move(path)) {}
+  void read(const config::Object& file, std::int64_t begin, std::int64_t size, const Take& take) override {
+    std::string bytes(static_cast<std::size_t>(size), '\0');
+    record::InputFile(file.url).read(static_cast<std::uint64_t>(begin), bytes.data(), bytes.size());
+    take(bytes.data(), bytes.size());
+  }
+
+  void write(const std::string& path, std::int64_t size, const Give& give) override {
+    const fs::path part = path + kPart;
+    paths::make_folders(part.parent_path());
+    const FileDescriptor out(open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+    if (!out) throw training_error("cannot be written: " + errno_text(errno), path, remedy_for_write(errno));
+    std::vector<char> piece(1 << 20);
+    for (std::int64_t done = 0; done < size; done += std::ssize(piece)) {
+      piece.resize(static_cast<std::size_t>(std::min(std::ssize(piece), size - done)));
+      give(done, piece.data(), piece.size());
+      write_all(out.get(), piece.data(), piece.size(), path);
+    }
+    if (fsync(out.get()) != 0) throw training_error("cannot be written: " + errno_text(errno), path);
+    paths::rename(part, path);
+    record::sync_folder(part.parent_path());
+  }
 
   Sizes list(const std::string& folder) override {
     Sizes found;
     std::error_code error;
-    const fs::path top = path_ / folder;
-    for (fs::recursive_directory_iterator entry(top, error), end; !error && entry != end; entry.increment(error)) {
+    for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
       std::error_code gone;
-      if (entry->is_regular_file(gone))
-        found[entry->path().lexically_relative(top)] = std::int64_t(entry->file_size(gone));
+      if (!entry->is_regular_file(gone)) continue;
+      found[entry->path().lexically_relative(folder)] = static_cast<std::int64_t>(entry->file_size(gone));
     }
     return found;
   }
 
-  std::string read(const std::string& name) override { return record::read_text(path_ / name); }
-
-  void write(const std::string& name, const record::InputFile& file) override {
-    const fs::path to = path_ / name;
-    const fs::path part = to.string() + kPart;
-    paths::make_folders(to.parent_path());
-    const FileDescriptor out(open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-    if (!out) throw training_error("cannot be written: " + errno_text(errno), part.string(), remedy_for_write(errno));
-    std::vector<char> piece(std::min<std::uint64_t>(1 << 20, file.size()));
-    for (std::uint64_t done = 0; done < file.size(); done += piece.size()) {
-      piece.resize(std::min<std::uint64_t>(piece.size(), file.size() - done));
-      file.read(done, piece.data(), piece.size());
-      write_all(out.get(), piece.data(), piece.size(), part.string());
-    }
-    if (fsync(out.get()) != 0) throw training_error("cannot be written: " + errno_text(errno), part.string());
-    paths::rename(part, to);
-    record::sync_folder(to.parent_path());
+  void remove(const std::string& path) override {
+    paths::remove_all(path);
+    std::error_code has_more;
+    fs::remove(fs::path(path).parent_path(), has_more);
   }
-
-  void remove(const std::string& name) override { paths::remove_all(path_ / name); }
-
- private:
-  const fs::path path_;
-};
-
-class BucketPlace final : public Place {
- public:
-  BucketPlace(std::string url, std::int64_t retries)
-      : url_(std::move(url)), store_(format::open_object_store(retries)) {}
-
-  Sizes list(const std::string& folder) override { return store_->list(url_below(url_, folder)); }
-
-  std::string read(const std::string& name) override {
-    std::string text;
-    const config::Object object = store_->find(url_below(url_, name)).front();
-    store_->read(object, 0, object.bytes, [&](const char* data, std::size_t size) { text.append(data, size); });
-    return text;
-  }
-
-  void write(const std::string& name, const record::InputFile& file) override {
-    store_->write(url_below(url_, name), static_cast<std::int64_t>(file.size()),
-                  [&](std::int64_t begin, char* data, std::size_t size) {
-                    file.read(static_cast<std::uint64_t>(begin), data, size);
-                  });
-  }
-
-  void remove(const std::string& name) override { store_->remove(url_below(url_, name)); }
-
- private:
-  const std::string url_;
-  const std::unique_ptr<format::ObjectStore> store_;
 };
 
 using OpenFiles = std::map<std::string, record::InputFile>;
@@ -134,51 +100,54 @@ OpenFiles files_of_checkpoint(const fs::path& folder) {
   return files;
 }
 
-// Brings a copy up to date with its run.
-class Copying {
- public:
-  Copying(const record::RunDirectory& run, Place& place) : run_(run), place_(place) {}
-
-  void copy();
-  // The newest complete checkpoint there; "": none is known.
-  std::string newest() const;
-
- private:
-  void copy_files();
-  void copy_checkpoint(const fs::path& folder);
-  // Removes the checkpoints there for whose names this holds.
-  void remove(const std::function<bool(const std::string& name)>& is_old);
-  std::set<std::string> checkpoints() const;
-  bool has(const std::string& name, const record::InputFile& file) const {
-    const auto found = there_.find(name);
-    return found != there_.end() && found->second == static_cast<std::int64_t>(file.size());
-  }
-
-  const record::RunDirectory& run_;
-  Place& place_;
-  Sizes there_ = {};
-};
-
 std::vector<fs::path> complete_up_to_latest(const record::RunDirectory& run) {
   std::vector<fs::path> saved = record::up_to_latest(run.checkpoints());
   std::erase_if(saved, [](const fs::path& folder) { return !record::is_complete(folder); });
   return saved;
 }
 
+// Brings a copy up to date with its run.
+class Copying {
+ public:
+  Copying(const record::RunDirectory& run, std::string place, format::ObjectStore& store)
+      : run_(run), place_(std::move(place)), store_(store) {}
+
+  void copy();
+  // The newest complete checkpoint there; "": none is known.
+  std::string newest() const { return newest_complete(there_); }
+
+ private:
+  void copy_files();
+  void copy_checkpoint(const fs::path& folder);
+  void write(const std::string& name, const record::InputFile& file);
+  std::string read(const std::string& name);
+  void remove(const std::string& name);
+  // Removes the checkpoints there for whose names this holds.
+  void remove_checkpoints(const std::function<bool(const std::string& name)>& is_old);
+  bool has(const std::string& name, const record::InputFile& file) const {
+    const auto found = there_.find(name);
+    return found != there_.end() && found->second == static_cast<std::int64_t>(file.size());
+  }
+
+  const record::RunDirectory& run_;
+  const std::string place_;
+  format::ObjectStore& store_;
+  Sizes there_ = {};
+};
+
 void Copying::copy() {
-  there_ = place_.list("");
+  there_ = store_.list(place_);
   const std::vector<fs::path> saved = complete_up_to_latest(run_);
   if (saved.empty()) return copy_files();
-  const fs::path& last = saved.front();
+  const std::string last = saved.front().filename();
   // The run went back and gave these up: a machine that takes over must not go on from them.
-  remove([&](const std::string& name) { return record::step_of(name) > record::step_of(last); });
+  remove_checkpoints([&](const std::string& name) { return record::step_of(name) > record::step_of(last); });
   copy_files();
   for (const fs::path& folder : saved) copy_checkpoint(folder);
-  const std::string newest_here = last.filename();
-  if (newest() != newest_here) return;
-  std::set<std::string> stay{newest_here};  // it may have been removed meanwhile, and the copy must have one
+  if (newest() != last) return;
+  std::set<std::string> stay{last};  // it may have been removed meanwhile, and the copy must have one
   for (const fs::path& folder : complete_up_to_latest(run_)) stay.insert(folder.filename());
-  remove([&](const std::string& name) { return !stay.contains(name); });
+  remove_checkpoints([&](const std::string& name) { return !stay.contains(name); });
 }
 
 // The metrics have all lines before a checkpoint if they are read after it was complete.
@@ -197,67 +166,58 @@ void Copying::copy_files() {
     const record::InputFile in(file);
     const std::string name = file.lexically_relative(run_.path());
     const bool is_graph = file.extension() == ".pt2";  // large, and never changes
-    if (!is_graph || !has(name, in)) place_.write(name, in);
+    if (!is_graph || !has(name, in)) write(name, in);
   }
 }
 
 void Copying::copy_checkpoint(const fs::path& folder) {
   const OpenFiles files = files_of_checkpoint(folder);
   if (!files.contains(record::kComplete)) return;
-  const std::string name = kCheckpoints + folder.filename().string();
-  const std::string complete = name + "/" + record::kComplete;
+  const std::string name = "checkpoints/" + folder.filename().string() + "/";
+  const std::string complete = name + record::kComplete;
   const record::InputFile& own = files.at(record::kComplete);
   std::string text(own.size(), '\0');
   own.read(0, text.data(), text.size());
-  const bool is_complete = there_.contains(complete);
-  const bool is_same = is_complete && place_.read(complete) == text;
-  if (is_complete && !is_same) {  // of a run that went back, and reached this step again
-    place_.remove(complete);
-    there_.erase(complete);
-  }
+  const bool is_same = there_.contains(complete) && read(complete) == text;
+  // It can be of a run that went back, and reached this step again.
+  if (!is_same && there_.contains(complete)) remove(complete);
   for (const auto& [file, in] : files) {
-    const bool is_there = is_same && has(name + "/" + file, in);  // the files of a checkpoint never change
-    if (file != record::kComplete && !is_there) place_.write(name + "/" + file, in);
+    const bool is_there = is_same && has(name + file, in);  // the files of a checkpoint never change
+    if (file != record::kComplete && !is_there) write(name + file, in);
   }
-  if (is_same) return;
-  const Sizes written = place_.list(name);
-  for (const auto& [file, in] : files) {
-    const auto found = written.find(file);
-    const bool is_whole = found != written.end() && found->second == static_cast<std::int64_t>(in.size());
-    if (file != record::kComplete && !is_whole) throw training_error("was written, and is not there whole", file);
-  }
-  place_.write(complete, own);
-  there_[complete] = static_cast<std::int64_t>(own.size());
+  if (!is_same) write(complete, own);
 }
 
-std::set<std::string> Copying::checkpoints() const {
-  std::set<std::string> names;
+void Copying::write(const std::string& name, const record::InputFile& file) {
+  const auto size = static_cast<std::int64_t>(file.size());
+  store_.write(url_below(place_, name), size, [&](std::int64_t begin, char* data, std::size_t bytes) {
+    file.read(static_cast<std::uint64_t>(begin), data, bytes);
+  });
+  there_[name] = size;
+}
+
+std::string Copying::read(const std::string& name) {
+  std::string text;
+  const config::Object object = store_.find(url_below(place_, name)).front();
+  store_.read(object, 0, object.bytes, [&](const char* data, std::size_t size) { text.append(data, size); });
+  return text;
+}
+
+void Copying::remove(const std::string& name) {
+  store_.remove(url_below(place_, name));
+  there_.erase(name);
+}
+
+void Copying::remove_checkpoints(const std::function<bool(const std::string& name)>& is_old) {
+  std::vector<std::string> old;
   for (const auto& [file, size] : there_) {
-    if (!file.starts_with(kCheckpoints)) continue;
-    const std::string name = *++fs::path(file).begin();
-    if (record::is_checkpoint_name(name)) names.insert(name);
+    const fs::path folder = fs::path(file).parent_path();
+    const std::string name = folder.filename();
+    if (folder.parent_path() == "checkpoints" && record::is_checkpoint_name(name) && is_old(name)) old.push_back(file);
   }
-  return names;
-}
-
-void Copying::remove(const std::function<bool(const std::string& name)>& is_old) {
-  for (const std::string& name : checkpoints()) {
-    if (!is_old(name)) continue;
-    const std::string folder = kCheckpoints + name;
-    // First, so that what a kill leaves is no checkpoint.
-    place_.remove(folder + "/" + record::kComplete);
-    place_.remove(folder);
-    std::erase_if(there_, [&](const auto& file) { return file.first.starts_with(folder + "/"); });
-  }
-}
-
-std::string Copying::newest() const {
-  std::string found;
-  for (const std::string& name : checkpoints()) {
-    const bool is_complete = there_.contains(kCheckpoints + name + "/" + record::kComplete);
-    if (is_complete && (found.empty() || record::step_of(name) > record::step_of(found))) found = name;
-  }
-  return found;
+  // COMPLETE first, so that what a kill leaves is no checkpoint.
+  std::stable_partition(old.begin(), old.end(), [](const auto& file) { return file.ends_with(record::kComplete); });
+  for (const std::string& file : old) remove(file);
 }
 
 // What a child answers.
@@ -272,13 +232,8 @@ struct CopyReport {
 };
 
 CopyReport copy_run(const record::RunDirectory& run, const std::string& to, std::int64_t retries) {
-  std::unique_ptr<Place> place;
-  if (is_url(to)) {
-    place = std::make_unique<BucketPlace>(to, retries);
-  } else {
-    place = std::make_unique<FolderPlace>(to);
-  }
-  Copying copying(run, *place);
+  const auto store = is_url(to) ? format::open_object_store(retries) : std::make_unique<FolderStore>();
+  Copying copying(run, to, *store);
   CopyReport report;
   try {
     copying.copy();
@@ -299,7 +254,7 @@ Mirror::Mirror(record::RunDirectory run, const config::Experiment& e)
   if (mirror.empty()) return;
   const fs::path folder = run_.path();
   const fs::path name = folder.parent_path().filename() / folder.filename();
-  const std::string place = is_url(mirror) ? url_below(mirror, name) : (mirror / name).string();
+  const std::string place = url_below(mirror, name);
   std::error_code none;
   if (!fs::equivalent(folder, place, none)) place_ = place;
 }
@@ -369,16 +324,15 @@ void Mirror::tell(const std::string& failure) {
             "\n  the newest complete checkpoint there: " + (newest_.empty() ? "none is known" : newest_));
 }
 
-void require_mirror(const config::Loaded& loaded, bool has_parent) {
-  const std::string& mirror = loaded.experiment.checkpoint.mirror;
-  if (mirror.starts_with("http")) {
-    throw loaded.error("checkpoint.mirror", "cannot be written by http: " + without_query(mirror),
-                       "use s3, gs, abfs or a folder");
+std::string newest_complete(const Sizes& files) {
+  std::string newest;
+  for (const auto& [file, size] : files) {
+    const fs::path folder = fs::path(file).parent_path();
+    const bool is_complete = file == folder / record::kComplete;
+    if (is_complete && (newest.empty() || record::step_of(folder) > record::step_of(newest)))
+      newest = folder.filename();
   }
-  if (!mirror.empty() && !has_parent) {
-    throw loaded.error("checkpoint.mirror", "needs the command that starts the ranks, and here another launcher does",
-                       "start ddp-exp once on each node, or leave it out");
-  }
+  return newest;
 }
 
 }  // namespace ddp::runs

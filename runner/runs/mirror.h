@@ -3,14 +3,17 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 
-#include "config/load/load.h"
+#include "config/experiment.h"
 #include "launch/process/child.h"
 #include "record/run_directory.h"
 
 namespace ddp::runs {
+
+using Sizes = std::map<std::string, std::int64_t>;  // of files, by their names behind a folder
 
 // A copy of a run elsewhere that follows it while it trains: [checkpoint] mirror. Throw-away children copy, one at a
 // time. Training never waits for them, and a copy that fails is told, but changes nothing else.
@@ -41,7 +44,7 @@ class Mirror {
   std::string failure_ = {};         // of the last child
 };
 
-// Throws ddp::Error (usage) if the mirror of an experiment is nothing that can be written.
-void require_mirror(const config::Loaded& loaded, bool has_parent);
+// Returns the name of the newest complete checkpoint among the files of a run; "": there is none.
+std::string newest_complete(const Sizes& files);
 
 }  // namespace ddp::runs

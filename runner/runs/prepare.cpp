@@ -18,7 +18,6 @@
 #include "record/saves/data_files.h"
 #include "record/saves/graphs.h"
 #include "runs/changes.h"
-#include "runs/mirror.h"
 
 namespace ddp::runs {
 namespace fs = std::filesystem;
@@ -67,8 +66,13 @@ Prepared prepare(Standing standing, const launch::Launch& launch, std::optional<
     p.plan = launch::make_plan(s.loaded, launch::visible_gpus(), launch, global_batch_size);
     // Only rank 0 reads weights and checkpoints, on its node.
     if (launch.leads() && !s.has_checkpoint()) s.weights = launch::weights_of(s.loaded);
-    require_mirror(s.loaded, /*has_parent=*/!launch.one_rank);
-    if (is_url(s.loaded.experiment.checkpoint.mirror)) p.plan.libraries.insert(objects_library().name);
+    const std::string& mirror = s.loaded.experiment.checkpoint.mirror;
+    if (!mirror.empty() && launch.one_rank) {
+      throw s.loaded.error("checkpoint.mirror",
+                           "is written by the process that starts the ranks, and here it is another",
+                           "start ddp-exp once on each node, or leave it out");
+    }
+    if (is_url(mirror)) p.plan.libraries.insert(objects_library().name);
     launch::obtain(p.plan.libraries);
     p.library = std::make_unique<launch::RankLibrary>(p.plan.uses_gpus(), p.plan.experiment.components().plugin());
     p.data = with_lines(s.loaded, [&] { return launch::hold_data(*p.library, s.loaded, p.plan, use); });
