@@ -37,6 +37,13 @@ constexpr std::int64_t kNanoseconds = 1'000'000'000;
 constexpr int kFetchedAtOnce = 8;
 constexpr int kMostListings = 5;  // of a run that trains, and replaces its checkpoints
 
+void require_place(const std::string& url) {
+  if (url.starts_with("http") || has_user(url)) {
+    throw usage_error("is no place of runs", url.substr(0, url.find("://")) + "://…",
+                      "use s3, gs or abfs, and no user in the URL");
+  }
+}
+
 // "NAME/RUN-ID" of a URL that ends with it.
 fs::path name_in_url(const std::string& url) {
   std::string path = without_query(url);
@@ -113,7 +120,6 @@ void fetch(format::ObjectStore& store, const std::string& url, const fs::path& f
 // Runs `act` with a store in a throw-away child.
 template <class Act>
 void with_store(const std::string& url, const Act& act) {
-  if (url.starts_with("http")) throw usage_error("is no place of runs", without_query(url), "use s3, gs or abfs");
   launch::obtain({objects_library().name});
   log::info("fetching " + without_query(url));
   launch::RankLibrary::reply_in(launch::ask_child("fetching a run", {}, [&](int pipe) {
@@ -145,6 +151,7 @@ void fetch_into(format::ObjectStore& store, const std::string& url, const record
 }  // namespace
 
 fs::path fetch_to_go_on(const std::string& url, const fs::path& results) {
+  require_place(url);
   const record::RunDirectory own(results / name_in_url(url));
   paths::make_folders(own.path().parent_path());
   with_store(url, [&](format::ObjectStore& store) { fetch_into(store, url, own); });
@@ -152,6 +159,7 @@ fs::path fetch_to_go_on(const std::string& url, const fs::path& results) {
 }
 
 FetchedCopy::FetchedCopy(const std::string& url, What what) {
+  require_place(url);
   const fs::path all = cache_folder() / "runs";
   if (all.is_relative())
     throw usage_error("there is no cache folder", without_query(url), "set HOME or XDG_CACHE_HOME");

@@ -287,6 +287,8 @@ def test_commands_read_copies():
         SERVER.put(f"runs/read/one/{key}", b"names of a server must not lead elsewhere")
     listed = Command([PROGRAM, "list", "--results", URL, "--name", "read"], FOLDER, ENVIRONMENT)
     assert listed.wait(120) == 0 and "read" in listed.printed() and "completed" in listed.printed(), listed
+    refused = run("show", "s3://me:word@data/runs/read/one", exits=2).said()
+    assert "no user" in refused and "word" not in refused, refused
     shown = run("show", mirrored, results="none").printed()
     assert "completed" in shown and mirrored in shown, shown
     assert run("eval", mirrored).printed() == run("eval", "read/one").printed()
