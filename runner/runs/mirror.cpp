@@ -185,7 +185,13 @@ void Copying::copy_checkpoint(const fs::path& folder) {
     const bool is_there = is_same && has(name + file, in);  // the files of a checkpoint never change
     if (file != record::kComplete && !is_there) write(name + file, in);
   }
-  if (!is_same) write(complete, own);
+  if (is_same) return;
+  there_ = store_.list(place_);
+  for (const auto& [file, in] : files) {
+    if (file == record::kComplete || has(name + file, in)) continue;
+    throw training_error("was written, and is not there whole", url_below(without_query(place_), name + file));
+  }
+  write(complete, own);
 }
 
 void Copying::write(const std::string& name, const record::InputFile& file) {
