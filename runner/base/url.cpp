@@ -23,6 +23,13 @@ bool is_url(std::string_view text) {
 
 std::string without_query(std::string_view url) { return std::string(url.substr(0, url.find('?'))); }
 
+std::string url_below(std::string_view folder, const std::string& name) {
+  std::string path = is_url(folder) ? without_query(folder) : std::string(folder);
+  const std::string query(folder.substr(path.size()));
+  while (path.ends_with('/')) path.pop_back();
+  return path + (name.empty() ? "" : "/") + name + query;
+}
+
 std::string without_queries(std::string text) {
   for (std::size_t at = text.find(kAfterScheme); at != text.npos; at = text.find(kAfterScheme, at + 1)) {
     const std::size_t end = std::min(text.find_first_of(" \t\n\"'", at), text.size());

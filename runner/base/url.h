@@ -11,6 +11,9 @@ bool is_url(std::string_view text);
 // Returns the URL without its query, which may hold a signature, for messages and the files of a run.
 std::string without_query(std::string_view url);
 
+// Returns the URL of something below a folder: the name comes before the query. The folder may also be a path.
+std::string url_below(std::string_view folder, const std::string& name);
+
 // Returns a text without the queries of its URLs, which end at a blank or a quote.
 std::string without_queries(std::string text);
 

@@ -91,6 +91,10 @@ std::optional<std::int64_t> steps_in(const std::string& text) {
   return steps;
 }
 
+std::optional<std::int64_t> Checkpoint::newest_to_keep() const {
+  return ladder.value_or(false) ? std::nullopt : std::optional(keep_last.value_or(kKeepLast));
+}
+
 void Checkpoint::fields(Fields& f) {
   f({.name = "save_every",
      .doc = "epochs between saves, the first after epoch 0; 0: save only at the end",
@@ -107,15 +111,26 @@ void Checkpoint::fields(Fields& f) {
      .range = between(0, kMost)},
     save_every_minutes);
   f({.name = "keep_last",
-     .doc = "number of newest checkpoints to keep, of the saves by save_every, save_every_steps and the end",
+     .doc =
+         "number of newest checkpoints to keep, of the saves by save_every, save_every_steps and the end; default: 2",
      .aliases = {"save_total_limit"},
      .range = between(1, kMost)},
     keep_last);
+  f({.name = "ladder",
+     .doc = "in place of keep_last: keep checkpoints of the whole run, the fewer the older: at each distance from the "
+            "newest one to twice that distance one or two"},
+    ladder);
   f({.name = "keep_best",
      .doc = "number of best checkpoints to keep, by metric; an improving validation saves; 0: neither",
      .aliases = {"save_top_k"},
      .range = between(0, kMost)},
     keep_best);
+  f({.name = "mirror",
+     .doc = "a folder or a URL (s3, gs, abfs) to which NAME/RUN-ID with the checkpoints is copied while the run trains",
+     .path = true,
+     .urls = true,
+     .is_made = true},
+    mirror);
   f({.name = "metric",
      .doc = "metric of the best checkpoint; a lower loss is better, each metric defines its own direction",
      .aliases = {"metric_for_best_model"},
@@ -377,6 +392,7 @@ void Experiment::fields(Fields& f) {
 
 Experiment comparable(Experiment experiment) {
   experiment.notify = {};
+  experiment.checkpoint.mirror.clear();
   for (const auto& [section, data] : datasets_of(experiment)) {
     data->options = without_queries(std::move(data->options));
   }

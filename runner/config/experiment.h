@@ -117,12 +117,19 @@ struct Checkpoint {
   std::int64_t save_every = 0;
   std::optional<std::int64_t> save_every_steps;
   double save_every_minutes = 10;
-  std::int64_t keep_last = 2;
+  std::optional<std::int64_t> keep_last;
+  std::optional<bool> ladder;
   std::int64_t keep_best = 1;
+  std::string mirror;  // a folder or a URL; empty: none
   bool rehearse = false;
   bool initial_weights = true;
   std::string metric;  // empty: val_loss with validation, else train_loss
   std::string goal;    // "min" or "max"; empty: the metric's own direction
+
+  static constexpr std::int64_t kKeepLast = 2;
+
+  // How many of the newest checkpoints stay; nothing: those of the ladder.
+  std::optional<std::int64_t> newest_to_keep() const;
   void fields(Fields& f);
 };
 
@@ -353,8 +360,10 @@ struct Alternatives {
   const char* first;
   const char* second;
 };
-inline constexpr std::array<Alternatives, 3> kAlternatives{
-    {{"", "epochs", "steps"}, {"", "batch_size", "global_batch_size"}, {"clip", "norm", "value"}}};
+inline constexpr std::array<Alternatives, 4> kAlternatives{{{"", "epochs", "steps"},
+                                                            {"", "batch_size", "global_batch_size"},
+                                                            {"clip", "norm", "value"},
+                                                            {"checkpoint", "keep_last", "ladder"}}};
 
 // The same, but config.toml contains both keys, one with a default without effect. check/rules reports a file
 // that gives both.

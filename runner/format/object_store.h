@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,6 +32,17 @@ class ObjectStore {
   virtual void read(const config::Object& object, std::int64_t begin, std::int64_t size, const Take& take) = 0;
   // The attempts of read() after its first one, so far.
   virtual std::int64_t retries() const = 0;
+
+  // The next three are for s3, gs and abfs. They throw ddp::Error (usage) if the server refuses or all retries failed.
+
+  // Gives the bytes of an object from `begin` on.
+  using Give = std::function<void(std::int64_t begin, char* data, std::size_t size)>;
+  // Writes an object, in place of an earlier one. It appears when all of its bytes are there.
+  virtual void write(const std::string& url, std::int64_t size, const Give& give) = 0;
+  // Returns the objects below a folder and their sizes. Their names begin behind the folder and "/".
+  virtual std::map<std::string, std::int64_t> list(const std::string& folder) = 0;
+  // Removes an object. A missing one is no error.
+  virtual void remove(const std::string& url) = 0;
 };
 
 // Copies of objects in a folder, whole or in pieces. Beyond the limit those that were not used for the longest time go

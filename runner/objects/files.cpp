@@ -60,6 +60,7 @@ Bucket open_s3(const Place& place) {
   if (options->GetAccessKey().empty()) options->ConfigureAnonymousCredentials();
   options->retry_strategy = std::make_shared<NoRetries>();
   options->connect_timeout = 20;
+  options->request_timeout = 30;
   if (const std::string bundle = environment("AWS_CA_BUNDLE"); !bundle.empty()) options->tls_ca_file_path = bundle;
   auto files = arrow::fs::S3FileSystem::Make(*options);
   require(files.status());

@@ -143,15 +143,6 @@ std::string location(const std::string& from, const std::string& to) {
 
 bool redirects(int status) { return status == 301 || status == 302 || status == 303 || status == 307 || status == 308; }
 
-// The text of an element of an error in XML: "<Code>NoSuchKey</Code>".
-std::string element(const std::string& body, const std::string& name) {
-  const std::size_t begin = body.find("<" + name + ">");
-  if (begin == body.npos) return "";
-  const std::size_t text = begin + name.size() + 2;
-  const std::size_t end = body.find('<', text);
-  return end == body.npos ? "" : body.substr(text, end - text);
-}
-
 // Letters alone, because the server may send anything.
 bool is_code(const std::string& text) {
   return !text.empty() && text.size() < 60 &&
@@ -188,6 +179,28 @@ Answer get(const std::string& url, const Headers& headers, bool follows, const W
     if (!at.starts_with("http://") && !at.starts_with("https://")) break;
   }
   throw Failure(Failure::Kind::refused, "the server redirects in circles");
+}
+
+Reply send(const std::string& method, const std::string& url, const Headers& headers, const std::string& body) {
+  const Target target = target_of(url);
+  httplib::Request request;
+  request.method = method;
+  request.path = target.path;
+  request.headers = httplib::Headers(headers.begin(), headers.end());
+  request.body = body;
+  const auto result = client_of(target.server).send(request);
+  if (!result) {
+    throw Failure(Failure::Kind::passing, "the server cannot be reached (" + httplib::to_string(result.error()) + ")");
+  }
+  return {.head = answer_of(*result), .body = result->body};
+}
+
+std::string element(const std::string& body, const std::string& name) {
+  const std::size_t begin = body.find("<" + name + ">");
+  if (begin == body.npos) return "";
+  const std::size_t text = begin + name.size() + 2;
+  const std::size_t end = body.find('<', text);
+  return end == body.npos ? "" : body.substr(text, end - text);
 }
 
 void require_success(const Answer& answer, const std::string& body) {

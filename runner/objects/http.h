@@ -45,6 +45,18 @@ using TakeBody = std::function<void(const char* data, std::size_t size)>;
 // next request. Throws Failure (passing) if the server cannot be reached, answers too slowly or ends too early.
 Answer get(const std::string& url, const Headers& headers, bool follows, const WantBody& want, const TakeBody& take);
 
+// An answer with its body.
+struct Reply {
+  Answer head;
+  std::string body;
+};
+
+// Sends a request of another kind, with a body. Throws Failure like get().
+Reply send(const std::string& method, const std::string& url, const Headers& headers, const std::string& body);
+
+// The text of an element of an answer in XML: "<Code>NoSuchKey</Code>". "": it has none.
+std::string element(const std::string& body, const std::string& name);
+
 // Throws the Failure of an answer that is neither 2xx nor 416; `body`: its beginning.
 void require_success(const Answer& answer, const std::string& body);
 

@@ -47,10 +47,10 @@ std::string escaped(const std::string& path) {
 }
 
 Headers signed_headers(const Credentials& credentials, const std::string& region, const std::string& host,
-                       const std::string& path, const std::string& time, const Headers& more) {
+                       const std::string& path, const std::string& time, const Headers& more, const Request& request) {
   Headers headers = more;
   headers["host"] = host;
-  headers["x-amz-content-sha256"] = hex(sha256(""));
+  headers["x-amz-content-sha256"] = hex(sha256(request.body));
   headers["x-amz-date"] = time;
   if (!credentials.token.empty()) headers["x-amz-security-token"] = credentials.token;
   std::string listed, names;
@@ -58,11 +58,11 @@ Headers signed_headers(const Credentials& credentials, const std::string& region
     listed += name + ":" + value + "\n";
     names += (names.empty() ? "" : ";") + name;
   }
-  const std::string request =
-      "GET\n" + path + "\n\n" + listed + "\n" + names + "\n" + headers.at("x-amz-content-sha256");
+  const std::string text = request.method + "\n" + path + "\n" + request.query + "\n" + listed + "\n" + names + "\n" +
+                           headers.at("x-amz-content-sha256");
   const std::string day = time.substr(0, 8);
   const std::string scope = day + "/" + region + "/s3/aws4_request";
-  const std::string to_sign = "AWS4-HMAC-SHA256\n" + time + "\n" + scope + "\n" + hex(sha256(request));
+  const std::string to_sign = "AWS4-HMAC-SHA256\n" + time + "\n" + scope + "\n" + hex(sha256(text));
   const std::string key = hmac(hmac(hmac(hmac("AWS4" + credentials.secret, day), region), "s3"), "aws4_request");
   headers["authorization"] = "AWS4-HMAC-SHA256 Credential=" + credentials.key_id + "/" + scope +
                              ",SignedHeaders=" + names + ",Signature=" + hex(hmac(key, to_sign));

@@ -15,10 +15,18 @@ struct Credentials {
 // Returns the path of an object's URL with each byte escaped that is no letter, digit, "-", "_", "." or "~"; "/" stays.
 std::string escaped(const std::string& path);
 
-// Returns the headers of a signed GET request to S3 without a query: AWS Signature Version 4 ("Authenticating Requests:
+// What else of a request is signed.
+struct Request {
+  std::string method = "GET";
+  std::string query = {};  // escaped, its names sorted: "partNumber=1&uploadId=…", "uploads="
+  std::string body = {};
+};
+
+// Returns the headers of a signed request to S3: AWS Signature Version 4 ("Authenticating Requests:
 // Using the Authorization Header" of S3's API reference). `path`: escaped; `time`: "20130524T000000Z"; `more`: further
 // headers to sign, with names in lower case.
 Headers signed_headers(const Credentials& credentials, const std::string& region, const std::string& host,
-                       const std::string& path, const std::string& time, const Headers& more);
+                       const std::string& path, const std::string& time, const Headers& more,
+                       const Request& request = {});
 
 }  // namespace ddp::objects

@@ -29,8 +29,10 @@ using Kind = Failure::Kind;
 
 constexpr std::int64_t kNanoseconds = 1'000'000'000;
 constexpr std::size_t kMostOfError = 4096;  // bytes of the body of an error
-constexpr std::int64_t kPiece = 8 << 20;    // bytes of a read through Arrow
-constexpr int kLookedAtOnce = 16;           // objects of a pattern
+constexpr std::int64_t kPiece = 8 << 20;    // bytes of a read or a write through Arrow
+constexpr std::int64_t kPart = 64 << 20;    // bytes of a part of an object that is written
+constexpr std::int64_t kMostParts = 10'000;
+constexpr int kLookedAtOnce = 16;  // objects of a pattern
 
 // "Sun, 06 Nov 1994 08:49:37 GMT"; 0: it is no such text.
 std::int64_t nanoseconds_of(const std::string& date) {
@@ -98,7 +100,99 @@ class Store final : public format::ObjectStore {
 
   std::int64_t retries() const override { return retried_; }
 
+  void write(const std::string& url, std::int64_t size, const Give& give) override {
+    if (!is_asked_here(url)) return write_by_arrow(url, size, give);
+    const std::int64_t of_part = std::max(kPart, size / kMostParts + 1);
+    const auto part = [&](std::int64_t begin) {
+      std::string bytes(static_cast<std::size_t>(std::min(of_part, size - begin)), '\0');
+      give(begin, bytes.data(), bytes.size());
+      return bytes;
+    };
+    if (size <= of_part) return void(send(url, {.method = "PUT", .body = part(0)}));
+    const std::string upload =
+        "uploadId=" + escaped(element(send(url, {.method = "POST", .query = "uploads="}).body, "UploadId"));
+    try {
+      std::string parts;
+      for (std::int64_t number = 1, begin = 0; begin < size; ++number, begin += of_part) {
+        const std::string name = std::to_string(number);
+        const Reply reply =
+            send(url, {.method = "PUT", .query = "partNumber=" + name + "&" + upload, .body = part(begin)});
+        parts += "<Part><PartNumber>" + name + "</PartNumber><ETag>" + reply.head.header("etag") + "</ETag></Part>";
+      }
+      const std::string all = "<CompleteMultipartUpload>" + parts + "</CompleteMultipartUpload>";
+      const Reply reply = send(url, {.method = "POST", .query = upload, .body = all});
+      // This answer can be 200 and an error.
+      if (element(reply.body, "ETag").empty()) {
+        throw usage_error("the server did not join the parts: " + element(reply.body, "Code"), without_query(url));
+      }
+    } catch (const Error&) {
+      try {
+        send(url, {.method = "DELETE", .query = upload});  // otherwise the parts stay
+      } catch (const Error&) {                             // the first error tells
+      }
+      throw;
+    }
+  }
+
+  std::map<std::string, std::int64_t> list(const std::string& folder) override {
+    std::map<std::string, std::int64_t> found;
+    in_bucket(folder, [&](arrow::fs::FileSystem& files, const std::string& path) {
+      arrow::fs::FileSelector selector;
+      selector.base_dir = path;
+      selector.allow_not_found = true;
+      selector.recursive = true;
+      const auto listed = files.GetFileInfo(selector);
+      require(listed.status());
+      found.clear();
+      for (const arrow::fs::FileInfo& info : *listed) {
+        if (info.IsFile() && info.path().starts_with(path + "/"))
+          found[info.path().substr(path.size() + 1)] = info.size();
+      }
+    });
+    return found;
+  }
+
+  void remove(const std::string& url) override {
+    if (is_asked_here(url)) return void(send(url, {.method = "DELETE"}));
+    in_bucket(url, [&](arrow::fs::FileSystem& files, const std::string& path) {
+      const auto info = files.GetFileInfo(path);
+      require(info.status());
+      if (info->IsFile()) require(files.DeleteFile(path));
+    });
+  }
+
  private:
+  // Calls `use` with the file system and the path of an object or a folder, as often as requests may be tried.
+  void in_bucket(const std::string& url, const std::function<void(arrow::fs::FileSystem&, const std::string&)>& use) {
+    with_retries(retries_, url, [&] {
+      const Place place = place_of(url);
+      const Bucket& bucket = bucket_of(place);
+      std::string path = bucket.prefix + place.key;
+      while (path.ends_with('/')) path.pop_back();
+      use(*bucket.files, path);
+    });
+  }
+
+  void write_by_arrow(const std::string& url, std::int64_t size, const Give& give) {
+    std::vector<char> piece(static_cast<std::size_t>(std::min(kPiece, size)));
+    in_bucket(url, [&](arrow::fs::FileSystem& files, const std::string& path) {
+      const auto out = files.OpenOutputStream(path);
+      require(out.status());
+      try {
+        for (std::int64_t done = 0; done < size; done += kPiece) {
+          const std::int64_t next = std::min(kPiece, size - done);
+          give(done, piece.data(), static_cast<std::size_t>(next));
+          require((*out)->Write(piece.data(), next));
+        }
+      } catch (...) {
+        // Its destructor would put a part in place.
+        [[maybe_unused]] const arrow::Status aborted = (*out)->Abort();
+        throw;
+      }
+      require((*out)->Close());
+    });
+  }
+
   static bool is_http(const std::string& url) { return url.starts_with("http://") || url.starts_with("https://"); }
 
   // Do requests go out without Arrow?
@@ -113,8 +207,25 @@ class Store final : public format::ObjectStore {
   }
 
   // Sends a GET request with these headers, signed if it goes to S3.
-  Answer ask(const std::string& url, Headers headers, const WantBody& want, const TakeBody& take) {
+  Answer ask(const std::string& url, const Headers& headers, const WantBody& want, const TakeBody& take) {
     if (is_http(url)) return get(url, headers, /*follows=*/true, want, take);
+    const auto [target, all] = for_s3(url, headers, {});
+    return get(target, all, /*follows=*/false, want, take);
+  }
+
+  // Sends a request to S3 until it succeeds.
+  Reply send(const std::string& url, const Request& request) {
+    Reply reply;
+    with_retries(retries_, url, [&] {
+      const auto [target, headers] = for_s3(url, {}, request);
+      reply = objects::send(request.method, target, headers, request.body);
+      require_success(reply.head, reply.body);
+    });
+    return reply;
+  }
+
+  // Returns where a request about an object of S3 goes, and its headers, signed.
+  std::pair<std::string, Headers> for_s3(const std::string& url, Headers headers, const Request& request) {
     const Place place = place_of(url);
     const Bucket& bucket = bucket_of(place);
     const std::string path = escaped("/" + place.key);
@@ -127,9 +238,9 @@ class Store final : public format::ObjectStore {
       const std::size_t host = bucket.server.find("://") + 3;
       const std::size_t slash = std::min(bucket.server.find('/', host), bucket.server.size());
       headers = signed_headers(credentials, bucket.region, bucket.server.substr(host, slash - host),
-                               bucket.server.substr(slash) + path, now, headers);
+                               bucket.server.substr(slash) + path, now, headers, request);
     }
-    return get(bucket.server + path, headers, /*follows=*/false, want, take);
+    return {bucket.server + path + (request.query.empty() ? "" : "?") + request.query, headers};
   }
 
   // Fills in what the server says of an object.

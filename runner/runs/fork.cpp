@@ -120,7 +120,7 @@ int begin_fork(const ForkRequest& r, const std::string& origin_name, const launc
 }  // namespace
 
 int fork(const ForkRequest& r, const launch::Launch& launch, launch::Nodes* nodes) {
-  const std::string origin_name = name_of_origin(r.origin.path(), r.results);
+  const std::string origin_name = r.origin_url.empty() ? name_of_origin(r.origin.path(), r.results) : r.origin_url;
   // Several nodes agree on one checkpoint: then a replaced one is an error.
   if (launch.nodes > 1 || launch.one_rank) return begin_fork(r, origin_name, launch, nodes);
   int exit_code = 0;

@@ -14,7 +14,8 @@ namespace ddp::runs {
 // A request for a new run that goes on from the whole state of another run's checkpoint.
 struct ForkRequest {
   record::RunDirectory origin;
-  std::string name;  // of the new run
+  std::string origin_url = {};  // of which `origin` is a copy; "": it is none
+  std::string name;             // of the new run
   std::filesystem::path results;
   std::string run_id = {};             // of the new run; empty: a new one. An existing fork is resumed
   std::vector<std::string> sets = {};  // changes to the settings of the checkpoint

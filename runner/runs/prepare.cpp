@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/installation.h"
 #include "base/log.h"
+#include "base/url.h"
 #include "config/load/files.h"
 #include "launch/library/libtorch.h"
 #include "launch/library/plugin.h"
@@ -64,6 +66,13 @@ Prepared prepare(Standing standing, const launch::Launch& launch, std::optional<
     p.plan = launch::make_plan(s.loaded, launch::visible_gpus(), launch, global_batch_size);
     // Only rank 0 reads weights and checkpoints, on its node.
     if (launch.leads() && !s.has_checkpoint()) s.weights = launch::weights_of(s.loaded);
+    const std::string& mirror = s.loaded.experiment.checkpoint.mirror;
+    if (!mirror.empty() && launch.one_rank) {
+      throw s.loaded.error("checkpoint.mirror",
+                           "is written by the process that starts the ranks, and here it is another",
+                           "start ddp-exp once on each node, or leave it out");
+    }
+    if (is_url(mirror)) p.plan.libraries.insert(objects_library().name);
     launch::obtain(p.plan.libraries);
     p.library = std::make_unique<launch::RankLibrary>(p.plan.uses_gpus(), p.plan.experiment.components().plugin());
     p.data = with_lines(s.loaded, [&] { return launch::hold_data(*p.library, s.loaded, p.plan, use); });

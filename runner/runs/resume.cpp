@@ -204,7 +204,7 @@ void tell_nothing_to_do(const Prepared& p) {
   // A kill after the last save may have left checkpoints that should have been removed.
   const auto& keep = p.plan.experiment.checkpoint;
   record::remove_unfinished(s.directory.checkpoints());
-  record::retain(s.directory.checkpoints(), keep.keep_last, keep.keep_best);
+  record::retain(s.directory.checkpoints(), keep.newest_to_keep(), keep.keep_best);
 }
 
 // The folder of a run has its name: another name takes another folder.

@@ -17,12 +17,15 @@
 #include "record/saves/checkpoint_settings.h"
 #include "record/saves/data_files.h"
 #include "record/saves/retention.h"
+#include "runs/mirror.h"
 #include "runs/notify.h"
 #include "runs/summary.h"
 
 namespace ddp::runs {
 namespace fs = std::filesystem;
 namespace {
+
+constexpr int kSignalled = 128;  // exit codes above: stopped by a signal
 
 std::string count(int restarts) { return std::to_string(restarts) + (restarts == 1 ? " restart" : " restarts"); }
 
@@ -38,13 +41,16 @@ class ForkedRun {
   // Opens the run in an order that writes nothing before all nodes are ready.
   void open();
   Ending to_its_end();
-  void notify();
+  // Lets the mirror have the end of the run, and runs the user's command.
+  void follow_up(bool stopped);
   // Runs a group from the forks to the last rank's end. Returns whether the ranks are to be restarted.
   bool run_group(record::SharedProgress& shared, launch::Outcome& outcome);
   launch::Job job() const;
   void show_start(record::RunProgress& progress) const;
   void name_node(launch::Outcome& outcome) const;
 
+  // Is it a part of a sweep or of an audit?
+  bool is_part() const { return run_.until_epoch > 0 || run_.until_step > 0 || standing_.directory.is_trial(); }
   // An elastic run goes on without ranks and nodes that are lost, and takes nodes back.
   bool is_elastic() const { return run_.plan.launch.elastic; }
   // Ends the group if nodes that are back make a larger world, and their checkpoint is there. Call it regularly.
@@ -77,6 +83,7 @@ class ForkedRun {
   Standing& standing_;  // another one after a restart
   record::Summary summary_;
   std::optional<record::StopRequests> requests_;
+  std::optional<Mirror> mirror_;
   std::chrono::steady_clock::time_point shown_alive_ = std::chrono::steady_clock::now();
   int restarts_ = 0;
   std::optional<GitState> git_;
@@ -116,6 +123,7 @@ void ForkedRun::open() {
   standing_.directory.keep_open();
   record::forget_stop_request(standing_.directory);
   requests_.emplace(standing_.directory);
+  if (!is_part()) mirror_.emplace(standing_.directory, e);
 }
 
 int ForkedRun::train() {
@@ -127,7 +135,7 @@ int ForkedRun::train() {
   try {
     const Ending ending = to_its_end();
     nodes_.end(ending.exit_code, ending.why);
-    notify();
+    follow_up(/*stopped=*/ending.exit_code > kSignalled);
     return ending.exit_code;
   } catch (const Error& error) {
     summary_.status = "failed";
@@ -137,14 +145,14 @@ int ForkedRun::train() {
     } catch (const Error&) {  // the first error tells
     }
     nodes_.end(error.exit_code(), error.what());
-    notify();
+    follow_up(/*stopped=*/false);
     throw;
   }
 }
 
-void ForkedRun::notify() {
-  const bool goes_on = run_.until_epoch > 0 || run_.until_step > 0;
-  if (goes_on || standing_.directory.is_trial()) return;
+void ForkedRun::follow_up(bool stopped) {
+  if (is_part()) return;
+  if (mirror_) mirror_->finish(stopped);
   // The command may resume the run, or use its devices.
   standing_.lock.close();
   device_locks_.clear();
@@ -182,6 +190,7 @@ bool ForkedRun::run_group(record::SharedProgress& shared, launch::Outcome& outco
   supervisor.watch_over([&] { note_length(shared.run()); });
   supervisor.watch_over([&] { face_others(supervisor); });
   supervisor.watch_over([&] { note_stuck(supervisor.stuck()); });
+  if (mirror_) supervisor.watch_over([&] { mirror_->keep_up(); });
   if (run_.watch) supervisor.watch_over([&] { run_.watch(shared.run()); });
   if (!git_ && !run_.git) git_.emplace(run_.experiment_folder);
   if (git_) supervisor.watch_also(git_->output(), [this] { return git_->read(); });

@@ -55,8 +55,12 @@ record::RunDirectory find_run(const TrainedOptions& o) {
 
 namespace {
 
-// Replaces a sweep by its best trial.
+// Replaces a URL by a copy, and a sweep by its best trial.
 void choose_trial(TrainedOptions& o) {
+  if (is_url(o.run)) {
+    o.fetched = std::make_shared<const FetchedCopy>(o.run, FetchedCopy::What::run);
+    o.run = o.fetched->path().string();
+  }
   const record::RunDirectory directory = record::RunDirectory::find(o.results, o.run);
   if (!directory.is_sweep()) return;
   const report::SweepView sweep = report::read_sweep(directory.path());

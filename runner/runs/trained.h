@@ -12,6 +12,7 @@
 #include "launch/plan/plan.h"
 #include "record/cross_validation.h"
 #include "record/run_directory.h"
+#include "runs/fetched.h"
 #include "runs/standing.h"
 
 namespace ddp::runs {
@@ -22,8 +23,9 @@ struct TrainedOptions {
   std::string results = "results";
   std::string from;  // empty: best if the run had validation, else latest
   std::vector<std::string> sets;
-  bool raw = false;                      // the trained weights, not their average
-  std::vector<std::string> usable = {};  // the keys that --set may change
+  bool raw = false;                                 // the trained weights, not their average
+  std::shared_ptr<const FetchedCopy> fetched = {};  // of a run at a URL
+  std::vector<std::string> usable = {};             // the keys that --set may change
 };
 
 // Throws ddp::Error (usage) if the run does not exist.

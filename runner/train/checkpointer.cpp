@@ -95,6 +95,11 @@ void Checkpointer::begin_snapshot(checkpoint::State state) {
 
 std::string Checkpointer::save(checkpoint::State state) {
   if (state.step == saved_step_) return "";
+  if (p_.options.ladder.value_or(false) && saved_step_ >= 0) {
+    const std::int64_t distance = state.step - saved_step_;
+    spacing_ = spacing_ > 0 ? std::min(spacing_, distance) : distance;
+  }
+  state.spacing = spacing_;
   saved_step_ = state.step;
   const double begun = p_.rank == 0 ? p_.recorder->seconds() : 0;
   wait();
@@ -196,7 +201,7 @@ void Checkpointer::remove_old(std::int64_t saved) {
       record::give_up_after(p_.run.checkpoints(), *restored_step_, saved);
       restored_step_.reset();
     }
-    record::retain(p_.run.checkpoints(), p_.options.keep_last, p_.options.keep_best);
+    record::retain(p_.run.checkpoints(), p_.options.newest_to_keep(), p_.options.keep_best);
   } catch (const std::exception& error) {
     log::warn(std::string("old checkpoints were not removed: ") + error.what());
   }
@@ -226,6 +231,7 @@ void Checkpointer::restore(const checkpoint::Checkpoint& loaded) {
   }
   checkpoint::restore_rng(p_.rank, p_.generators, loaded.state);
   saved_step_ = loaded.state.step;
+  spacing_ = loaded.state.spacing;
   restored_step_ = loaded.state.step;
 }
 

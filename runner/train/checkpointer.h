@@ -99,6 +99,7 @@ class Checkpointer {
 
   CheckpointerParts p_;
   std::int64_t saved_step_ = -1;               // step of the save that started last
+  std::int64_t spacing_ = 0;                   // smallest distance of saves with a ladder
   std::optional<std::int64_t> restored_step_;  // step of the restored checkpoint, until the next save
   checkpoint::Snapshot snapshot_;              // on rank 0
   bool copying_ = false;                       // false once training has waited for the copy

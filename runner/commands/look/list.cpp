@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <iostream>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "base/log.h"
 #include "base/own_command.h"
 #include "base/paths.h"
+#include "base/url.h"
 #include "commands/commands.h"
 #include "commands/options.h"
 #include "config/metric.h"
@@ -19,6 +21,7 @@
 #include "report/select/query.h"
 #include "report/text/paper_table.h"
 #include "report/text/run_page.h"
+#include "runs/fetched.h"
 
 namespace ddp::commands {
 namespace fs = std::filesystem;
@@ -92,7 +95,12 @@ void tell_other_rows(const std::vector<report::Row>& rows) {
   }
 }
 
-void list(const ListOptions& o) {
+void list(ListOptions& o) {
+  std::optional<runs::FetchedCopy> fetched;
+  if (is_url(o.results)) {
+    fetched.emplace(o.results, runs::FetchedCopy::What::results);
+    o.results = fetched->path().string();
+  }
   report::Query query = o.query;
   query.where = conditions_of(o.where);
   if (asks_for_metric(query)) query.metrics = config::metric_names(config::Components::installed());

@@ -1,11 +1,14 @@
 #include <iostream>
+#include <optional>
 #include <string>
 
 #include <CLI/CLI.hpp>
 
+#include "base/url.h"
 #include "commands/commands.h"
 #include "commands/options.h"
 #include "report/text/run_page.h"
+#include "runs/fetched.h"
 
 namespace ddp::commands {
 
@@ -18,7 +21,10 @@ struct ShowOptions {
 };
 
 void show(const ShowOptions& o) {
-  const report::Row row = find_result(o.results, o.run);
+  std::optional<runs::FetchedCopy> fetched;
+  if (is_url(o.run)) fetched.emplace(o.run, runs::FetchedCopy::What::files);
+  report::Row row = find_result(o.results, fetched ? fetched->path().string() : o.run);
+  if (fetched) row.run = without_query(o.run);
   if (o.json) return report::print_page_as_json(row, std::cout);
   report::print_page(row, std::cout, report::terminal_of_stdout());
 }

@@ -5,11 +5,13 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/url.h"
 #include "commands/commands.h"
 #include "commands/options.h"
 #include "config/load/compose.h"
 #include "launch/library/plugin.h"
 #include "record/saves/checkpoint_settings.h"
+#include "runs/fetched.h"
 #include "runs/fork.h"
 
 namespace ddp::commands {
@@ -47,12 +49,15 @@ int fork_run(const ForkOptions& o) {
       {{"run", o.run}, {"set", o.sets}, {"name", o.name}, {"from", o.from}, {"data-changed", o.data_changed}});
   // Another node may not see the origin's folder.
   if (launch.node_rank > 0) return runs::take_part(launch, terms, runs::patience_of(config::Experiment{}), o.sets);
-  const auto directory = record::RunDirectory::find(o.results, o.run);
+  std::optional<runs::FetchedCopy> fetched;
+  if (is_url(o.run)) fetched.emplace(o.run, runs::FetchedCopy::What::run);
+  const auto directory = record::RunDirectory::find(o.results, fetched ? fetched->path().string() : o.run);
   directory.require_run();
   const std::vector<std::string> sets = fork_sets(o, directory);
   const auto loaded = launch::load_experiment(record::newest_settings(directory), sets);
   launch::apply_init_method(loaded, launch);
   const runs::ForkRequest request{.origin = directory,
+                                  .origin_url = fetched ? without_query(o.run) : "",
                                   .name = loaded.experiment.name,
                                   .results = o.results,
                                   .run_id = o.run_id,

@@ -3,10 +3,12 @@
 
 #include "base/log.h"
 #include "base/own_command.h"
+#include "base/url.h"
 #include "commands/commands.h"
 #include "commands/options.h"
 #include "commands/sweep/sweep.h"
 #include "launch/library/plugin.h"
+#include "runs/fetched.h"
 #include "runs/resume.h"
 
 namespace ddp::commands {
@@ -42,7 +44,8 @@ int resume(const ResumeOptions& o) {
       launch, "resume", {{"run", o.run}, {"set", o.sets}, {"from", o.from}, {"data-changed", o.data_changed}});
   // Another node may not see the run's folder.
   if (launch.node_rank > 0) return runs::take_part(launch, terms, runs::patience_of(config::Experiment{}), o.sets);
-  const runs::ResumeRequest request{.directory = record::RunDirectory::find(o.results, o.run),
+  const std::string run = is_url(o.run) ? runs::fetch_to_go_on(o.run, o.results).string() : o.run;
+  const runs::ResumeRequest request{.directory = record::RunDirectory::find(o.results, run),
                                     .results = o.results,
                                     .sets = o.sets,
                                     .from = o.from,

@@ -41,7 +41,7 @@ void add_named(std::vector<NamedFile>& files, const std::vector<Option>& options
     for (const Value& name : value->is_array() ? *value : Value::array({*value})) {
       if (!name.is_string() || name.get_ref<const std::string&>().empty()) continue;
       const auto text = name.get<std::string>();
-      if (!names_file(option, text)) continue;
+      if (!names_file(option, text) || option.is_made) continue;
       if (option.names_run && !std::filesystem::path(text).is_absolute()) continue;
       std::vector<std::string> paths = is_url(text) ? std::vector<std::string>() : matching_paths(text);
       if (paths.empty()) paths = {text};

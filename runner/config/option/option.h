@@ -69,6 +69,7 @@ struct Option {
   std::string names_kind = {};             // of a text: supply_names() adds the names of this kind to `choices`
   bool path = false;                       // a file name, relative to the experiment file that gives it
   bool urls = false;                       // of a path: may also be a URL (base/url.h)
+  bool is_made = false;                    // of a path: the program makes the file or folder
   bool names_run = false;                  // of a path: may also be the name of a run, which stays unchanged
   std::vector<std::string> words = {};     // of a path: texts that are not paths
   std::optional<std::size_t> length = {};  // of a list

@@ -143,14 +143,13 @@ bool AskedChild::has_more(std::chrono::steady_clock::time_point deadline) const 
 }
 
 std::optional<std::string> AskedChild::answer(std::optional<std::chrono::steady_clock::time_point> deadline) {
-  std::string answer;
   char piece[4096];
   for (;;) {
     if (deadline && !has_more(*deadline)) return {};
     const ssize_t size = read(from_.get(), piece, sizeof piece);
     if (size < 0 && errno == EINTR) continue;
     if (size <= 0) break;
-    answer.append(piece, static_cast<std::size_t>(size));
+    text_.append(piece, static_cast<std::size_t>(size));
   }
   int status = 0;
   rusage used{};
@@ -165,7 +164,7 @@ std::optional<std::string> AskedChild::answer(std::optional<std::chrono::steady_
     const std::string words = last_words(said_.get());
     throw training_error(what_ + " failed: " + words + task_limit_behind(words));
   }
-  return answer;
+  return std::move(text_);
 }
 
 std::string ask_child(const std::string& what, std::vector<int> kept, const std::function<void(int pipe)>& body) {

@@ -54,6 +54,7 @@ class AskedChild {
   const std::string what_;
   FileDescriptor said_;  // the child's output, which matters only if the child fails
   FileDescriptor from_;
+  std::string text_;  // of the answer, until now
   Child child_;
 };
 

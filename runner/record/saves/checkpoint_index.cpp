@@ -158,6 +158,7 @@ void Position::fields(config::Fields& f) {
   f({.name = "rules", .optional = true}, rules);
   f({.name = "ended_by", .optional = true}, ended_by);
   f({.name = "reason", .optional = true}, reason);
+  f({.name = "spacing", .optional = true}, spacing);
   judged_by = judged.by;
   if (!std::isnan(judged.value)) metric = judged.value;
   if (const auto rule = rules.find("stop"); rule != rules.end()) stop = rule->second;

@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <unistd.h>
+#include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <map>
 #include <set>
@@ -68,19 +70,55 @@ void give_up_after(const fs::path& checkpoints, std::int64_t from, std::int64_t 
   }
 }
 
-void retain(const fs::path& checkpoints, std::int64_t keep_last, std::int64_t keep_best) {
+std::set<std::int64_t> on_ladder(const std::vector<std::int64_t>& newest_first, std::int64_t spacing) {
+  const auto rung = [&](std::size_t i) {
+    return std::bit_width(static_cast<std::uint64_t>((newest_first.front() - newest_first[i]) / spacing));
+  };
+  std::set<std::int64_t> kept;
+  for (std::size_t i = 0; i < newest_first.size(); ++i) {
+    const bool is_newest = i == 0 || rung(i - 1) != rung(i);
+    const bool is_oldest = i + 1 == newest_first.size() || rung(i + 1) != rung(i);
+    if (is_newest || is_oldest) kept.insert(newest_first[i]);
+  }
+  return kept;
+}
+
+namespace {
+
+// The checkpoints on the ladder. The newest one knows the smallest distance between two saves, unless the ladder is
+// new.
+std::vector<fs::path> ladder_of(const std::vector<fs::path>& newest_first) {
+  std::vector<std::int64_t> steps;
+  for (const auto& folder : newest_first) steps.push_back(step_of(folder));
+  if (steps.size() < 2) return newest_first;
+  std::int64_t spacing = steps[0] - steps[1];
+  for (std::size_t i = 1; i + 1 < steps.size(); ++i) spacing = std::min(spacing, steps[i] - steps[i + 1]);
+  const std::int64_t known = position_of(newest_first.front()).spacing;
+  const std::set<std::int64_t> kept = on_ladder(steps, known > 0 ? std::min(known, spacing) : spacing);
+  std::vector<fs::path> folders = newest_first;
+  std::erase_if(folders, [&](const fs::path& folder) { return !kept.contains(step_of(folder)); });
+  return folders;
+}
+
+}  // namespace
+
+void retain(const fs::path& checkpoints, std::optional<std::int64_t> keep_last, std::int64_t keep_best) {
   std::vector<fs::path> newest_first = up_to_latest(checkpoints);
   std::erase_if(newest_first, [](const fs::path& folder) { return !is_complete(folder); });
   std::map<SaveReason, std::vector<fs::path>> saved_for;
   for (const auto& folder : newest_first) saved_for[position_of(folder).reason].push_back(folder);
   std::set<fs::path> kept;
-  const auto keep = [&kept](const std::vector<fs::path>& folders, std::int64_t most) {
-    for (std::size_t i = 0; i < folders.size() && i < std::size_t(most); ++i) kept.insert(folders[i]);
+  const auto keep = [&kept](const std::vector<fs::path>& folders, std::size_t most) {
+    for (std::size_t i = 0; i < folders.size() && i < most; ++i) kept.insert(folders[i]);
   };
   keep(newest_first, 1);
-  keep(saved_for[SaveReason::regular], keep_last);
-  keep(by_metric(newest_first), keep_best);
-  keep(saved_for[SaveReason::time], 1);
+  keep(by_metric(newest_first), static_cast<std::size_t>(keep_best));
+  if (keep_last) {
+    keep(saved_for[SaveReason::regular], static_cast<std::size_t>(*keep_last));
+    keep(saved_for[SaveReason::time], 1);
+  } else {
+    keep(ladder_of(newest_first), newest_first.size());
+  }
   for (const auto& folder : newest_first) {
     if (!kept.contains(folder)) remove_checkpoint(folder);
   }
