@@ -153,6 +153,13 @@ class StreamedTable final : public MapDataset {
     return numbers_of(table_, target, values_);
   }
 
+  // The fit has read the classes of all rows.
+  bool check_targets(const std::function<void(const at::Tensor& targets)>& check) const override {
+    if (encoder_.kind != TargetKind::classes || !is_fitted_) return false;
+    check(at::arange(encoder_.classes.size(), at::kLong));
+    return true;
+  }
+
   std::string class_name(std::int64_t number) const override {
     const ValueNames& known = is_fitted_ ? encoder_.classes : values_;
     return number < 0 ? "(missing)" : "\"" + known.names().at(static_cast<std::size_t>(number)) + "\"";

@@ -15,6 +15,8 @@ void keep_freed_memory() {
   mallopt(M_TRIM_THRESHOLD, -1);
 }
 
+void share_one_heap() { mallopt(M_ARENA_MAX, 1); }
+
 ReturnedMemory::ReturnedMemory() {
   malloc_trim(0);
   mallopt(M_MMAP_THRESHOLD, kLarge);

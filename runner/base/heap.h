@@ -6,6 +6,10 @@ namespace ddp {
 // large tensors in each step.
 void keep_freed_memory();
 
+// Lets threads that start from now on allocate from one heap: what one of them frees, such as a block of a stream, the
+// next one takes, and the process does not keep a heap of such blocks for each.
+void share_one_heap();
+
 // For work that takes much memory once, in a process that keeps freed memory: returns what was freed before to the
 // kernel, and until its end each large block as soon as it is freed. So the memory of the process does not depend on
 // where in its heap malloc has found a place.

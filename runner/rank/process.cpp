@@ -16,6 +16,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/heap.h"
 #include "base/log.h"
 #include "config/components.h"
 #include "config/text/source.h"
@@ -148,6 +149,7 @@ std::optional<data::EvaluationSet> evaluation_of(const Task& t, const data::Set&
 }
 
 data::Sets build_sets(const Task& t, bool whole) {
+  if (t.experiment->loader.stream) share_one_heap();
   const NamedTensors held = t.held_data.empty() ? NamedTensors() : format::map_safetensors(t.held_data);
   if (whole) return data::build_whole(*t.experiment, t.rank, t.world_size, held, t.preprocessing);
   return data::build_sets(*t.experiment, t.rank, t.world_size, held, t.preprocessing);
