@@ -49,7 +49,7 @@ model = {{ name = "sequential", layers = [
 """,
     "tokens": """
 dataset = {{ name = "tokens", path = "{place}/*.bin", dtype = "uint16", block_size = 1024 }}
-model = {{ name = "sequential", layers = [{{ type = "Embedding", num_embeddings = 16, embedding_dim = 16 }}] }}
+model = {{ name = "sequential", layers = [{{ type = "Embedding", num_embeddings = 2, embedding_dim = 2 }}] }}
 loss = "cross_entropy"
 """,
 }

@@ -21,6 +21,7 @@ import tarfile
 import time
 
 PARTS, BLOCK, CLASSES, COLUMNS, WORKERS, SECONDS = 8, 1024, 16, 20, 2, 8.0
+VOCABULARY = 2  # more would measure the softmax
 ENDINGS = {"table": "parquet", "lines": "jsonl", "images": "tar", "tokens": "bin"}
 NAMES = [*(f"x{i}" for i in range(COLUMNS - 1)), "y"]
 
@@ -36,7 +37,7 @@ def make_part(kind, file, random, count):
         else:
             file.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
     elif kind == "tokens":
-        random.integers(0, CLASSES, count * BLOCK + 1).astype("uint16").tofile(file)
+        random.integers(0, VOCABULARY, count * BLOCK + 1).astype("uint16").tofile(file)
     else:
         with tarfile.open(file, "w") as out:
             for number, image in enumerate(parts((500, 400), count)):
@@ -227,7 +228,7 @@ def read(peer, kind, place, scratch, batch):
 
     torch.set_num_threads(1)
     model = {"images": lambda: nn.Sequential(nn.AvgPool2d(32), nn.Flatten(), nn.Linear(147, CLASSES)),
-             "tokens": lambda: nn.Embedding(CLASSES, CLASSES)}.get(kind, lambda: nn.Linear(COLUMNS - 1, 1))()  # fmt: skip
+             "tokens": lambda: nn.Embedding(VOCABULARY, VOCABULARY)}.get(kind, lambda: nn.Linear(COLUMNS - 1, 1))()  # fmt: skip
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
     loader, tensors = loader_of(peer, kind, place, scratch, int(batch))
     count, start, took = 0, None, 0.0
