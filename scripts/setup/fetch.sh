@@ -8,6 +8,7 @@
 #   servers    $cache/servers-<version>    an S3 server for tests
 #   data       $cache/data-<version>       pandas, scikit-learn, torchvision and transformers, the peers of tables and models in tests
 #   peers      $cache/peers-<version>      the peers of sweeps in benches
+#   streams    $cache/streams-<version>    the peers of streams in benches
 #   pillow     $cache/pillow-<version>     Pillow, which draws the letters of scripts/glyphs
 #   tables     $arrow                      Arrow C++, for experiments that name a table or a URL
 # (fetch_images and fetch_serve install packages: packages.sh.)
@@ -127,6 +128,14 @@ fetch_data() {
 fetch_peers() {
   fetch_packages peers 2000 "Ray Tune and Optuna, the peers of sweeps: 160 MB"
   export DDP_PEERS="$packages_layer"
+}
+
+# Fetches the peers of ddp-exp's streams. Exports DDP_STREAMS: they and an S3 server, which lie beside DDP_PYTHONPATH.
+fetch_streams() {
+  fetch_packages streams 500 "litdata, Streaming, WebDataset and datasets, the peers of streams: 73 MB"
+  DDP_STREAMS="$packages_layer"
+  fetch_packages servers 400 "an S3 server, for the tests: 30 MB"
+  export DDP_STREAMS="$DDP_STREAMS:$packages_layer"
 }
 
 # sample_data_in FOLDER NAME...: true if the folder has these files.

@@ -1,4 +1,4 @@
-"""Each row of `scripts/bench data` measures something on tiny files. This test does not check speed."""
+"""Each row of these parts of `scripts/bench` measures something on tiny files. This test does not check speed."""
 
 import json
 import os
@@ -8,6 +8,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(os.environ["DDP_SOURCE"])
+PLACES = ("local", "local-whole", "s3", "s3-whole")
 TABLES = {
     "data-csv": {"data-csv": 5},
     "data-parquet": {"data-parquet": 4, "data-normalised": 4},
@@ -18,6 +19,11 @@ TABLES = {
     "exported": {"exported-calls": 2, "exported-resnet18": 3, "exported-gpt": 3},
     "models": {"models-resnet18-2": 2, "models-resnet18-2-memory": 2},
     "images": {"images-photos": 4, "images-icons": 2, "images-cifar": 2},
+    "streams-table": {"streams-table-local": 6, "streams-table-local-whole": 6, "streams-table-s3": 5, "streams-table-s3-whole": 5},
+    "streams-lines": {f"streams-lines-{one}": 2 for one in PLACES},
+    "streams-images": {f"streams-images-{one}": 5 for one in PLACES},
+    "streams-tokens": {f"streams-tokens-{one}": 4 for one in PLACES},
+    "restore": {"restore": 5},
     "recipe": {"recipe-clip": 2, "recipe-ema": 2, "recipe-metrics": 2},
 }
 
