@@ -6,7 +6,6 @@
 #include <unistd.h>
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <vector>
 
@@ -19,9 +18,7 @@
 #include "base/url.h"
 #include "config/experiment.h"
 #include "format/object_store.h"
-#include "launch/library/libtorch.h"
-#include "launch/library/rank_library.h"
-#include "launch/process/child.h"
+#include "launch/start/objects.h"
 #include "record/file/atomic_file.h"
 #include "record/run_directory.h"
 #include "record/saves/checkpoint_index.h"
@@ -120,17 +117,11 @@ void fetch(format::ObjectStore& store, const std::string& url, const fs::path& f
 // Runs `act` with a store in a throw-away child.
 template <class Act>
 void with_store(const std::string& url, const Act& act) {
-  launch::obtain({objects_library().name});
   log::info("fetching " + without_query(url));
-  launch::RankLibrary::reply_in(launch::ask_child("fetching a run", {}, [&](int pipe) {
-    std::signal(SIGPIPE, SIG_IGN);  // a server that closes a connection
-    launch::RankLibrary::answer_with(
-        [&] {
-          act(*format::open_object_store(config::Loader{}.retries));
-          return config::Value::object();
-        },
-        pipe);
-  }));
+  launch::ask_about_objects("fetching a run", [&] {
+    act(*format::open_object_store(config::Loader{}.retries));
+    return config::Value::object();
+  });
 }
 
 void fetch_into(format::ObjectStore& store, const std::string& url, const record::RunDirectory& own) {

@@ -31,17 +31,8 @@ namespace ddp::launch {
 namespace fs = std::filesystem;
 namespace {
 
-// Returns what `ask` returns, in a throw-away child, which may load libddp_objects.so.
-template <class Ask>
-config::Value ask_child_about(const std::string& act, const Ask& ask) {
-  return RankLibrary::reply_in(ask_child(act, {}, [&](int pipe) {
-    std::signal(SIGPIPE, SIG_IGN);  // a server that closes a connection
-    RankLibrary::answer_with(ask, pipe);
-  }));
-}
-
 std::vector<config::Object> find(const std::vector<std::string>& urls, std::int64_t retries) {
-  const config::Value found = ask_child_about("looking at URLs", [&] {
+  const config::Value found = ask_about_objects("looking at URLs", [&] {
     const auto store = format::open_object_store(retries);
     config::Value all = config::Value::array();
     for (const std::string& url : urls) {
@@ -113,7 +104,7 @@ void fill_cache(const fs::path& folder, const std::vector<config::Object>& objec
   log::info("fetching " + without_query(lacking.front().url) +
             (lacking.size() > 1 ? " and " + std::to_string(lacking.size() - 1) + " more" : "") + ": " +
             report::bytes_in_words(wanted));
-  ask_child_about("fetching objects", [&] {
+  ask_about_objects("fetching objects", [&] {
     format::open_object_cache(folder, loader.cache_bytes(), loader.retries)->fetch(lacking);
     return config::Value::object();
   });
@@ -131,9 +122,16 @@ void stream(config::Object& object) {
 
 }  // namespace
 
+config::Value ask_about_objects(const std::string& act, const std::function<config::Value()>& ask) {
+  obtain({objects_library().name});
+  return RankLibrary::reply_in(ask_child(act, {}, [&](int pipe) {
+    std::signal(SIGPIPE, SIG_IGN);  // a server that closes a connection
+    RankLibrary::answer_with(ask, pipe);
+  }));
+}
+
 FetchedObjects fetch_objects(const std::vector<std::string>& urls, const config::Loader& loader, bool streams) {
   if (urls.empty()) return {};
-  obtain({objects_library().name});
   const fs::path folder = objects_folder();
   if (folder.is_relative()) {
     throw usage_error("there is no cache folder for objects of URLs", urls.front(), "set HOME or XDG_CACHE_HOME");

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -10,6 +11,10 @@
 #include "config/experiment.h"
 
 namespace ddp::launch {
+
+// Returns what `ask` returns, in a throw-away child, which may load libddp_objects.so; obtains that before. `act`: what
+// the child does, for errors.
+config::Value ask_about_objects(const std::string& act, const std::function<config::Value()>& ask);
 
 // Objects of URLs, with copies in the folder "objects" of the cache folder. A copy is whole or not there; processes
 // that want the same object fetch it once. Beyond the limit the copies that were not used for the longest time are
