@@ -60,7 +60,8 @@ std::uint64_t memory_limit() {
 std::optional<Value> file_states(const config::Experiment& experiment, const std::vector<fs::path>& more) {
   Value states = Value::array();
   for (const auto& file : config::named_files(experiment)) {
-    file.object ? states.push_back(file.object->content()) : add_states(file.path, states);
+    const std::string content = file.object ? file.object->content() : "";
+    content.empty() ? add_states(file.path, states) : states.push_back(content);
   }
   for (const auto& file : config::default_files(experiment)) {
     for (const fs::path& place : default_places(file)) add_states(place, states);
