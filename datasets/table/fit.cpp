@@ -450,16 +450,16 @@ void warn_of_groups(const Encoder& e, const Table& table,
                     std::vector<std::string>& warnings) {
   if (!table.how || table.how->format != "csv" || !table.how->numbers.is_usual()) return;
   const std::vector<format::WantedColumn> columns = e.wanted(/*with_targets=*/true);
-  std::vector<std::string> grouped(columns.size());
+  std::vector<char> may_be(columns.size());
   table.together(std::ssize(columns), [&](std::int64_t at) {
     const auto i = static_cast<std::size_t>(at);
-    if (columns[i].type != format::CellType::number) return;
-    grouped[i] =
-        grouped_number(table, i, [&] { return texts_of({.name = columns[i].name, .type = format::CellType::text}); });
+    may_be[i] = columns[i].type == format::CellType::number && may_be_grouped(table, i) ? 1 : 0;
   });
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    if (grouped[i].empty()) continue;
-    warnings.push_back("the column \"" + columns[i].name + "\": \"" + grouped[i] +
+    if (may_be[i] == 0) continue;
+    const std::string grouped = grouped_number(texts_of({.name = columns[i].name, .type = format::CellType::text}));
+    if (grouped.empty()) continue;
+    warnings.push_back("the column \"" + columns[i].name + "\": \"" + grouped +
                        "\" is read with a decimal point; if its points group thousands, remove them from the file");
   }
 }

@@ -63,9 +63,24 @@ at::Tensor with_rows(const at::Tensor& like, std::int64_t rows) {
   return at::empty(shape, like.options());
 }
 
+// Each file must stay what it was when it was first opened: its blocks are known.
 format::TableOptions opened_by(format::TableOptions how, const Context& context) {
-  how.open = context.open;
+  struct Known {
+    std::mutex mutex;
+    std::map<std::string, std::string> identities;
+  };
+  how.open = [open = context.open, known = std::make_shared<Known>()](const fs::path& path) {
+    std::shared_ptr<const format::Bytes> bytes = open(path);
+    const std::lock_guard lock(known->mutex);
+    const auto& [file, is_new] = known->identities.try_emplace(path.string(), bytes->identity());
+    if (!is_new && file->second != bytes->identity()) throw usage_error("has changed while it was read", path.string());
+    return bytes;
+  };
   return how;
+}
+
+Error other_rows(const fs::path& file) {
+  return usage_error("has other rows than its metadata say", file.string(), "was it changed while it was read?");
 }
 
 class StreamedTable final : public MapDataset {
@@ -198,6 +213,7 @@ class StreamedTable final : public MapDataset {
         ++number;
       }
       rows += first_row;
+      ends_.push_back(rows);
     }
     if (rows == 0) throw usage_error("has no rows", files_.front().string());
     begins_.push_back(rows);
@@ -223,10 +239,15 @@ class StreamedTable final : public MapDataset {
       for (const std::size_t column : columns) asked.push_back(wanted[column]);
       std::int64_t first_row = 0;
       for (const std::size_t file : with_rows) {
+        const std::int64_t end = ends_.at(file);
         open_.with(file, files_[file], how_, [&](format::TableFile& opened) {
           opened.read(asked);
-          for (format::TableChunk chunk; opened.next(chunk); first_row += chunk.rows) take(chunk, first_row);
+          for (format::TableChunk chunk; opened.next(chunk); first_row += chunk.rows) {
+            if (first_row + chunk.rows > end) throw other_rows(files_[file]);
+            take(chunk, first_row);
+          }
         });
+        if (first_row != end) throw other_rows(files_[file]);
       }
     });
     return table;
@@ -244,6 +265,8 @@ class StreamedTable final : public MapDataset {
         table.rows += rows;
       }
     });
+    const auto n = static_cast<std::size_t>(number);
+    if (table.rows != begins_[n + 1] - begins_[n]) throw other_rows(files_[block.file]);
     return table;
   }
 
@@ -259,6 +282,7 @@ class StreamedTable final : public MapDataset {
   const std::vector<fs::path> files_;
   std::vector<Block> blocks_;         // those with rows
   std::vector<std::int64_t> begins_;  // of blocks_, and the number of rows
+  std::vector<std::int64_t> ends_;    // of files_, in rows
   Encoder encoder_;
   Table table_;  // a stream of the encoder's columns
   bool is_fitted_ = false;

@@ -96,12 +96,8 @@ std::int64_t positive_class(const config::Value& positive, const ValueNames& cla
                     "dataset.positive", classes.size() == 0 ? "the loss takes no classes" : "its classes are " + all);
 }
 
-namespace {
-
-constexpr std::int64_t kManyNumbers = 20;
-
-// Do the doubles of the column allow that its points group thousands? Then its texts are read again.
 bool may_be_grouped(const Table& table, std::size_t column) {
+  constexpr std::int64_t kFewNumbers = 20;
   std::int64_t count = 0;
   bool has_point = false, may_be = true;
   table.each(column, [&](const format::ColumnCells& cells, std::int64_t rows, std::int64_t) {
@@ -114,16 +110,13 @@ bool may_be_grouped(const Table& table, std::size_t column) {
       ++count;
     }
   });
-  return may_be && has_point && count > kManyNumbers;
+  return may_be && has_point && count > kFewNumbers;
 }
 
-}  // namespace
-
-std::string grouped_number(const Table& table, std::size_t column, const std::function<Table()>& texts) {
-  if (!may_be_grouped(table, column)) return "";
+std::string grouped_number(const Table& texts) {
   std::string grouped;
   bool has_plain = false, has_other = false;
-  texts().each(0, [&](const format::ColumnCells& cells, std::int64_t rows, std::int64_t) {
+  texts.each(0, [&](const format::ColumnCells& cells, std::int64_t rows, std::int64_t) {
     for (std::int64_t r = 0; !has_other && r < rows; ++r) {
       if (cells.is_missing(r)) continue;
       std::string_view text = cells.text_of(r);

@@ -73,11 +73,13 @@ std::vector<format::ColumnInfo> columns_of(const std::vector<std::filesystem::pa
 Table read_table(const std::vector<std::filesystem::path>& files, const format::TableOptions& options,
                  const std::vector<format::WantedColumn>& wanted, const OpenTables& opened = {});
 
-// Returns a number of the column such as "155.683", if the column's points may group thousands, as in German: of more
-// than twenty numbers each point is followed by exactly three digits, some numbers have none, none begins with "0.",
-// and none has more than three digits before the point. "": they do not. `column`: of the table, which was read as
-// numbers. `texts` reads the column as texts.
-std::string grouped_number(const Table& table, std::size_t column, const std::function<Table()>& texts);
+// Do the numbers of a column allow that its points group thousands? Then grouped_number() tells.
+bool may_be_grouped(const Table& table, std::size_t column);
+
+// Returns a number of a table of one column, read as text, such as "155.683", if the column's points may group
+// thousands, as in German: of more than twenty numbers each point is followed by exactly three digits, some numbers
+// have none, none begins with "0.", and none has more than three digits before the point. "": they do not.
+std::string grouped_number(const Table& texts);
 
 // A mistake in a cell, and the same in several cells: "is missing", "are missing".
 struct CellFault {

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <condition_variable>
 #include <cstddef>
+#include <exception>
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <utility>
 
 namespace ddp {
@@ -20,13 +21,17 @@ class Recent {
   template <class Read>
   std::shared_ptr<const Content> get(const Key& key, const Read& read) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return !being_read_.contains(key); });
+    if (const auto other = being_read_.find(key); other != being_read_.end()) {
+      const std::shared_ptr<std::exception_ptr> failed = other->second;
+      changed_.wait(lock, [&] { return !being_read_.contains(key); });
+      if (*failed) std::rethrow_exception(*failed);
+    }
     const auto known = std::find_if(recent_.begin(), recent_.end(), [&](const auto& one) { return one.first == key; });
     if (known != recent_.end()) {
       recent_.splice(recent_.begin(), recent_, known);
       return recent_.front().second;
     }
-    being_read_.insert(key);
+    const auto failure = being_read_.emplace(key, std::make_shared<std::exception_ptr>()).first->second;
     lock.unlock();
     std::shared_ptr<const Content> content;
     const auto end = [&] {
@@ -37,6 +42,7 @@ class Recent {
     try {
       content = read(key);
     } catch (...) {
+      *failure = std::current_exception();  // those that wait need not try again
       end();
       throw;
     }
@@ -50,7 +56,7 @@ class Recent {
   const std::size_t most_;
   std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
-  std::set<Key> being_read_;
+  std::map<Key, std::shared_ptr<std::exception_ptr>> being_read_;
   std::list<std::pair<Key, std::shared_ptr<const Content>>> recent_;  // the last used one first
 };
 

@@ -102,7 +102,7 @@ class SampledBatches : public Batches {
   }
 
   void start_step(std::int64_t step) override {
-    if (next_ == first_) first_step_ = step;
+    if (next_ == first_ && !prefetch_) first_step_ = step;  // threads that fetch read it
   }
 
   datasets::Batch next() override {

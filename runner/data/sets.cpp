@@ -84,15 +84,17 @@ class Builder {
       sets.warnings = std::move(parts.warnings);
       warn_of(sets.validation, "validation", e_.validation, sets);
       warn_of(sets.test, "test", e_.test, sets);
-      for (const std::string& column : std::set{e_.validation.by, e_.test.by, e_.folds.by.value_or("")})
-        warn_of_feature(column, *train, sets);
+      if (held_.empty()) {
+        for (const std::string& column : std::set{e_.validation.by, e_.test.by, e_.folds.by.value_or("")})
+          warn_of_feature(column, *train, sets);
+      }
     }
     if (preprocessing_.is_null()) preprocessing_ = train->preprocessing();
     sets.preprocessing = preprocessing_;
     sets.train.dataset = std::move(train);
-    sets.cache = cache_;
     add_own(sets, sets.validation, Role::validation, e_.validation, sets.train.dataset);
     add_own(sets, sets.test, Role::test, e_.test, sets.train.dataset);
+    sets.cache = cache_;
     if (const at::Tensor rows = tensor_named(kRows, held_); rows.defined()) {
       sets.rows = config::read_written<config::Rows>(Value::parse(text_of_bytes(rows)));
     }
@@ -133,7 +135,12 @@ class Builder {
       cache_ = format::open_object_cache(objects_folder(), e_.loader.cache_bytes(), e_.loader.retries);
     }
     std::map<std::string, config::Object> objects;
-    for (const config::Object& object : component.objects) objects.emplace(object.file, object);
+    for (const config::Object& object : component.objects) {
+      const auto& [same, is_new] = objects.emplace(object.file, object);
+      if (is_new || same->second.url == object.url) continue;
+      throw usage_error("is the place of two URLs that differ only in their queries", object.file,
+                        "leave loader.stream out");
+    }
     return [cache = cache_, objects = std::move(objects)](const std::filesystem::path& path) {
       const auto object = objects.find(path.string());
       return object == objects.end() ? format::open_local(path) : cache->open(object->second);

@@ -82,11 +82,15 @@ class Cache final : public format::ObjectCache {
         std::error_code none;
         return static_cast<std::int64_t>(fs::file_size(file, none)) == object.bytes && !none;
       };
-      keep(file.parent_path().string() + kPartEnding, file, object.bytes, is_fetched, [&](int out) {
-        store_->read(object, 0, object.bytes,
-                     [&](const char* data, std::size_t size) { write_all(out, data, size, file.string()); });
-        if (fsync(out) != 0) throw no_write(file);
-      });
+      const bool has_room =
+          keep(file.parent_path().string() + kPartEnding, file, object.bytes, is_fetched, [&](int out) {
+            store_->read(object, 0, object.bytes,
+                         [&](const char* data, std::size_t size) { write_all(out, data, size, file.string()); });
+            if (fsync(out) != 0) throw no_write(file);
+          });
+      if (has_room) continue;
+      throw usage_error("the cache is full of objects that runs use", "loader.cache",
+                        "allow more, or wait for the end of another run");
     }
   }
 
@@ -107,17 +111,22 @@ class Cache final : public format::ObjectCache {
     std::shared_ptr<const std::string> bytes = kept(file, size);
     if (bytes) return bytes;
     const auto is_kept = [&] { return (bytes = kept(file, size)) != nullptr; };
-    keep(file.string() + kPartEnding, file, size + static_cast<std::int64_t>(kHashDigits), is_kept, [&](int out) {
+    const auto fetched = [&] {
       std::string all;
-      all.reserve(static_cast<std::size_t>(size) + kHashDigits);
+      all.reserve(static_cast<std::size_t>(size));
       store_->read(object, begin, size, [&](const char* data, std::size_t more) { all.append(data, more); });
       fetched_ += size;
+      return all;
+    };
+    keep(file.string() + kPartEnding, file, size + static_cast<std::int64_t>(kHashDigits), is_kept, [&](int out) {
+      std::string all = fetched();
       const std::string hash = record::hash_hex(all);
       write_all(out, all.data(), all.size(), file.string());
       write_all(out, hash.data(), hash.size(), file.string());
       bytes = std::make_shared<const std::string>(std::move(all));
     });
-    return bytes;
+    // Other runs may use all of the cache.
+    return bytes ? bytes : std::make_shared<const std::string>(fetched());
   }
 
   // Returns the bytes of a piece in the folder; null: it is not there, or damaged.
@@ -137,9 +146,10 @@ class Cache final : public format::ObjectCache {
     return std::make_shared<const std::string>(std::move(bytes));
   }
 
-  // Writes a copy under another name first, unless another process has done it meanwhile.
+  // Writes a copy under another name first, unless another process has done it meanwhile. Returns false if the folder
+  // has no room.
   template <class IsThere, class Write>
-  void keep(const fs::path& part, const fs::path& file, std::int64_t bytes, const IsThere& is_there,
+  bool keep(const fs::path& part, const fs::path& file, std::int64_t bytes, const IsThere& is_there,
             const Write& write) {
     for (;;) {
       const FileDescriptor out(::open(part.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644));
@@ -148,10 +158,13 @@ class Cache final : public format::ObjectCache {
       std::error_code none;
       if (is_there()) {
         fs::remove(part, none);
-        return;
+        return true;
       }
       try {
-        reserve(out, bytes);
+        if (!reserve(out, bytes)) {
+          fs::remove(part, none);
+          return false;
+        }
         write(out.get());
         paths::make_folders(file.parent_path());
         paths::rename(part, file);
@@ -159,32 +172,31 @@ class Cache final : public format::ObjectCache {
         fs::remove(part, none);
         throw;
       }
-      return;
+      return true;
     }
   }
 
   // Gives an unfinished copy its size, so that other processes count it, and makes room for it.
-  void reserve(const FileDescriptor& part, std::int64_t bytes) {
+  bool reserve(const FileDescriptor& part, std::int64_t bytes) {
     const fs::path path = folder_ / "room";
     const FileDescriptor room(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644));
     if (!room || flock(room.get(), LOCK_EX) != 0) throw no_write(path);
     if (ftruncate(part.get(), 0) != 0) throw no_write(path);
-    make_room(bytes);
+    if (!make_room(bytes)) return false;
     if (ftruncate(part.get(), bytes) != 0) throw no_write(path);
+    return true;
   }
 
-  void make_room(std::int64_t bytes) {
+  bool make_room(std::int64_t bytes) {
     std::vector<Copy> copies = all();
     std::int64_t taken = bytes;
     for (const Copy& copy : copies) taken += copy.bytes;
-    if (taken <= limit_) return;
+    if (taken <= limit_) return true;
     std::sort(copies.begin(), copies.end(), [](const Copy& a, const Copy& b) { return a.used < b.used; });
     for (const Copy& copy : copies) {
       if (taken > limit_ && remove_copy(copy)) taken -= copy.bytes;
     }
-    if (taken <= limit_) return;
-    throw usage_error("the cache is full of objects that runs use", "loader.cache",
-                      "allow more, or wait for the end of another run");
+    return taken <= limit_;
   }
 
   std::vector<Copy> all() const {

@@ -336,7 +336,8 @@ std::string newest_complete(const Sizes& files) {
   std::string newest;
   for (const auto& [file, size] : files) {
     const fs::path folder = fs::path(file).parent_path();
-    const bool is_complete = file == folder / record::kComplete;
+    const bool is_checkpoint = folder.parent_path() == "checkpoints" && record::is_checkpoint_name(folder.filename());
+    const bool is_complete = is_checkpoint && file == folder / record::kComplete;
     if (is_complete && (newest.empty() || record::step_of(folder) > record::step_of(newest)))
       newest = folder.filename();
   }

@@ -158,7 +158,7 @@ arrow::Result<Array> as_texts(const Cells& cells, const Write& write) {
 arrow::Result<Array> write_numbers(const Array& array) {
   char text[32];
   return as_texts(static_cast<const arrow::DoubleArray&>(*array),
-                 [&](double number) { return write_number(number, text); });
+                  [&](double number) { return write_number(number, text); });
 }
 
 // Returns "12" for "12.00"; "" for a decimal that is not an integer, or that has an exponent.
@@ -302,6 +302,7 @@ class BatchTable : public format::TableFile {
   std::shared_ptr<arrow::RecordBatch> next_piece() {
     while (batch_ == nullptr || begin_ == batch_->num_rows()) {
       auto next = source_->next();
+      if (next.status().IsIOError()) throw refusal(next.status(), file_);  // no row explains it
       if (!next.ok()) throw source_->explain(refusal(next.status(), file_));
       batch_ = *std::move(next);
       begin_ = 0;

@@ -80,7 +80,7 @@ class ParquetSource : public BatchSource {
 class FeatherSource : public BatchSource {
  public:
   FeatherSource(const std::filesystem::path& file, std::shared_ptr<arrow::io::RandomAccessFile> bytes)
-      : bytes_(std::move(bytes)) {
+      : file_(file), bytes_(std::move(bytes)) {
     schema_ = require(arrow::ipc::RecordBatchFileReader::Open(bytes_), file)->schema();
   }
 
@@ -98,11 +98,9 @@ class FeatherSource : public BatchSource {
 
   std::vector<std::int64_t> blocks() const override {
     std::vector<std::int64_t> rows;
-    const auto reader = arrow::ipc::RecordBatchFileReader::Open(bytes_);
-    for (int i = 0; reader.ok() && i < (*reader)->num_record_batches(); ++i) {
-      const auto batch = (*reader)->ReadRecordBatch(i);
-      if (!batch.ok()) return {};
-      rows.push_back((*batch)->num_rows());
+    const auto reader = require(arrow::ipc::RecordBatchFileReader::Open(bytes_), file_);
+    for (int i = 0; i < reader->num_record_batches(); ++i) {
+      rows.push_back(require(reader->ReadRecordBatch(i), file_)->num_rows());
     }
     return rows;
   }
@@ -116,6 +114,7 @@ class FeatherSource : public BatchSource {
   }
 
  private:
+  const std::filesystem::path file_;
   const std::shared_ptr<arrow::io::RandomAccessFile> bytes_;
   std::shared_ptr<arrow::Schema> schema_;
   std::shared_ptr<arrow::ipc::RecordBatchFileReader> reader_;

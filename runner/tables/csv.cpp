@@ -410,6 +410,7 @@ class CsvFile : public format::TableFile {
            .bytes = bytes});
     }
   } catch (const Error& error) {
+    if (index_) throw;  // all rows were read before: it is the file that cannot be read, and rows need not be looked at
     throw mistakes_or(error);
   }
 

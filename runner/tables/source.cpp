@@ -42,8 +42,10 @@ class OpenedFile : public arrow::io::RandomAccessFile {
     const std::int64_t size = std::clamp<std::int64_t>(bytes_->size() - begin, 0, most);
     if (size > 0) bytes_->read(begin, size, out);
     return size;
-  } catch (const Error& error) {
-    return arrow::Status::IOError(error.summary());  // Arrow's threads expect no exceptions
+  } catch (const Error& error) {  // Arrow's threads expect no exceptions
+    return arrow::Status::IOError(error.summary());
+  } catch (const std::exception&) {
+    return arrow::Status::OutOfMemory("");
   }
   arrow::Result<std::shared_ptr<arrow::Buffer>> ReadAt(std::int64_t begin, std::int64_t most) override {
     const std::int64_t size = std::clamp<std::int64_t>(bytes_->size() - begin, 0, most);

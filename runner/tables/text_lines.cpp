@@ -76,8 +76,10 @@ arrow::Result<std::int64_t> StandardText::Read(std::int64_t most, void* out) try
   text_.erase(0, static_cast<std::size_t>(bytes));
   position_ += bytes;
   return bytes;
-} catch (const Error& error) {
-  return arrow::Status::IOError(error.summary());  // Arrow's threads expect no exceptions
+} catch (const Error& error) {  // Arrow's threads expect no exceptions
+  return arrow::Status::IOError(error.summary());
+} catch (const std::exception&) {
+  return arrow::Status::OutOfMemory("");
 }
 
 }  // namespace ddp::tables

@@ -134,7 +134,8 @@ FetchedObjects fetch_objects(const std::vector<std::string>& urls, const config:
   if (urls.empty()) return {};
   const fs::path folder = objects_folder();
   if (folder.is_relative()) {
-    throw usage_error("there is no cache folder for objects of URLs", urls.front(), "set HOME or XDG_CACHE_HOME");
+    throw usage_error("there is no cache folder for objects of URLs", without_query(urls.front()),
+                      "set HOME or XDG_CACHE_HOME");
   }
   paths::make_folders(folder);
   log::info("looking at " + without_query(urls.front()));  // a server that is away takes half a minute
