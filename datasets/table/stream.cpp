@@ -199,7 +199,7 @@ class StreamedTable final : public MapDataset {
   // Lists the blocks of all files; returns the columns of the first one.
   std::vector<format::ColumnInfo> find_blocks() {
     OpenTables opened;
-    std::vector<format::ColumnInfo> columns = columns_of(files_, how_, opened);
+    std::vector<format::ColumnInfo> columns = columns_of(files_, how_, opened, /*most_open=*/1);
     std::int64_t rows = 0;
     for (std::size_t file = 0; file < files_.size(); ++file) {
       const auto own = file < opened.size() ? nullptr : format::open_table(files_[file], how_);

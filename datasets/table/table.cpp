@@ -24,8 +24,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kMostOpen = 64;
-
 // Returns the lines of these rows of a file; empty if the file has no lines.
 std::vector<std::int64_t> lines_in(const fs::path& path, const std::optional<format::TableOptions>& how,
                                    const std::vector<std::int64_t>& rows) try {
@@ -338,7 +336,7 @@ std::map<std::int64_t, std::string> Table::places_of(const std::set<std::int64_t
 }
 
 std::vector<format::ColumnInfo> columns_of(const std::vector<fs::path>& files, const format::TableOptions& options,
-                                           OpenTables& opened) {
+                                           OpenTables& opened, std::size_t most_open) {
   std::vector<format::ColumnInfo> first;
   for (const fs::path& file : files) {
     std::unique_ptr<format::TableFile> table = format::open_table(file, options);
@@ -347,7 +345,7 @@ std::vector<format::ColumnInfo> columns_of(const std::vector<fs::path>& files, c
     const bool same = std::equal(first.begin(), first.end(), columns.begin(), columns.end(),
                                  [](const auto& a, const auto& b) { return a.name == b.name; });
     if (!same) throw other_columns(first, files.front(), columns, file);
-    if (opened.size() < kMostOpen) opened.push_back(std::move(table));
+    if (opened.size() < most_open) opened.push_back(std::move(table));
   }
   return first;
 }

@@ -64,10 +64,12 @@ std::string cells_of_row(const Table& table, std::int64_t row, std::size_t first
 
 // The first of some files, open for read_table: JSON lines are read whole to find their columns.
 using OpenTables = std::vector<std::unique_ptr<format::TableFile>>;
+inline constexpr std::size_t kMostOpen = 64;
 
 // Opens the files; returns the columns of the first one. Throws ddp::Error (usage) if another file has other columns.
 std::vector<format::ColumnInfo> columns_of(const std::vector<std::filesystem::path>& files,
-                                           const format::TableOptions& options, OpenTables& opened);
+                                           const format::TableOptions& options, OpenTables& opened,
+                                           std::size_t most_open = kMostOpen);
 
 // Reads these columns of all files. Throws what TableFile::next throws.
 Table read_table(const std::vector<std::filesystem::path>& files, const format::TableOptions& options,
