@@ -261,7 +261,7 @@ void fit_targets(Encoder& e, const Table& table, const std::vector<bool>& mask, 
 
 constexpr std::int64_t kManyValues = 20;  // fewer may be the classes of a tiny table
 
-// What the numbers of a column say of it.
+// Facts about the numbers of a column.
 struct Numbers {
   bool are_none = true;
   bool count_rows = true;  // each one is one more than the one before

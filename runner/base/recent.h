@@ -12,7 +12,8 @@
 
 namespace ddp {
 
-// What was read last, by its key. Several threads may ask; one reads, and the others that want the same wait for it.
+// Keeps the contents that were read last, by their keys. Several threads may ask; one reads, and the others that want
+// the same wait for it.
 template <class Key, class Content>
 class Recent {
  public:

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "base/installation.h"
@@ -56,12 +57,18 @@ class ObjectCache : public std::enable_shared_from_this<ObjectCache> {
   virtual void fetch(const std::vector<config::Object>& objects) = 0;
   // Opens an object. What is read of it is fetched piece by piece; the last pieces stay in memory, too.
   virtual std::shared_ptr<const Bytes> open(const config::Object& object) = 0;
-  // What this process fetched so far: bytes, and attempts after the first one of a request.
+  // The bytes that this process fetched so far, and its attempts after the first one of a request.
   virtual std::int64_t fetched_bytes() const = 0;
   virtual std::int64_t retries() const = 0;
 };
 
 inline constexpr const char* kUseEnding = ".lock";
+
+// Is the whole copy of an object there? A power cut may have cut it.
+inline bool is_fetched(const config::Object& object) {
+  std::error_code none;
+  return static_cast<std::int64_t>(std::filesystem::file_size(object.file, none)) == object.bytes && !none;
+}
 
 }  // namespace ddp::format
 

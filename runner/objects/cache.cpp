@@ -78,12 +78,9 @@ class Cache final : public format::ObjectCache {
   void fetch(const std::vector<config::Object>& objects) override {
     for (const config::Object& object : objects) {
       const fs::path file = object.file;
-      const auto is_fetched = [&] {
-        std::error_code none;
-        return static_cast<std::int64_t>(fs::file_size(file, none)) == object.bytes && !none;
-      };
-      const bool has_room =
-          keep(file.parent_path().string() + kPartEnding, file, object.bytes, is_fetched, [&](int out) {
+      const bool has_room = keep(
+          file.parent_path().string() + kPartEnding, file, object.bytes, [&] { return format::is_fetched(object); },
+          [&](int out) {
             store_->read(object, 0, object.bytes,
                          [&](const char* data, std::size_t size) { write_all(out, data, size, file.string()); });
             if (fsync(out) != 0) throw no_write(file);

@@ -15,7 +15,7 @@ struct Credentials {
 // Returns the path of an object's URL with each byte escaped that is no letter, digit, "-", "_", "." or "~"; "/" stays.
 std::string escaped(const std::string& path);
 
-// What else of a request is signed.
+// The parts of a request that are signed besides its headers.
 struct Request {
   std::string method = "GET";
   std::string query = {};  // escaped, its names sorted: "partNumber=1&uploadId=…", "uploads="

@@ -16,7 +16,7 @@ std::filesystem::path fetch_to_go_on(const std::string& url, const std::filesyst
 // A copy in the cache folder that lasts as long as this object.
 class FetchedCopy {
  public:
-  // What is copied: a run; its files without its tensors; or those of all runs of a results folder.
+  // A copy has a run; its files without its tensors; or those of all runs of a results folder.
   enum class What { run, files, results };
 
   // Throws ddp::Error (usage) if there is no run, or if the server refuses.

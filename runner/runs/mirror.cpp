@@ -228,7 +228,7 @@ void Copying::remove_checkpoints(const std::function<bool(const std::string& nam
   for (const std::string& file : old) remove(file);
 }
 
-// What a child answers.
+// The answer of a child.
 struct CopyReport {
   std::string newest = {};   // the newest complete checkpoint there; "": it does not know one
   std::string failure = {};  // "": all is there

@@ -23,7 +23,7 @@ namespace {
 constexpr std::string_view kGzipMagic = "\x1f\x8b";
 constexpr std::string_view kZstdMagic = "\x28\xb5\x2f\xfd";
 
-// Which of these a file begins with; "": none.
+// Returns the one of these that a file begins with; "": none.
 std::string_view compression_of(arrow::io::RandomAccessFile& file, const std::filesystem::path& path) {
   const auto head = require(file.ReadAt(0, static_cast<std::int64_t>(kZstdMagic.size())), path);
   for (const std::string_view magic : {kGzipMagic, kZstdMagic}) {

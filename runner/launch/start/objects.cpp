@@ -54,12 +54,6 @@ fs::path entry_of(const fs::path& folder, const config::Object& object) {
   return folder / record::hash_hex(content.empty() ? object.url + std::to_string(now) : content);
 }
 
-// Is the copy whole? A power cut may have cut it.
-bool is_fetched(const config::Object& object) {
-  std::error_code none;
-  return static_cast<std::int64_t>(fs::file_size(object.file, none)) == object.bytes && !none;
-}
-
 // Takes the lock of an entry that is used, and marks it as used now.
 FileDescriptor use_of(const fs::path& entry) {
   const fs::path path = entry.string() + format::kUseEnding;
@@ -91,7 +85,7 @@ void fill_cache(const fs::path& folder, const std::vector<config::Object>& objec
   for (const config::Object& object : objects) {
     if (!own.insert(fs::path(object.file).parent_path()).second) continue;  // two URLs name it
     all += object.bytes;
-    if (is_fetched(object)) continue;
+    if (format::is_fetched(object)) continue;
     lacking.push_back(object);
     wanted += object.bytes;
   }
