@@ -84,8 +84,7 @@ inline const char* read_plain_number(const char* at, const char* end, double& va
     fraction = take_digits();
     count += fraction;
   }
-  if (count == 0 || count > 19 || static_cast<double>(digits) > kWholeNumbers)
-    return nullptr;  // 19 digits fit in 64 bits
+  if (count == 0 || count > 19 || digits > std::uint64_t{1} << 53) return nullptr;  // 19 digits fit in 64 bits
   const double quotient = static_cast<double>(digits) / kPowers[fraction];
   value = negative ? -quotient : quotient;
   return at;

@@ -1,6 +1,7 @@
 #include <sys/stat.h>
 #include <bit>
 #include <charconv>
+#include <cstdlib>
 #include <fstream>
 #include <random>
 
@@ -90,6 +91,25 @@ TEST_CASE("Every double survives the text of a CSV bit for bit") {
   }
   CHECK(row == 50000);
   CHECK(same == values.size());
+}
+
+TEST_CASE("A number with the digits of 2^53 or a bit more is the nearest double, wherever its point stands") {
+  std::string text = "x\n";
+  std::vector<double> expected;
+  for (std::int64_t digits = (std::int64_t{1} << 53) - 3; digits < (std::int64_t{1} << 53) + 6; ++digits) {
+    for (std::size_t point = 0; point < 17; ++point) {
+      const std::string number = "0" + std::to_string(digits);
+      const std::string written = number.substr(0, 1 + point) + "." + number.substr(1 + point);
+      text += written + "\n";
+      expected.push_back(std::strtod(written.c_str(), nullptr));
+    }
+  }
+  const TableFolder folder;
+  const auto table = format::open_table(folder.write("t.csv", text), {});
+  table->read({{"x"}});
+  format::TableChunk chunk;
+  REQUIRE(table->next(chunk));
+  CHECK(std::vector<double>(chunk.columns[0].numbers, chunk.columns[0].numbers + chunk.rows) == expected);
 }
 
 TEST_CASE("Lines may end in CR LF, in CR, or not at all; empty lines are not rows; a byte order mark is ignored") {
