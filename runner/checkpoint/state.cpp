@@ -62,6 +62,7 @@ void State::fields(config::Fields& f) {
   f({.name = "skipped_steps", .optional = true}, skipped_steps);
   f({.name = "ended_by", .optional = true}, ended_by);
   f({.name = "reason", .optional = true}, reason);
+  f({.name = "validation_due", .optional = true}, validation_due);
   f({.name = "spacing", .optional = true}, spacing);
   if (!f.reads()) return;
   judged_by = judged.by;

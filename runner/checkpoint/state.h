@@ -40,7 +40,8 @@ struct State {
   config::Metric judged_by;
   double metric = std::numeric_limits<double>::quiet_NaN();  // metric value of this checkpoint
   record::SaveReason reason = record::SaveReason::regular;
-  std::string ended_by;      // why the run ended here: record::kAllSteps or a rule's name; empty: not ended
+  std::string ended_by;         // why the run ended here: record::kAllSteps or a rule's name; empty: not ended
+  bool validation_due = false;  // the data of the validation after this step did not come: a resume makes it first
   std::int64_t spacing = 0;  // with a ladder: smallest number of steps between two saves so far; 0: this is the first
   std::map<std::string, config::Value> rules = {};  // the state of each rule (train/rules), by its name
   std::string config_hash;

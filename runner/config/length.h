@@ -93,6 +93,12 @@ struct Done {
   std::int64_t epoch = 0;  // completed epochs
   std::int64_t step = 0;
   std::int64_t left = 0;  // micro-batches left in the epoch in progress; 0: no epoch is in progress
+
+  // `left`: of the epoch in progress, which is complete if nothing is left; none: no epoch is in progress.
+  static Done at(std::int64_t epoch, std::int64_t step, std::optional<std::int64_t> left) {
+    const bool is_complete = left && *left <= 0;
+    return {.epoch = epoch + (is_complete ? 1 : 0), .step = step, .left = is_complete ? 0 : left.value_or(0)};
+  }
 };
 
 // `per_epoch`: data::Batches::per_epoch(). A run with a number of epochs does its remaining epochs, however many steps

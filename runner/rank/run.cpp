@@ -300,9 +300,10 @@ void train(Parts& p) {
   const Task& t = p.task;
   const auto& e = *t.experiment;
   const checkpoint::State& s = p.state;
-  const std::int64_t begun = s.position > 0 || s.offset > 0 ? p.data.batches->per_epoch(s.offset) - s.position : 0;
+  const bool inside = s.position > 0 || s.offset > 0;
+  const auto left = inside ? std::optional(p.data.batches->per_epoch(s.offset) - s.position) : std::nullopt;
   const config::Length length =
-      config::length_of(e, p.data.batches->per_epoch(), {.epoch = s.epoch, .step = s.step, .left = begun});
+      config::length_of(e, p.data.batches->per_epoch(), config::Done::at(s.epoch, s.step, left));
   if (p.recorder) {
     show_start(t.progress->run(), e, length, p.state);
     show_model(t.progress->run(), p.model->parameters());
@@ -351,8 +352,10 @@ void train(Parts& p) {
                          p.state);
   try {
     trainer.run();
-    // The rank whose loss or gradient is not finite throws its error. Ranks without a parent learn the reason from it.
-    if (trainer.gave_up() && !t.watched) throw dist::PeerLost("another rank's loss or gradient is not finite");
+    // The other rank throws its error. Ranks without a parent learn the reason from it.
+    if (trainer.gave_up() && !t.watched) {
+      throw dist::PeerLost("another rank's loss or gradient is not finite, or its data did not come");
+    }
   } catch (...) {
     if (p.events) p.events->finish(/*success=*/false);
     throw;

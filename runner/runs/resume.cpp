@@ -33,9 +33,9 @@ config::Length whole_length(const config::Experiment& e, int world_size, std::in
   const config::EpochPlace then{
       .position = at.position, .offset = at.offset, .world_size = at.world_size, .batch_size = batch_then};
   const config::EpochPlace now = then.converted(world_size, *e.batch_size);
-  const std::int64_t left =
-      at.inside_epoch() ? batches(std::max<std::int64_t>(0, samples - now.offset)) - now.position : 0;
-  return config::length_of(e, batches(samples), {.epoch = at.epoch, .step = at.step, .left = left});
+  std::optional<std::int64_t> left;
+  if (at.inside_epoch()) left = batches(std::max<std::int64_t>(0, samples - now.offset)) - now.position;
+  return config::length_of(e, batches(samples), config::Done::at(at.epoch, at.step, left));
 }
 
 // Describes the effect of the changes on lr. A run that starts over has a new schedule from its first step.

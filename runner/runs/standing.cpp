@@ -126,6 +126,7 @@ void go_back(const Standing& s, const std::vector<record::DataFile>& files) {
 }
 
 bool has_ended(const config::Experiment& e, const record::Position& position) {
+  if (position.validation_due) return false;
   if (record::still_ended(e, position.ended_by, position.stop, position.seconds)) return true;
   return has_done_all_steps(e, position);
 }

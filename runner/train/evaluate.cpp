@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -90,6 +91,11 @@ std::int64_t count_nan(const at::Tensor& output) {
 // the losses, number of samples with NaN outputs; then the sum of each scalar, and the parts of the metrics.
 constexpr std::size_t kBeforeScalars = 4;
 
+// In the place of the row of a batch whose data did not come.
+const std::vector<double> kWithoutData{0};
+
+constexpr std::int64_t kMostRoundsOfUrls = 16;  // of an exchange: a failure ends the evaluation soon
+
 // Returns a batch's row. Counts and scores are added to `statistics` and stay there; `curves` gets a row. `begin`: the
 // place of the batch's first sample in the set.
 std::vector<double> measure(const EvaluationParts& e, RecordedForward& forward, const datasets::Batch& batch,
@@ -125,6 +131,10 @@ class GatheredRows {
   std::int64_t take(const BatchRows& own) {
     std::size_t longest = 1;
     for (const std::vector<double>& row : rows_of_all_ranks(e_.group, own)) {
+      if (row == kWithoutData) {
+        lacks_data_ = true;
+        continue;
+      }
       longest = std::max(longest, row.size());
       const double* next = row.data() + kBeforeScalars;
       loss_.add({.sum = row[2],
@@ -150,6 +160,7 @@ class GatheredRows {
     return means;
   }
   std::int64_t nan_samples() const { return nan_samples_; }
+  bool lacks_data() const { return lacks_data_; }
   void give_parts(std::vector<Statistics>& statistics) {
     for (std::size_t i = 0; i < statistics.size(); ++i) Merge::move_parts(of_batches_[i], statistics[i]);
   }
@@ -161,6 +172,7 @@ class GatheredRows {
   std::vector<Statistics> of_batches_;
   LossSum loss_;
   std::int64_t nan_samples_ = 0;
+  bool lacks_data_ = false;
 };
 
 // Measures the mean loss and scalars, and the number of samples with NaN outputs. A round is one batch of each rank; in
@@ -172,18 +184,32 @@ Measured measure_all(const EvaluationParts& e, std::vector<Statistics>& statisti
                           e.records, e.model.buffers(),
                           [&measured](const std::string& reason) { measured.not_replayed = reason; });
   GatheredRows gathered(e);
+  // A rank whose data do not come goes on without them up to the next exchange, where the others learn it.
+  const auto next_batch = [&]() -> std::optional<datasets::Batch> {
+    if (measured.failure) return {};
+    try {
+      return batches.next();
+    } catch (...) {
+      if (!e.agrees) throw;
+      measured.failure = std::current_exception();
+      return {};
+    }
+  };
   BatchRows rows, curves;
   const std::int64_t rounds = (e.set.batches() + e.set.world_size - 1) / e.set.world_size;
   std::int64_t next_exchange = 1;  // the first exchange shows how long rows are
   for (std::int64_t round = 1; round <= rounds; ++round) {
     if (round <= e.set.own_batches()) {
       const std::int64_t begin = ((round - 1) * e.set.world_size + e.set.rank) * e.set.batch_size;
-      rows.push_back(measure(e, forward, batches.next(), begin, statistics, curves));
+      const std::optional<datasets::Batch> batch = next_batch();
+      rows.push_back(batch ? measure(e, forward, *batch, begin, statistics, curves) : kWithoutData);
       e.batch_done();
     }
     if (round < next_exchange && round < rounds) continue;
-    next_exchange = round + gathered.take(rows);
+    next_exchange = round + std::min(gathered.take(rows), e.agrees ? kMostRoundsOfUrls : rounds);
     rows.clear();
+    measured.lacks_data = gathered.lacks_data();
+    if (measured.lacks_data) return measured;
   }
   gathered.give_parts(statistics);
   if (e.curves) e.curves->take(rows_of_all_ranks(e.group, curves));
@@ -246,6 +272,7 @@ Measured evaluate(const EvaluationParts& e) {
   Measured measured = measure_all(e, statistics);
   module->train();
   for (std::size_t i = 0; i < own.size(); ++i) e.model.buffers()[i].second.copy_(own[i]);
+  if (measured.lacks_data) return measured;
   const Merge merge(e.group);
   merge.left_out(statistics);
   merge.counts(statistics);
@@ -279,7 +306,8 @@ Measured measure_set(const TrainerParts& p, const Measures& measures, const data
                                     },
                                 .numerics = model::Numerics::of(p.experiment),
                                 .records = may_record(p.experiment, p.device, *p.model.module().ptr()),
-                                .curves = curves});
+                                .curves = curves,
+                                .agrees = p.cache != nullptr});
   if (p.recorder) {
     run.batches_to_measure = 0;
     if (!measured.not_replayed.empty() && run.stop_replaying_forwards(measured.not_replayed)) {

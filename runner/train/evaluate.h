@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <string>
 #include <vector>
@@ -30,15 +31,18 @@ struct EvaluationParts {
   model::Numerics numerics = {};
   bool records = false;                // may_record(): static forwards are replayed
   EvaluationCurves* curves = nullptr;  // null: not wanted
+  bool agrees = false;                 // data of URLs may not come: all ranks end the evaluation together
 };
 
 struct Measured {
-  record::MetricValues values;    // means over samples: "loss", its scalars; then each metric; NaN: no value
-  config::Value matrices;         // object: metric name to list of rows
-  Decider::Parts scores = {};     // for the measures' decider
-  config::Value curves = {};      // on rank 0: EvaluationCurves::result(); null: not wanted
-  std::string not_replayed = {};  // why this rank stopped to replay forwards, if one had other bits; empty: none had
-  std::int64_t nan_samples = 0;   // samples with a NaN in their outputs; if there are any, nothing has a value
+  record::MetricValues values;      // means over samples: "loss", its scalars; then each metric; NaN: no value
+  config::Value matrices;           // object: metric name to list of rows
+  Decider::Parts scores = {};       // for the measures' decider
+  config::Value curves = {};        // on rank 0: EvaluationCurves::result(); null: not wanted
+  std::string not_replayed = {};    // why this rank stopped to replay forwards, if one had other bits; empty: none had
+  std::int64_t nan_samples = 0;     // samples with a NaN in their outputs; if there are any, nothing has a value
+  bool lacks_data = false;          // EvaluationParts::agrees: a batch did not come to a rank, and nothing has a value
+  std::exception_ptr failure = {};  // why it did not come to this rank; null: it was another rank's
 
   // Returns the warning about these samples; `prefix`: of the set's metrics, or "".
   std::string warning(const std::string& prefix) const;
@@ -46,11 +50,11 @@ struct Measured {
 
 // Broadcasts rank 0's buffers, then measures the bare model in eval mode. Each rank takes whole batches. The batches'
 // float64 sums are added in the order of batches, so the result has the same bits on any number of ranks. Draws no
-// random numbers. Collective; the result is the same on every rank.
+// random numbers. Collective; the result is the same on every rank, except for Measured::failure.
 Measured evaluate(const EvaluationParts& evaluator);
 
 // Measures a set of a run with the model's current weights. `curves`: also measures these; null: they are not wanted.
-// Collective; the values are the same on every rank.
+// Collective; the values are the same on every rank. The caller looks at Measured::lacks_data.
 Measured measure_set(const TrainerParts& parts, const Measures& measures, const data::EvaluationSet& set,
                      EvaluationCurves* curves = nullptr);
 

@@ -97,10 +97,14 @@ void Trainer::restore_end() {
   stopping_ = true;
 }
 
-void Trainer::run() {
+void Trainer::run() try { train(); } catch (const GaveUp&) {
+  gave_up_ = true;
+}
+
+void Trainer::train() {
   if (p_.experiment.checkpoint.rehearse && state_.step == 0) p_.checkpointer.rehearse(state_);
-  while (!finished() && !stopping_ && !given_up_) run_epoch();
-  if (given_up_) return;
+  if (std::exchange(state_.validation_due, false)) make_up_validation();
+  while (!finished() && !stopping_) run_epoch();
   if (p_.profile != nullptr) p_.profile->end(state_.step);
   const bool skips = state_.skipped_steps * 2 > state_.step;
   if (skips && state_.skipped_steps == state_.step && !ended_by().empty()) {
@@ -124,16 +128,28 @@ void Trainer::run() {
   p_.enter(Phase::finished);
 }
 
-void Trainer::run_epoch() {
+std::int64_t Trainer::micro_batches_in_epoch() const {
   const std::int64_t in_epoch = p_.batches.per_epoch(state_.offset);
-  in_epoch_ = p_.length.micro_batches_per_epoch == 0 ? std::numeric_limits<std::int64_t>::max() : in_epoch;
+  return p_.length.micro_batches_per_epoch == 0 ? std::numeric_limits<std::int64_t>::max() : in_epoch;
+}
+
+void Trainer::make_up_validation() {
+  in_epoch_ = micro_batches_in_epoch();
+  if (epoch_finished() || finished()) {
+    end_epoch();
+  } else {
+    validate_inside_epoch();
+  }
+}
+
+void Trainer::run_epoch() {
+  in_epoch_ = micro_batches_in_epoch();
   const std::int64_t to_come = (in_epoch_ - state_.position - 1) / p_.experiment.accumulate + 1;
   const bool last = pausing() || to_come >= p_.length.steps - state_.step;
   announced_ = state_.position > 0;
   p_.batches.start_epoch(state_.epoch, state_.position, state_.offset, last);
   while (!epoch_finished() && !finished() && !stopping_) {
     run_step();
-    if (given_up_) return;
     end_by_time();
     if (validation_is_due() && !epoch_finished() && !finished()) validate_inside_epoch();
     if (std::exchange(first_step_, false)) {
@@ -152,7 +168,7 @@ void Trainer::run_epoch() {
 
 void Trainer::run_step() {
   const std::int64_t of_step = std::min(p_.experiment.accumulate, in_epoch_ - state_.position);
-  if (!data_came(of_step)) return;
+  await_data(of_step);
   if (p_.profile != nullptr) p_.profile->begin_step(state_.step);
   const double lr = validation_rules_.lr(state_.step).value_or(p_.scheduler(state_.step));
   const StepOutcome outcome = stepper_.take(state_.step, lr, of_step);
@@ -166,9 +182,8 @@ void Trainer::run_step() {
   if (ends_run) give_up(*outcome.not_finite);
 }
 
-// A stream of URLs may fail to come. All ranks then end after the last step.
-bool Trainer::data_came(std::int64_t micro_batches) {
-  if (p_.cache == nullptr) return true;
+void Trainer::await_data(std::int64_t micro_batches) {
+  if (p_.cache == nullptr) return;
   p_.enter(Phase::loading);
   p_.batches.start_step(state_.step);
   const std::exception_ptr failure = p_.batches.wait(micro_batches);
@@ -178,15 +193,17 @@ bool Trainer::data_came(std::int64_t micro_batches) {
   for (const at::Tensor& failed : dist::all_gather(p_.group, at::scalar_tensor(failure ? 1 : 0, at::kByte))) {
     all_came = all_came && failed.item<std::int64_t>() == 0;
   }
-  if (all_came) return true;
-  given_up_ = true;
-  if (state_.step > 0) {
+  if (!all_came) end_without_data(failure);
+}
+
+void Trainer::end_without_data(const std::exception_ptr& failure, bool is_saved) {
+  if (state_.step > 0 && !is_saved) {
     save(SaveReason::regular);
     p_.checkpointer.finish();
   }
   if (p_.recorder) p_.recorder->flush();
   dist::barrier(p_.group);
-  if (!failure) return false;
+  if (!failure) throw GaveUp();
   try {
     std::rethrow_exception(failure);
   } catch (const Error& error) {
@@ -230,12 +247,11 @@ void Trainer::record_step(double lr, const StepOutcome& outcome, bool ends_run) 
 }
 
 void Trainer::give_up(const NotFinite& found) {
-  given_up_ = true;
   // The failure of one rank ends the others, so first write the events and finish the save in progress.
   if (p_.recorder) p_.recorder->flush();
   p_.checkpointer.wait();
   dist::barrier(p_.group);
-  if (found.rank != p_.rank) return;
+  if (found.rank != p_.rank) throw GaveUp();
   progress().no_restart = true;
   // Weights that an earlier update broke are the cause.
   const std::string broken = broken_parameter();
@@ -355,8 +371,15 @@ record::MetricValues Trainer::validate() {
   p_.enter(Phase::validating);
   // A validation may take long, and `list` and `show` tell from the file how far the run is.
   if (p_.recorder) p_.recorder->try_flush();
-  const Ema::InPlace averaged(p_.ema);
-  Measured measured = measure_set(p_, measures_, *p_.validation);
+  Measured measured;
+  {
+    const Ema::InPlace averaged(p_.ema);
+    measured = measure_set(p_, measures_, *p_.validation);
+  }
+  if (measured.lacks_data) {
+    state_.validation_due = true;
+    end_without_data(measured.failure);
+  }
   decision_ = decision_of(measured);
   decided_at_ = state_.step;
   return recorded(p_, std::move(measured), config::kValidationPrefix, state_.step);
@@ -398,6 +421,7 @@ void Trainer::measure_at_end() {
   std::optional<Decision> decision;
   if (of_validation) {
     Measured measured = measure_set(p_, measures_, *p_.validation, &*of_validation);
+    if (measured.lacks_data) end_without_data(measured.failure, /*is_saved=*/true);
     decision = decision_of(measured);
     add_decision(measured, decision, measured.curves);
     found["validation"] = std::move(measured.curves);
@@ -405,6 +429,7 @@ void Trainer::measure_at_end() {
   if (p_.test) {
     EvaluationCurves curves(*p_.test, measures_);
     Measured measured = measure_set(p_, measures_, *p_.test, &curves);
+    if (measured.lacks_data) end_without_data(measured.failure, /*is_saved=*/true);
     add_decision(measured, decision, measured.curves);
     found["test"] = std::move(measured.curves);
     const record::TestRecord test{.epoch = epoch,
@@ -419,7 +444,7 @@ void Trainer::save(SaveReason reason) {
   p_.enter(Phase::saving);
   state_.reason = reason;
   state_.rules = rules_.state();
-  state_.ended_by = ended_by();
+  state_.ended_by = state_.validation_due ? "" : ended_by();
   if (p_.recorder) saved_at_ = state_.seconds = p_.recorder->seconds();
   if (measures_.decider() != nullptr) {
     config::Value fitted = p_.preprocessing;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,15 +23,23 @@ class Trainer {
   // Returns when all steps are done or all ranks have stopped after the same step. The state is then saved, unless a
   // number that is not finite ended the run.
   void run();
-  // Did the loss or gradient of another rank end the run? That rank's run() throws the error.
-  bool gave_up() const { return given_up_; }
+  // Did the loss, the gradient or the data of another rank end the run? That rank's run() throws the error.
+  bool gave_up() const { return gave_up_; }
   std::size_t recorded_bytes() const { return stepper_.replay().recorded_bytes(); }
 
  private:
+  // Another rank throws the error that ends the run.
+  struct GaveUp {};
+
+  void train();
   void run_epoch();
   void run_step();
+  std::int64_t micro_batches_in_epoch() const;
+  // Waits for the data of the next step of a stream of URLs; ends the run if they do not come to all ranks. Collective.
+  void await_data(std::int64_t micro_batches);
+  // Saves, unless the state is saved; then the ranks that have a `failure` throw it, and the others GaveUp. Collective.
+  [[noreturn]] void end_without_data(const std::exception_ptr& failure, bool is_saved = false);
   // Prints the line of the tutorial scripts at the start of an epoch; its "Steps" are the batches of a rank.
-  bool data_came(std::int64_t micro_batches);
   void announce_epoch(std::int64_t batch_size);
   void record_step(double lr, const StepOutcome& outcome, bool ends_run);
   // Ends the run without a save, because a loss or a gradient was not finite.
@@ -53,8 +62,10 @@ class Trainer {
   bool validation_is_regular() const;
   // Measures after a step inside an epoch, and saves if the result is the best so far. Collective.
   void validate_inside_epoch();
-  // Measures the validation set. Collective.
+  // Measures the validation set. Ends the run if its data do not come; its resume then measures first. Collective.
   record::MetricValues validate();
+  // Makes the validation that the run ended before. Collective.
+  void make_up_validation();
   // Measures what evaluation.json says, and the test set, once, at the end, with the best checkpoint's weights, or with
   // the last ones without validation. Collective.
   void measure_at_end();
@@ -92,7 +103,7 @@ class Trainer {
   bool first_step_ = true;     // of this process
   bool stopping_ = false;
   std::string stopped_by_;  // the rule that ended the run, agreed by all ranks; empty: none
-  bool given_up_ = false;
+  bool gave_up_ = false;
   bool save_by_time_ = false;         // all ranks agreed to save the last step because of the time
   std::optional<Decision> decision_;  // of the last validation
   std::int64_t decided_at_ = -1;      // its step

@@ -287,6 +287,42 @@ def test_a_stream_that_fails_ends_after_a_save():
         assert weights(directory) == whole
 
 
+def measured(directory):
+    """All epochs and validations of a run, without their times."""
+    timed = ("time", "samples_per_second", "fetched_bytes", "retries")
+    kept = [event for kind in ("epoch", "validation") for event in events_in(directory / "metrics.jsonl", kind)]
+    return [{k: v for k, v in event.items() if not k.startswith("seconds") and k not in timed} for event in kept]
+
+
+def test_a_validation_that_does_not_come_is_made_up_by_the_resume():
+    head, rows = table(20000, 71).split(b"\n", 1)
+    SERVER.put("unmeasured.csv", head + b"\n" + rows * 80)
+    settings = {"batch_size": 4096, "loader__stream": "true", "loader__window": 1, "loader__retries": 0,
+                "loader__cache": '"20MB"', "checkpoint__save_every": 0, "validation__split": 0.3,
+                "scheduler": '{ name = "plateau", patience = 0 }'}  # fmt: skip
+    # At the end of an epoch, of the run, and inside an epoch. One request fails, and so one of the two ranks.
+    for number, (epochs, every, from_step) in enumerate(((2, "1", 1), (1, "1", 1), (1, '"50 steps"', 50))):
+        words = experiment("unmeasured", f"s3://{BUCKET}/unmeasured.csv", epochs=epochs, validation__every=every, **settings)
+        run(*words, "--run-id", f"whole{number}")
+        whole, failed = FOLDER / f"results/unmeasured/whole{number}", FOLDER / f"results/unmeasured/failed{number}"
+        of_epoch = state(whole)["step"] // epochs
+        at, refused = of_epoch if every == "1" else from_step, []
+
+        def refuse(environ, _, failed=failed, at=at, refused=refused):
+            steps = events_in(failed / "metrics.jsonl", "step")
+            if refused or not steps or steps[-1]["step"] < at or environ.get("HTTP_RANGE") == "bytes=0-0":
+                return None
+            refused.append(True)
+            return "404 Not Found", [], b""
+
+        with SERVER.spoilt(refuse):
+            run(*words, "--run-id", failed.name, exits=1)
+        assert state(failed)["step"] == at and state(failed)["validation_due"], state(failed)
+        run("resume", failed)
+        assert weights(failed) == weights(whole)
+        assert measured(failed) == measured(whole), number
+
+
 class Http(http.server.BaseHTTPRequestHandler):
     """Serves BODY at /plain without ranges, at /ranges with them, and at /moved by a redirect."""
 

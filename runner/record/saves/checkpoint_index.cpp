@@ -158,6 +158,7 @@ void Position::fields(config::Fields& f) {
   f({.name = "rules", .optional = true}, rules);
   f({.name = "ended_by", .optional = true}, ended_by);
   f({.name = "reason", .optional = true}, reason);
+  f({.name = "validation_due", .optional = true}, validation_due);
   f({.name = "spacing", .optional = true}, spacing);
   judged_by = judged.by;
   if (!std::isnan(judged.value)) metric = judged.value;

@@ -84,9 +84,10 @@ struct Position {
   config::Metric judged_by = {};
   std::optional<double> metric;
   SaveReason reason = SaveReason::regular;
-  std::string ended_by = {};  // why the run ended; empty: it had not ended
-  std::int64_t spacing = 0;   // smallest number of steps between two saves of a run with a ladder; 0: not known
-  config::Value stop = {};    // the numbers of its rule "stop" (train/rules/patience.h); null: no such rule
+  std::string ended_by = {};    // why the run ended; empty: it had not ended
+  bool validation_due = false;  // a resume makes it first
+  std::int64_t spacing = 0;     // smallest number of steps between two saves of a run with a ladder; 0: not known
+  config::Value stop = {};      // the numbers of its rule "stop" (train/rules/patience.h); null: no such rule
 
   // Of state.json, which has more.
   void fields(config::Fields& f);
