@@ -78,17 +78,24 @@ fs::path save(const fs::path& checkpoints, const Snapshot& snapshot, const std::
 }
 
 Checkpoint load(const fs::path& folder) {
-  if (const std::string damage = record::damage_of(folder); !damage.empty()) {
+  std::map<std::string, format::MappedFile> mapped;
+  const auto hash_of = [&](const fs::path& file) {
+    // c10d's broadcast writes to the tensors of the rank that sends them too.
+    const auto& [memory, bytes] = mapped[file.filename()] =
+        format::map_file(record::InputFile(file), file, /*writable=*/true);
+    return record::hash_hex(bytes.data(), bytes.size());
+  };
+  if (const std::string damage = record::damage_of(folder, hash_of); !damage.empty()) {
     throw training_error(damage, folder.string());
   }
   const fs::path state = folder / "state.json";
   Checkpoint checkpoint{.state = parse_state(record::read_text(state), state.string()), .tensors = {}, .documents = {}};
-  for (const auto& [file, digest] : checkpoint.state.files) {
+  for (const auto& [file, bytes] : mapped) {
     const fs::path name = file;
     if (name.extension() == kEnding) {
-      checkpoint.tensors[name.stem().string()] = format::read_safetensors(folder / name);
+      checkpoint.tensors[name.stem().string()] = format::safetensors_in(bytes, folder / name);
     } else {
-      checkpoint.documents[file] = record::read_text(folder / name);
+      checkpoint.documents[file] = bytes.bytes;
     }
   }
   return checkpoint;

@@ -23,7 +23,8 @@ struct StateTensors {
   NamedTensors changing;
 };
 
-// A loaded checkpoint: the tensors of each named state, on the CPU.
+// A loaded checkpoint: the tensors of each named state, on the CPU. Those that were
+// loaded here are the files' pages, mapped into memory.
 struct Checkpoint {
   State state;
   std::map<std::string, NamedTensors> tensors;
@@ -51,10 +52,9 @@ struct Snapshot {
 // The folder of a step's checkpoint: checkpoints/step-00000640.
 std::filesystem::path folder_of(const std::filesystem::path& checkpoints, std::int64_t step);
 
-// Writes a checkpoint atomically: writes the files to a temporary folder and fsyncs them; renames the folder; then moves
-// the link `latest`. Replaces an existing checkpoint of the step. Calls `moved` repeatedly during
-// the write. Returns the folder. Throws ddp::Error (training); an incomplete checkpoint is then removed and older ones
-// remain.
+// Writes a checkpoint atomically: writes the files to a temporary folder and fsyncs them; renames the folder; then
+// moves the link `latest`. Replaces an existing checkpoint of the step. Calls `moved` repeatedly during the write.
+// Returns the folder. Throws ddp::Error (training); an incomplete checkpoint is then removed and older ones remain.
 std::filesystem::path save(
     const std::filesystem::path& checkpoints, const Snapshot& snapshot, const std::function<void()>& moved = [] {});
 

@@ -99,10 +99,10 @@ void throw_refusal(const std::string& where, const std::string& remedy) try { th
   throw usage_error(error.what(), where, remedy);
 }
 
-MappedFile map_file(const record::InputFile& file, const std::filesystem::path& name) {
+MappedFile map_file(const record::InputFile& file, const std::filesystem::path& name, bool writable) {
   const std::uint64_t size = file.size();
   if (size == 0) return {};
-  void* pages = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.descriptor(), 0);
+  void* pages = mmap(nullptr, size, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_PRIVATE, file.descriptor(), 0);
   if (pages == MAP_FAILED) throw training_error("cannot be mapped: " + errno_text(errno), name.string());
   return {.memory = {pages, [size](void* begin) { munmap(begin, size); }},
           .bytes = {static_cast<const char*>(pages), size}};

@@ -17,7 +17,8 @@ struct MappedFile {
   std::string_view bytes = {};
 };
 
-// Throws ddp::Error (training) if mmap fails.
-MappedFile map_file(const record::InputFile& file, const std::filesystem::path& name);
+// Throws ddp::Error (training) if mmap fails. `writable`: the bytes may be written to; a page that is becomes the
+// process's own, and the file stays as it is.
+MappedFile map_file(const record::InputFile& file, const std::filesystem::path& name, bool writable = false);
 
 }  // namespace ddp::format

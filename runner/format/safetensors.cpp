@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
+#include <functional>
 #include <map>
 
 #include <ATen/ops/empty.h>
@@ -107,33 +109,36 @@ void require_each_byte_once(const nlohmann::json& header, std::uint64_t size) {
   if (end != size) throw std::runtime_error("the sizes of its tensors do not add up to its size");
 }
 
-nlohmann::json read_header(const record::InputFile& file, std::uint64_t length) {
+// Copies bytes of the file from an offset.
+using Read = std::function<void(std::uint64_t offset, void* data, std::size_t size)>;
+
+nlohmann::json read_header(const Read& read, std::uint64_t length) {
   std::string text(length, '\0');
-  file.read(8, text.data(), length);
+  read(8, text.data(), length);
   nlohmann::json header = config::parse_json(text);
   if (!header.is_object()) throw std::runtime_error("its header is not an object");
   return header;
 }
 
-// Applies `take` to each tensor of the file and returns the results.
+// Applies `take` to each tensor of a file of `size` bytes and returns the results.
 template <class Take>
-NamedTensors tensors_of(const record::InputFile& in, const std::string& name_of_file, const Take& take) {
+NamedTensors tensors_of(std::uint64_t size, const Read& read, const std::string& name_of_file, const Take& take) {
   unsigned char prefix[8] = {};
   std::uint64_t length = 0;
-  if (in.size() >= sizeof prefix) in.read(0, prefix, sizeof prefix);
+  if (size >= sizeof prefix) read(0, prefix, sizeof prefix);
   for (int i = 7; i >= 0; --i) length = length << 8 | prefix[i];
   if (prefix[0] == 'P' && prefix[1] == 'K') {
     throw training_error("is a zip archive such as torch.save writes, not a safetensors file", name_of_file,
                          "write the weights in Python with safetensors.torch.save_file");
   }
-  if (in.size() < sizeof prefix || length > kLargestHeader || length > in.size() - sizeof prefix) {
+  if (size < sizeof prefix || length > kLargestHeader || length > size - sizeof prefix) {
     throw training_error("is not a safetensors file, or cut off", name_of_file);
   }
   const std::uint64_t begin = sizeof prefix + length;
   std::string place = "its header";
   try {
-    const nlohmann::json header = read_header(in, length);
-    require_each_byte_once(header, in.size() - begin);
+    const nlohmann::json header = read_header(read, length);
+    require_each_byte_once(header, size - begin);
     NamedTensors tensors;
     for (const auto& [name, described] : header.items()) {
       if (name == kMetadata) continue;
@@ -150,9 +155,9 @@ NamedTensors tensors_of(const record::InputFile& in, const std::string& name_of_
   }
 }
 
-at::Tensor read_tensor(const record::InputFile& file, const Entry& entry) {
+at::Tensor read_tensor(const Read& read, const Entry& entry) {
   at::Tensor tensor = at::empty(entry.shape, entry.dtype);
-  if (entry.bytes > 0) file.read(entry.offset, tensor.mutable_data_ptr(), entry.bytes);
+  if (entry.bytes > 0) read(entry.offset, tensor.mutable_data_ptr(), entry.bytes);
   return tensor;
 }
 
@@ -160,21 +165,26 @@ at::Tensor read_tensor(const record::InputFile& file, const Entry& entry) {
 
 NamedTensors read_safetensors(const fs::path& file) {
   const record::InputFile in(file);
-  return tensors_of(in, file.string(), [&](const Entry& entry) { return read_tensor(in, entry); });
+  const Read read = [&](std::uint64_t offset, void* data, std::size_t size) { in.read(offset, data, size); };
+  return tensors_of(in.size(), read, file.string(), [&](const Entry& entry) { return read_tensor(read, entry); });
+}
+
+NamedTensors safetensors_in(const MappedFile& file, const fs::path& name) {
+  const Read read = [&](std::uint64_t offset, void* data, std::size_t size) {
+    std::memcpy(data, file.bytes.data() + offset, size);
+  };
+  return tensors_of(file.bytes.size(), read, name.string(), [&](const Entry& entry) {
+    const bool aligned = entry.offset % c10::elementSize(entry.dtype) == 0;
+    if (entry.bytes == 0 || !aligned) return read_tensor(read, entry);
+    // from_blob takes a writable pointer, but the pages may be mapped read-only.
+    char* begin = const_cast<char*>(file.bytes.data()) + entry.offset;
+    return at::from_blob(
+        begin, entry.shape, [memory = file.memory](void*) {}, at::TensorOptions(entry.dtype));
+  });
 }
 
 NamedTensors map_safetensors(const fs::path& file) {
-  const record::InputFile in(file);
-  MappedFile mapped;
-  return tensors_of(in, file.string(), [&](const Entry& entry) {
-    const bool aligned = entry.offset % c10::elementSize(entry.dtype) == 0;
-    if (entry.bytes == 0 || !aligned) return read_tensor(in, entry);
-    if (!mapped.memory) mapped = map_file(in, file);
-    // from_blob takes a writable pointer, but the pages are mapped read-only.
-    char* begin = const_cast<char*>(mapped.bytes.data()) + entry.offset;
-    return at::from_blob(
-        begin, entry.shape, [memory = mapped.memory](void*) {}, at::TensorOptions(entry.dtype));
-  });
+  return safetensors_in(map_file(record::InputFile(file), file), file);
 }
 
 std::string safetensors_head(const NamedTensors& tensors) {

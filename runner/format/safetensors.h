@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string>
 
+#include "format/mapped_file.h"
 #include "model/named_tensors.h"
 
 // The safetensors format (https://github.com/huggingface/safetensors): the header's length as 8 bytes, little-endian, a
@@ -17,6 +18,8 @@ NamedTensors read_safetensors(const std::filesystem::path& file);
 // The same, but the tensors are memory-mapped and must not be written to. All processes that map the file share its
 // pages. The file must not shrink while a tensor lives.
 NamedTensors map_safetensors(const std::filesystem::path& file);
+// The same, of a file that is mapped already, perhaps writable; `name` stands in errors.
+NamedTensors safetensors_in(const MappedFile& file, const std::filesystem::path& name);
 
 // Writes a file of CPU tensors, without fsync. Throws ddp::Error (training).
 void write_safetensors(const std::filesystem::path& file, const NamedTensors& tensors);

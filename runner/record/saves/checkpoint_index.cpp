@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <map>
 #include <string>
 #include <system_error>
@@ -14,7 +13,6 @@
 #include "config/text/json_text.h"
 #include "config/text/source.h"
 #include "record/file/atomic_file.h"
-#include "record/file/input_file.h"
 
 namespace ddp::record {
 namespace fs = std::filesystem;
@@ -32,7 +30,8 @@ struct FilesMember {
 };
 
 // Returns the damage of one of a checkpoint's files; "" if the file matches state.json.
-std::string damage_of_file(const fs::path& folder, const std::string& name, const Digest& digest) {
+std::string damage_of_file(const fs::path& folder, const std::string& name, const Digest& digest,
+                           const HashOf& hash_of) {
   if (!is_safe_name(name)) return "it names " + config::in_quotes(name) + ", which is not a plain file name";
   std::error_code missing;
   if (!fs::exists(folder / name, missing)) return name + " is missing";
@@ -41,7 +40,7 @@ std::string damage_of_file(const fs::path& folder, const std::string& name, cons
     if (found != digest.bytes) {
       return name + " is damaged: " + std::to_string(found) + " bytes, not " + std::to_string(digest.bytes);
     }
-    if (hash_hex_of(folder / name) != digest.hash) {
+    if (hash_of(folder / name) != digest.hash) {
       return name + " is damaged: its checksum differs from state.json";
     }
   } catch (const Error& error) {
@@ -68,7 +67,7 @@ bool is_complete(const fs::path& folder) {
   }
 }
 
-std::string damage_of(const fs::path& folder) {
+std::string damage_of(const fs::path& folder, const HashOf& hash_of) {
   if (!is_complete(folder)) return "it is not complete";
   try {
     const auto files = config::read_written<FilesMember>(config::parse_value(read_text(folder / "state.json"))).files;
@@ -76,7 +75,7 @@ std::string damage_of(const fs::path& folder) {
       if (!files.contains(needed)) return std::string("state.json is damaged: it does not name ") + needed;
     }
     for (const auto& [name, digest] : files) {
-      if (std::string damage = damage_of_file(folder, name, digest); !damage.empty()) return damage;
+      if (std::string damage = damage_of_file(folder, name, digest, hash_of); !damage.empty()) return damage;
     }
   } catch (const std::exception& error) {
     return std::string("state.json is damaged: ") + error.what();

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "config/metric.h"
 #include "config/option/fields.h"
+#include "record/file/input_file.h"
 
 namespace ddp::record {
 
@@ -44,8 +46,9 @@ bool is_checkpoint_name(const std::string& name);
 bool is_complete(const std::filesystem::path& folder);
 
 // Returns the damage of a checkpoint: "it is not complete", or the first file whose size or checksum differs from
-// state.json; "" if the checkpoint is whole. Reads all files.
-std::string damage_of(const std::filesystem::path& folder);
+// state.json; "" if the checkpoint is whole. Reads all files, each through `hash_of`, which returns its XXH3-64.
+using HashOf = std::function<std::string(const std::filesystem::path& file)>;
+std::string damage_of(const std::filesystem::path& folder, const HashOf& hash_of = hash_hex_of);
 
 // Returns the folders of all checkpoints, whole or not, newest first.
 std::vector<std::filesystem::path> checkpoint_folders(const std::filesystem::path& checkpoints);
