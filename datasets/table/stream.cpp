@@ -45,7 +45,7 @@ class OpenFiles {
   }
 
  private:
-  static constexpr std::size_t kMostIdle = 8;  // each has its metadata: 20 MB for 400 row groups of 64 columns
+  static constexpr std::size_t kMostIdle = 8;  // each has its metadata
   std::mutex mutex_;                           // guards idle_
   std::multimap<std::size_t, std::unique_ptr<format::TableFile>> idle_;
 };
