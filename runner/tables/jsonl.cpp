@@ -1,18 +1,16 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstring>
 #include <map>
+#include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include <arrow/buffer.h>
-#include <arrow/io/interfaces.h>
-#include <arrow/json/options.h>
-#include <arrow/json/reader.h>
+#include <arrow/builder.h>
+#include <arrow/record_batch.h>
+#include <arrow/status.h>
 
 #include "base/error.h"
 #include "base/text_number.h"
@@ -21,6 +19,7 @@
 #include "tables/batches.h"
 #include "tables/cell.h"
 #include "tables/formats.h"
+#include "tables/json_line.h"
 #include "tables/mistakes.h"
 #include "tables/source.h"
 #include "tables/text_blocks.h"
@@ -31,12 +30,6 @@ namespace {
 
 constexpr std::size_t kMostColumns = 1 << 20;
 constexpr std::size_t kDigits = 16;  // of 2^53
-
-// The kinds of cells, and of columns.
-enum class Kind : std::uint8_t { null, boolean, integer, number, infinite, text, list, object };
-constexpr std::array<const char*, 8> names_of(Kind) {
-  return {"null", "boolean", "integer", "number", "infinite", "text", "list", "object"};
-}
 
 Kind common_kind(Kind column, Kind cell) {
   if (cell == Kind::infinite) cell = Kind::number;
@@ -63,150 +56,6 @@ std::shared_ptr<arrow::DataType> arrow_type(Kind kind) {
   }
 }
 
-// The bytes of a number that the kind depends on: 1 for a digit or "-", 2 for what a whole number lacks.
-constexpr std::array<std::uint8_t, 256> kNumberBytes = [] {
-  std::array<std::uint8_t, 256> bytes{};
-  for (const char byte : std::string_view("0123456789-")) bytes[static_cast<std::uint8_t>(byte)] = 1;
-  for (const char byte : std::string_view(".eE+")) bytes[static_cast<std::uint8_t>(byte)] = 2;
-  return bytes;
-}();
-
-// Walks over the members of an object in one line. It finds keys and kinds of cells, and leaves most mistakes to the
-// parser that reads the cells.
-class Members {
- public:
-  explicit Members(std::string_view line) : at_(line.data()), end_(line.data() + line.size()) {}
-
-  // Calls `take(key, kind)` for each member; a key may have escapes. Returns false if the line is no object.
-  template <class Take>
-  bool each(const Take& take) {
-    if (!skip('{')) return false;
-    if (skip('}')) return at_end();
-    do {
-      std::string_view key;
-      Kind kind{};
-      if (!skip('"') || !take_text(key) || !skip(':') || !take_cell(kind)) return false;
-      take(key, kind);
-    } while (skip(','));
-    return skip('}') && at_end();
-  }
-
-  bool has_words() const { return has_words_; }  // NaN or Infinity
-  // Is the cell that `take` gets a whole number from 2^53, of which a double may not have all digits?
-  bool is_large() const { return is_large_; }
-
- private:
-  void skip_blanks() {
-    while (at_ != end_ && (*at_ == ' ' || *at_ == '\t' || *at_ == '\r')) ++at_;
-  }
-
-  bool skip(char byte) {
-    skip_blanks();
-    if (at_ == end_ || *at_ != byte) return false;
-    ++at_;
-    return true;
-  }
-
-  bool skip(std::string_view word) {
-    if (!std::string_view(at_, end_).starts_with(word)) return false;
-    at_ += word.size();
-    return true;
-  }
-
-  bool at_end() {
-    skip_blanks();
-    return at_ == end_;
-  }
-
-  // Reads from after the opening quote to after the closing quote.
-  bool take_text(std::string_view& text) {
-    const char* const begin = at_;
-    for (;;) {
-      at_ = static_cast<const char*>(std::memchr(at_, '"', static_cast<std::size_t>(end_ - at_)));
-      if (at_ == nullptr) return false;
-      const char* escapes = at_;
-      while (escapes != begin && escapes[-1] == '\\') --escapes;
-      const char* const quote = at_++;
-      if ((quote - escapes) % 2 == 0) {
-        text = {begin, quote};
-        return true;
-      }
-    }
-  }
-
-  bool take_word(std::string_view word) {
-    has_words_ = true;
-    return skip(word);
-  }
-
-  bool take_cell(Kind& kind) {
-    skip_blanks();
-    if (at_ == end_) return false;
-    is_large_ = false;
-    std::string_view text;
-    switch (*at_) {
-      case '"':
-        kind = Kind::text;
-        ++at_;
-        return take_text(text);
-      case '{':
-      case '[':
-        kind = *at_ == '{' ? Kind::object : Kind::list;
-        return skip_nested();
-      case 't':
-        kind = Kind::boolean;
-        return skip("true");
-      case 'f':
-        kind = Kind::boolean;
-        return skip("false");
-      case 'n':
-        kind = Kind::null;
-        return skip("null");
-      case 'N':
-        kind = Kind::null;
-        return take_word(kNan);
-      default:
-        return take_number(kind);
-    }
-  }
-
-  bool take_number(Kind& kind) {
-    const char* const begin = at_;
-    std::uint8_t seen = 0;
-    for (std::uint8_t byte = 0; at_ != end_ && (byte = kNumberBytes[static_cast<std::uint8_t>(*at_)]) != 0; ++at_) {
-      seen |= byte;
-    }
-    kind = (seen & 2) == 0 ? Kind::integer : Kind::number;
-    const std::string_view written(begin, static_cast<std::size_t>(at_ - begin));
-    if (kind == Kind::integer && written.size() >= kDigits) {
-      if (!text_number<std::int64_t>(written)) kind = Kind::number;
-      is_large_ = std::fabs(parse_number(written).value_or(0)) >= kWholeNumbers;
-    }
-    if (at_ != end_ && *at_ == 'I') {
-      kind = Kind::infinite;
-      return take_word(kInfinity);
-    }
-    return at_ != begin;
-  }
-
-  bool skip_nested() {
-    for (int depth = 0; at_ != end_;) {
-      const char byte = *at_++;
-      std::string_view text;
-      if (byte == '"' && !take_text(text)) return false;
-      depth += (byte == '{' || byte == '[') - (byte == '}' || byte == ']');
-      has_words_ = has_words_ || byte == kNan.front() || byte == kInfinity.front();
-      if (depth == 0) return true;
-    }
-    return false;
-  }
-
-  const char* at_;
-  const char* const end_;
-  bool has_words_ = false;
-  bool is_large_ = false;
-};
-
 // The content of a file of JSON lines, from a pass over all its lines.
 struct JsonlContent {
   // All keys in the order of their first lines, each with the kind of its first cell that is not null. A column of
@@ -215,8 +64,8 @@ struct JsonlContent {
   std::vector<Kind> kinds = {};
   std::map<std::string, std::int64_t> infinite = {};  // the first line in which a key is Infinity or -Infinity
   std::map<std::string, std::int64_t> large = {};     // the first line in which a key is a whole number from 2^53
-  std::int64_t longest = 0;                           // bytes of the longest line
-  bool is_standard = true;                            // no byte order mark, NaN or Infinity
+  std::map<std::string, std::int64_t> repeated = {};  // the first line that has a key twice
+  bool is_clean = true;                               // each cell is one of JSON, or NaN or Infinity
   TextBlocks blocks = {};
 
   std::shared_ptr<arrow::Schema> schema() const {
@@ -224,13 +73,14 @@ struct JsonlContent {
     for (std::size_t i = 0; i < names.size(); ++i) fields.push_back(arrow::field(names[i], arrow_type(kinds[i])));
     return arrow::schema(std::move(fields));
   }
+  bool is_sound() const { return names.size() == kinds.size() && blocks.is_sound(); }
   void fields(config::Fields& f) {
     f({.name = "names"}, names);
     f({.name = "kinds"}, kinds);
     f({.name = "infinite"}, infinite);
     f({.name = "large"}, large);
-    f({.name = "longest"}, longest);
-    f({.name = "is_standard"}, is_standard);
+    f({.name = "repeated"}, repeated);
+    f({.name = "is_clean"}, is_clean);
     f({.name = "blocks"}, blocks);
   }
 };
@@ -242,15 +92,13 @@ class Columns {
 
   void take_line(const std::string& line, std::int64_t number) {
     number_ = number;
-    next_ = 0;
-    found_.longest = std::max(found_.longest, std::ssize(line));
+    keys_.begin_line();
     if (!is_utf8(line)) throw not_utf8(file_, number, "the line", line);
     Members members(line);
-    if (!members.each([&](std::string_view key, Kind kind) { take(key, kind, members.is_large()); })) {
+    if (!members.each([&](std::string_view key, const Cell& cell) { take(key, cell); })) {
       parsed(standard_json(line));
       throw usage_error("is not a JSON object", where(), kOneObject);
     }
-    found_.is_standard = found_.is_standard && !members.has_words();
   }
 
   JsonlContent content() && { return std::move(found_); }
@@ -266,37 +114,45 @@ class Columns {
     throw usage_error(error.what(), where(), kOneObject);
   }
 
-  // Most lines have their keys in the order of the lines before, written in the same way.
-  void take(std::string_view key, Kind kind, bool is_large) {
-    const std::size_t at = next_ < keys_.size() && keys_[next_] == key ? next_ : place_of(key);
+  void take(std::string_view key, const Cell& cell) {
+    const std::size_t at = place_of(key);
+    found_.is_clean = found_.is_clean && is_json(cell);
+    if (std::exchange(lines_[at], number_) == number_) found_.repeated.try_emplace(found_.names[at], number_);
+    Kind kind = cell.kind;
+    if (kind == Kind::integer && cell.written.size() >= kDigits) {
+      if (!text_number<std::int64_t>(cell.written)) kind = Kind::number;
+      // A double may not have all its digits.
+      const bool is_large = std::fabs(parse_number(cell.written).value_or(0)) >= kWholeNumbers;
+      if (is_large) found_.large.try_emplace(found_.names[at], number_);
+    }
     found_.kinds[at] = common_kind(found_.kinds[at], kind);
     if (kind == Kind::infinite) found_.infinite.try_emplace(found_.names[at], number_);
-    if (is_large) found_.large.try_emplace(found_.names[at], number_);
-    next_ = at + 1;
   }
 
   std::size_t place_of(std::string_view key) {
-    std::string name(key);
-    if (name.find('\\') != name.npos) name = parsed('"' + name + '"').get<std::string>();
-    const auto [known, is_new] = places_.try_emplace(name, found_.names.size());
-    if (is_new) {
-      if (found_.names.size() == kMostColumns) {
-        throw usage_error("the lines have more than " + std::to_string(kMostColumns) + " different keys", where());
-      }
-      found_.names.push_back(std::move(name));
-      keys_.emplace_back();
-      found_.kinds.push_back(Kind::null);
+    const std::size_t place = next_place(key);
+    if (place < found_.names.size()) return place;
+    if (place == kMostColumns) {
+      throw usage_error("the lines have more than " + std::to_string(kMostColumns) + " different keys", where());
     }
-    keys_[known->second] = key;
-    return known->second;
+    found_.names.push_back(unescaped(key));
+    found_.kinds.push_back(Kind::null);
+    lines_.push_back(0);
+    return place;
+  }
+
+  std::size_t next_place(std::string_view key) try {
+    return keys_.next(key);
+  } catch (const nlohmann::json::exception&) {
+    parsed('"' + std::string(key) + '"');
+    throw;
   }
 
   const std::filesystem::path file_;
   JsonlContent found_;
-  std::vector<std::string> keys_;  // the names as the last line wrote them, perhaps with escapes
-  std::unordered_map<std::string, std::size_t> places_;
-  std::size_t next_ = 0;     // the likely place of the line's next key
-  std::int64_t number_ = 0;  // of the line
+  Keys keys_;
+  std::vector<std::int64_t> lines_;  // the last line of each key
+  std::int64_t number_ = 0;          // of the line
 };
 
 // Throws ddp::Error (usage) if a line is not a JSON object. Memory is proportional to the number of keys.
@@ -311,7 +167,6 @@ JsonlContent jsonl_content(const std::filesystem::path& file, const format::Tabl
   }
   if (blocks.rows.empty()) throw usage_error("is empty", file.string());
   JsonlContent content = std::move(columns).content();
-  content.is_standard = content.is_standard && !lines.begins_with_mark();
   content.blocks = std::move(blocks);
   return content;
 }
@@ -402,12 +257,64 @@ Error jsonl_mistakes(const std::filesystem::path& file, const arrow::Schema& typ
   return mistakes.empty() ? refusal : mistakes.error();
 }
 
+// Collects the cells of a column.
+class CellBuilder {
+ public:
+  explicit CellBuilder(const std::shared_ptr<arrow::DataType>& type) : type_(type->id()) {
+    if (type_ == arrow::Type::DOUBLE) builder_ = std::make_unique<arrow::DoubleBuilder>();
+    if (type_ == arrow::Type::INT64) builder_ = std::make_unique<arrow::Int64Builder>();
+    if (type_ == arrow::Type::BOOL) builder_ = std::make_unique<arrow::BooleanBuilder>();
+    if (type_ == arrow::Type::STRING) builder_ = std::make_unique<arrow::StringBuilder>();
+  }
+
+  std::int64_t rows() const { return builder_->length(); }
+  arrow::Status add_missing() { return builder_->AppendNull(); }
+  arrow::Result<std::shared_ptr<arrow::Array>> finish() { return builder_->Finish(); }
+
+  arrow::Status add(const Cell& cell) {
+    if (cell.kind == Kind::null) return add_missing();
+    const bool is_number = cell.kind == Kind::integer || cell.kind == Kind::number;
+    if (type_ == arrow::Type::DOUBLE && is_number) {
+      const double number = number_of(cell.written);
+      if (!std::isfinite(number)) return arrow::Status::Invalid("a number is too large");
+      return as<arrow::DoubleBuilder>().Append(number);
+    }
+    if (type_ == arrow::Type::INT64 && cell.kind == Kind::integer) {
+      const auto number = text_number<std::int64_t>(cell.written);
+      if (number) return as<arrow::Int64Builder>().Append(*number);
+    }
+    if (type_ == arrow::Type::BOOL && cell.kind == Kind::boolean) {
+      return as<arrow::BooleanBuilder>().Append(cell.written == "true");
+    }
+    if (type_ == arrow::Type::STRING && cell.kind == Kind::text) {
+      if (cell.written.find('\\') == cell.written.npos) return as<arrow::StringBuilder>().Append(cell.written);
+      return as<arrow::StringBuilder>().Append(unescaped(cell.written));
+    }
+    return arrow::Status::Invalid("a cell does not have the type of its column");
+  }
+
+ private:
+  template <class Builder>
+  Builder& as() {
+    return static_cast<Builder&>(*builder_);
+  }
+
+  static double number_of(std::string_view written) {
+    double number = 0;
+    const char* const end = written.data() + written.size();
+    return read_plain_number(written.data(), end, number) == end ? number : parse_number(written).value_or(NAN);
+  }
+
+  const arrow::Type::type type_;
+  std::unique_ptr<arrow::ArrayBuilder> builder_;
+};
+
 class JsonlSource : public BatchSource {
  public:
   JsonlSource(const std::filesystem::path& file, const format::TableOptions& options)
       : file_(file),
         how_(options),
-        content_(indexed<JsonlContent>(file, options, "jsonl 1", [&] { return jsonl_content(file, options); })),
+        content_(indexed<JsonlContent>(file, options, "jsonl 3", [&] { return jsonl_content(file, options); })),
         schema_(content_.schema()) {}
 
   std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
@@ -422,30 +329,40 @@ class JsonlSource : public BatchSource {
       throw usage_error("column " + config::in_quotes(column.name) + ": Infinity is not a finite number",
                         file_.string() + ":" + std::to_string(line->second), "correct the file");
     }
+    for (const format::WantedColumn& column : wanted) {
+      const auto line = content_.repeated.find(column.name);
+      if (line == content_.repeated.end()) continue;
+      throw usage_error("has the key " + config::in_quotes(column.name) + " twice",
+                        file_.string() + ":" + std::to_string(line->second), "correct the file");
+    }
     for (const format::WantedColumn& column : wanted) require_all_digits(column);
     arrow::FieldVector fields;
     for (const int place : places) fields.push_back(field_to_read(*schema_->field(place), wanted));
     wanted_ = wanted;
     types_ = arrow::schema(std::move(fields));
-    arrow::json::ReadOptions reading;
-    // A line may span two blocks. NaN becomes null, which is one byte longer.
-    reading.block_size = std::max(kBlock, static_cast<std::int32_t>(content_.longest * 4 / 3));
-    arrow::json::ParseOptions parsing;
-    parsing.explicit_schema = types_;
-    parsing.unexpected_field_behavior = arrow::json::UnexpectedFieldBehavior::Ignore;
-    reader_ = nullptr;
-    std::shared_ptr<arrow::io::InputStream> text;
-    const Span span = block ? content_.blocks.span(*block) : Span{};
-    if (content_.is_standard) {
-      text = open_stream(file_, how_, span);
-    } else {
-      text = std::make_shared<StandardText>(file_, how_, span);
-    }
-    ARROW_ASSIGN_OR_RAISE(reader_, arrow::json::StreamingReader::Make(text, reading, parsing));
+    keys_ = Keys(content_.names);
+    columns_.assign(content_.names.size(), std::nullopt);
+    for (std::size_t i = 0; i < places.size(); ++i) columns_[static_cast<std::size_t>(places[i])] = i;
+    lines_.emplace(file_, how_, block ? content_.blocks.span(*block) : Span{});
     return arrow::Status::OK();
   }
 
-  arrow::Result<std::shared_ptr<arrow::RecordBatch>> next() override { return reader_->Next(); }
+  arrow::Result<std::shared_ptr<arrow::RecordBatch>> next() override {
+    if (!content_.is_clean) return arrow::Status::Invalid("a cell is not JSON");
+    std::vector<CellBuilder> builders;
+    for (const auto& field : types_->fields()) builders.emplace_back(field->type());
+    std::int64_t rows = 0;
+    for (std::int64_t bytes = 0; rows < kMostRows && bytes < kMostBytes && lines_->next(line_); ++rows) {
+      ARROW_RETURN_NOT_OK(take_line(builders, rows));
+      bytes += std::ssize(line_);
+    }
+    if (rows == 0) return nullptr;
+    arrow::ArrayVector arrays;
+    for (CellBuilder& builder : builders) {
+      ARROW_ASSIGN_OR_RAISE(arrays.emplace_back(), builder.finish());
+    }
+    return arrow::RecordBatch::Make(types_, rows, std::move(arrays));
+  }
 
   Error explain(const Error& refusal) const override { return jsonl_mistakes(file_, *types_, wanted_, how_, refusal); }
 
@@ -460,7 +377,25 @@ class JsonlSource : public BatchSource {
   }
 
  private:
-  static constexpr std::int32_t kBlock = 4 << 20;
+  static constexpr std::int64_t kMostRows = 1 << 16;
+  static constexpr std::int64_t kMostBytes = 4 << 20;
+
+  arrow::Status take_line(std::vector<CellBuilder>& builders, std::int64_t row) {
+    keys_.begin_line();
+    arrow::Status status;
+    const auto take = [&](std::string_view key, const Cell& cell) {
+      if (!status.ok()) return;
+      const std::size_t place = keys_.next(key);
+      if (place >= columns_.size() || !columns_[place]) return;
+      CellBuilder& column = builders[*columns_[place]];
+      if (column.rows() == row) status = column.add(cell);
+    };
+    if (!Members(line_).each(take)) return arrow::Status::Invalid("a line is not a JSON object");
+    for (CellBuilder& builder : builders) {
+      if (status.ok() && builder.rows() == row) status = builder.add_missing();
+    }
+    return status;
+  }
 
   // Throws if the texts of a column are those of doubles, some of which stand for several numbers.
   void require_all_digits(const format::WantedColumn& column) const {
@@ -493,7 +428,10 @@ class JsonlSource : public BatchSource {
   const std::shared_ptr<arrow::Schema> schema_;
   std::vector<format::WantedColumn> wanted_;
   std::shared_ptr<arrow::Schema> types_;  // of the wanted columns
-  std::shared_ptr<arrow::json::StreamingReader> reader_;
+  Keys keys_;
+  std::vector<std::optional<std::size_t>> columns_;  // of the keys, among types_; nothing: not wanted
+  std::optional<TextLines> lines_;
+  std::string line_;
 };
 
 }  // namespace

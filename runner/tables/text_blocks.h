@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -36,6 +37,18 @@ struct TextBlocks {
     return {.begin = begins[i], .size = begins[i + 1] - begins[i]};
   }
 
+  // Can they be those of a text? Others come from a damaged index.
+  bool is_sound() const {
+    constexpr std::int64_t kMostRows = std::int64_t{1} << 48;
+    if (begins.empty() || begins.size() != rows.size() || begins.front() < 0) return false;
+    std::int64_t left = kMostRows;
+    for (const std::int64_t count : rows) {
+      if (count < 0 || count > left) return false;
+      left -= count;
+    }
+    return std::is_sorted(begins.begin(), begins.end());
+  }
+
   void fields(config::Fields& f) {
     f({.name = "begins"}, begins);
     f({.name = "rows"}, rows);
@@ -51,7 +64,13 @@ Found indexed(const std::filesystem::path& file, const format::TableOptions& opt
   constexpr std::size_t kMost = 100'000;
   if (!options.open) return find();
   const std::string key = record::hash_hex(kind + '\0' + options.open(file)->identity());
-  if (const auto known = record::find_kept(kFolder, key)) return config::read_written<Found>(*known);
+  if (const auto known = record::find_kept(kFolder, key)) {
+    try {
+      Found kept = config::read_written<Found>(*known);
+      if (kept.is_sound()) return kept;
+    } catch (const Error&) {  // it is found again
+    }
+  }
   const Found found = find();
   record::keep_value(kFolder, key, config::written(found), kMost);
   if (record::find_kept(kFolder, key)) return found;

@@ -45,8 +45,7 @@ bool TextLines::refill() {
   const bool is_first = piece_ == nullptr;
   before_piece_ += is_first ? 0 : piece_->size();
   piece_ = require(stream_->Read(kLinePiece), file_);
-  begins_with_mark_ = begins_with_mark_ || (is_first && std::string_view(*piece_).starts_with(kByteOrderMark));
-  at_ = is_first && begins_with_mark_ ? std::ssize(kByteOrderMark) : 0;
+  at_ = is_first && std::string_view(*piece_).starts_with(kByteOrderMark) ? std::ssize(kByteOrderMark) : 0;
   return piece_->size() > at_;
 }
 
@@ -67,19 +66,6 @@ std::string standard_json(std::string_view line) {
     in_text ^= rest.front() == '"';
   }
   return json;
-}
-
-arrow::Result<std::int64_t> StandardText::Read(std::int64_t most, void* out) try {
-  for (std::string line; std::ssize(text_) < most && lines_.next(line);) text_ += standard_json(line) + "\n";
-  const std::int64_t bytes = std::min(most, std::ssize(text_));
-  std::memcpy(out, text_.data(), static_cast<std::size_t>(bytes));
-  text_.erase(0, static_cast<std::size_t>(bytes));
-  position_ += bytes;
-  return bytes;
-} catch (const Error& error) {  // Arrow's threads expect no exceptions
-  return arrow::Status::IOError(error.summary());
-} catch (const std::exception&) {
-  return arrow::Status::OutOfMemory("");
 }
 
 }  // namespace ddp::tables

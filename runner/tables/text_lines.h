@@ -25,7 +25,6 @@ class TextLines {
   // Where the last line begins, and where the next one does, in bytes.
   std::int64_t begin() const { return begin_; }
   std::int64_t end() const { return before_piece_ + at_; }
-  bool begins_with_mark() const { return begins_with_mark_; }
 
  private:
   bool refill();
@@ -37,7 +36,6 @@ class TextLines {
   std::int64_t at_ = 0;
   std::int64_t begin_ = 0;
   std::int64_t number_ = 0;
-  bool begins_with_mark_ = false;
 };
 
 // Words of Python's json.dumps that JSON does not have.
@@ -46,18 +44,5 @@ inline constexpr std::string_view kInfinity = "Infinity";
 
 // Replaces NaN, Infinity and -Infinity by null, outside of texts.
 std::string standard_json(std::string_view line);
-
-// The lines of a file as a stream of standard JSON.
-class StandardText : public ComputedStream {
- public:
-  StandardText(const std::filesystem::path& file, const format::TableOptions& options, const Span& span)
-      : lines_(file, options, span) {}
-
-  arrow::Result<std::int64_t> Read(std::int64_t most, void* out) override;
-
- private:
-  TextLines lines_;
-  std::string text_;  // read, and not yet taken
-};
 
 }  // namespace ddp::tables

@@ -9,6 +9,7 @@
 #include <arrow/compute/cast.h>
 #include <arrow/json/from_string.h>
 #include <arrow/table.h>
+#include <nlohmann/json.hpp>
 
 #include "catch.h"
 #include "errors.h"
@@ -261,10 +262,59 @@ TEST_CASE(
   CHECK(contains(jsonl_error("{\"a\": 1}\n{\"a\": Infinity}\n"), "t.jsonl:2: column \"a\": Infinity is not a finite"));
 }
 
-TEST_CASE("A line of JSON may be longer than a block of Arrow's reader") {
+TEST_CASE("A line of JSON may be longer than the pieces in which a file is read") {
   const TableFolder folder;
   const std::string lines = "{\"a\": 1, \"b\": \"" + std::string(9 << 20, 'x') + "\"}\n{\"a\": NaN}\n{\"a\": 2}\n";
   CHECK(rows_of(folder.write("t.jsonl", lines), kJsonl, {{"a"}}) == Rows{{"1"}, {"?"}, {"2"}});
+}
+
+// nlohmann's parser judges: lines with one changed byte are refused exactly if it refuses them.
+TEST_CASE("Lines of JSON have the cells that another parser finds, and are refused if it refuses them") {
+  std::mt19937_64 random(58);
+  const TableFolder folder;
+  const std::vector<std::string> numbers{"0", "-0", "12", "-3.25", "1e-3", "6.02E+23", "0.1e1", "9007199254740993"};
+  const std::vector<std::string> texts{"", "x", "\\u00e4\\ud83d\\ude00", "a\\\\\\\"b", "\\/\\b\\n\\t", "{[,é"};
+  const auto one_of = [&](const std::vector<std::string>& list) { return list[random() % list.size()]; };
+  const std::string changed_to = R"( "\{}[],:.-+0123456789eEuntrflaxd)";
+  int refused = 0, read = 0;
+  for (int time = 0; time < 10'000; ++time) {
+    std::string line = "{\"number\": " + one_of(numbers) + ",\"other\" :[1,{\"x\":" + one_of(numbers) + "}, \"" +
+                       one_of(texts) + "\"], \"text\":\"" + one_of(texts) + "\", \"truth\": true }";
+    if (time % 4 != 0) line[random() % line.size()] = changed_to[random() % changed_to.size()];
+    const auto file = folder.write("t.jsonl", "{\"number\": 1, \"text\": \"y\", \"truth\": false}\n" + line + "\n");
+    Rows rows;
+    const std::string error = error_of([&] {
+      rows = rows_of(file, kJsonl, {{"number"}, {"text", CellType::text}, {"truth"}});
+    });
+    INFO(line << "\n" << error);
+    nlohmann::json parsed;
+    try {
+      parsed = nlohmann::json::parse(line);
+    } catch (const nlohmann::json::exception&) {  // not JSON, or a number that no double can hold
+    }
+    if (!parsed.is_object()) {
+      REQUIRE(contains(error, "t.jsonl:2:"));
+      ++refused;
+      continue;
+    }
+    const auto number = parsed.find("number"), text = parsed.find("text"), truth = parsed.find("truth");
+    const bool fits = (number == parsed.end() || number->is_number()) && (text == parsed.end() || text->is_string()) &&
+                      (truth == parsed.end() || truth->is_boolean());
+    REQUIRE(error.empty() == fits);
+    if (!fits) continue;
+    REQUIRE(rows.size() == 2);
+    if (number == parsed.end()) {
+      CHECK(rows[1][0] == "?");
+    } else {
+      CHECK(std::stod(rows[1][0]) == number->get<double>());
+    }
+    CHECK(rows[1][1] == (text == parsed.end() ? "?" : text->get<std::string>()));
+    CHECK(rows[1][2] == (truth == parsed.end() ? "?" : truth->get<bool>() ? "1" : "0"));
+    ++read;
+  }
+  CHECK(refused > 1000);
+  CHECK(read > 2500);
+  CHECK(contains(jsonl_error("{\"a\": 1}\n{\"a\": 2, \"a\": 3}\n"), "t.jsonl:2: has the key \"a\" twice"));
 }
 
 TEST_CASE("A bad line of JSON lines is named: not an object, not JSON, or a cell of another type") {
