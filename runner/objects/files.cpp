@@ -8,6 +8,7 @@
 #include <arrow/filesystem/s3fs.h>
 
 #include "base/url.h"
+#include "config/text/source.h"
 #include "objects/http.h"
 
 namespace ddp::objects {
@@ -85,7 +86,7 @@ std::string escaped_pattern(const std::string& key) {
 
 void require(const arrow::Status& status) {
   if (status.ok()) return;
-  const std::string what = without_queries(status.message().substr(0, status.message().find('\n')));
+  const std::string what = config::printable(without_queries(status.message().substr(0, status.message().find('\n'))));
   bool is_refused = !status.IsIOError();
   for (const char* sign : {"PERMISSION_DENIED", "UNAUTHENTICATED", "ACCESS_DENIED", "AuthenticationFailed",
                            "AuthorizationFailure", "status 401", "status 403"}) {

@@ -143,12 +143,6 @@ std::string location(const std::string& from, const std::string& to) {
 
 bool redirects(int status) { return status == 301 || status == 302 || status == 303 || status == 307 || status == 308; }
 
-// Letters alone, because the server may send anything.
-bool is_code(const std::string& text) {
-  return !text.empty() && text.size() < 60 &&
-         std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c); });
-}
-
 }  // namespace
 
 void with_retries(std::int64_t retries, const std::string& url, const std::function<void()>& attempt) {
@@ -203,18 +197,26 @@ std::string element(const std::string& body, const std::string& name) {
   return end == body.npos ? "" : body.substr(text, end - text);
 }
 
+std::string code_of(const std::string& body) {
+  const std::string code = element(body, "Code");
+  const bool is_code =
+      code.size() < 60 && std::all_of(code.begin(), code.end(), [](unsigned char c) { return std::isalnum(c); });
+  return is_code ? code : "";
+}
+
 void require_success(const Answer& answer, const std::string& body) {
   using Kind = Failure::Kind;
   const int status = answer.status;
   if ((status >= 200 && status < 300) || status == 416) return;
-  const std::string code = element(body, "Code");
-  const std::string what =
-      "the server answers " + std::to_string(status) + (is_code(code) ? " (" + code + ")" : std::string());
+  const std::string code = code_of(body);
+  const std::string what = "the server answers " + std::to_string(status) + (code.empty() ? "" : " (" + code + ")");
   if (status == 404 || status == 410) throw Failure(Kind::missing, what);
   if (status == 412) throw Failure(Kind::changed, what);
   const bool passing = status == 408 || status == 425 || status == 429 || status >= 500;
-  const auto wait = text_number<std::int64_t>(answer.header("retry-after"));
-  throw Failure(passing ? Kind::passing : Kind::refused, what, std::chrono::seconds(wait.value_or(0)));
+  const auto wait = text_number<std::int64_t>(answer.header("retry-after")).value_or(0);
+  const auto longest = std::chrono::duration_cast<std::chrono::seconds>(kLongestWait);
+  throw Failure(passing ? Kind::passing : Kind::refused, what,
+                std::chrono::seconds(std::clamp<std::int64_t>(wait, 0, longest.count())));
 }
 
 }  // namespace ddp::objects

@@ -57,6 +57,9 @@ Reply send(const std::string& method, const std::string& url, const Headers& hea
 // The text of an element of an answer in XML: "<Code>NoSuchKey</Code>". "": it has none.
 std::string element(const std::string& body, const std::string& name);
 
+// The code of an error of S3: "NoSuchKey"; "": there is none of letters and digits alone. The server may send anything.
+std::string code_of(const std::string& body);
+
 // Throws the Failure of an answer that is neither 2xx nor 416; `body`: its beginning.
 void require_success(const Answer& answer, const std::string& body);
 

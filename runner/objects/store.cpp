@@ -123,7 +123,9 @@ class Store final : public format::ObjectStore {
       const Reply reply = send(url, {.method = "POST", .query = upload, .body = all});
       // This answer can be 200 and an error.
       if (element(reply.body, "ETag").empty()) {
-        throw usage_error("the server did not join the parts: " + element(reply.body, "Code"), without_query(url));
+        const std::string code = code_of(reply.body);
+        throw usage_error("the server did not join the parts" + (code.empty() ? "" : " (" + code + ")"),
+                          without_query(url));
       }
     } catch (const Error&) {
       try {
