@@ -9,12 +9,13 @@ import time
 import traceback
 
 import faults
+import features
 import numbers_of_python
 import sharing
 import trainings
 from machine import LeftOut, Machine
 
-CHECKS = [*trainings.CHECKS, *sharing.CHECKS, *faults.CHECKS, *numbers_of_python.CHECKS]
+CHECKS = [*trainings.CHECKS, *sharing.CHECKS, *faults.CHECKS, *features.CHECKS, *numbers_of_python.CHECKS]
 
 
 def description(check):
