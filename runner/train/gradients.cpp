@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/_foreach_norm.h>
 #include <ATen/ops/stack.h>
 #include <torch/csrc/autograd/variable.h>
 
@@ -21,8 +23,12 @@ std::vector<at::Tensor> gradients_of(const NamedTensors& parameters) {
   return gradients;
 }
 
-GradientWatch::GradientWatch(const NamedTensors& parameters, std::function<void(std::size_t)> found)
+GradientWatch::GradientWatch(const NamedTensors& parameters, std::function<void(std::size_t)> found, bool at_end)
     : found_(std::move(found)) {
+  if (at_end) {
+    sums_of_ = parameters;
+    return;
+  }
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const at::Tensor& parameter = parameters[i].second;
     if (!parameter.requires_grad()) continue;
@@ -51,13 +57,35 @@ void GradientWatch::look(std::size_t parameter, const at::Tensor& gradient) {
 
 void GradientWatch::note(std::size_t parameter) { first_ = std::min(first_.value_or(parameter), parameter); }
 
+void GradientWatch::forget() {
+  largest_.clear();
+  first_.reset();
+}
+
+void GradientWatch::look_at_sums() {
+  const at::NoGradGuard no_grad;
+  std::vector<std::size_t> places;
+  std::vector<at::Tensor> sums;
+  for (std::size_t i = 0; i < sums_of_.size(); ++i) {
+    const at::Tensor& sum = sums_of_[i].second.grad();
+    if (!sum.defined() || sum.numel() == 0) continue;
+    places.push_back(i);
+    sums.push_back(sum);
+  }
+  if (sums.empty()) return;
+  // One kernel, if all are on one device and of one type.
+  const std::vector<at::Tensor> largest = at::_foreach_norm(sums, std::numeric_limits<double>::infinity());
+  for (std::size_t i = 0; i < places.size(); ++i) largest_.emplace_back(places[i], largest[i]);
+}
+
 std::optional<std::size_t> GradientWatch::take_first() {
+  if (!sums_of_.empty()) look_at_sums();
   if (!largest_.empty()) {
     // A model may lie on several GPUs.
     const c10::Device device = largest_.front().second.device();
     std::vector<at::Tensor> values;
     for (const auto& [parameter, value] : largest_) values.push_back(value.to(device, /*non_blocking=*/true));
-    const at::Tensor largest = at::stack(values).cpu();  // waits once for all
+    const at::Tensor largest = at::stack(values).cpu().to(at::kDouble);  // waits once for all
     for (std::size_t i = 0; i < largest_.size(); ++i) {
       if (!std::isfinite(largest.const_data_ptr<double>()[i])) note(largest_[i].first);
     }

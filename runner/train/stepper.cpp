@@ -86,7 +86,9 @@ Stepper::Stepper(const TrainerParts& parts, StepExchange& exchange, Scaler* scal
       clip_(p_.experiment.clip) {
   // GradScaler looks at the gradients itself.
   if (scaler_ == nullptr) {
-    watch_.emplace(p_.model.parameters(), [this](std::size_t bad) { exchange_.gradient_not_finite(bad); });
+    const bool alone = !p_.device.is_cpu() && p_.shared.ranks() == 1 && !p_.control;
+    watch_.emplace(
+        p_.model.parameters(), [this](std::size_t bad) { exchange_.gradient_not_finite(bad); }, /*at_end=*/alone);
   }
   replay_.emplace(p_, watch_ ? &*watch_ : nullptr);
   if (p_.experiment.syncs_batch_norm() && p_.logical_ranks > 1) {
@@ -97,7 +99,7 @@ Stepper::Stepper(const TrainerParts& parts, StepExchange& exchange, Scaler* scal
 
 StepOutcome Stepper::take(std::int64_t step, double lr, std::int64_t micro_batches) {
   exchange_.begin(step + 1);
-  if (watch_) watch_->take_first();  // of a step before
+  if (watch_) watch_->forget();  // a step before
   p_.enter(Phase::loading);
   batches_.start(step, micro_batches);
   if (turns_) {
@@ -260,10 +262,11 @@ void Stepper::run_micro_batch(const Replay::Place& place) {
 }
 
 void Stepper::post_losses(const at::Tensor& loss, const std::vector<at::Tensor>& inputs, const datasets::Batch& batch) {
-  const LossSum losses = batches_.read_losses();
+  // A GPU gets the look at the gradients before anything waits for it.
   if (watch_ && !p_.device.is_cpu()) {
     if (const auto bad = watch_->take_first()) exchange_.gradient_not_finite(*bad);
   }
+  const LossSum losses = batches_.read_losses();
   exchange_.post(losses);
   if (!losses.finite() && !std::isfinite(loss.item<double>()))
     bad_data_ = not_finite_in(inputs, batch, p_.experiment.ignored_target());

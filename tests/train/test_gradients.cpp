@@ -62,6 +62,31 @@ TEST_CASE("a gradient is found during backward by the first parameter that has i
   CHECK_FALSE(watch.take_first().has_value());
 }
 
+TEST_CASE("a look at the sums of all gradients finds the first parameter whose sum is not finite, of any type") {
+  NamedTensors parameters;
+  for (const auto& [name, type] : std::vector<std::pair<std::string, at::ScalarType>>{
+           {"float", at::kFloat}, {"without", at::kFloat}, {"bf16", at::kBFloat16}, {"half", at::kHalf}}) {
+    parameters.emplace_back(name, at::zeros({2, 3}, type).requires_grad_());
+    if (name != "without") parameters.back().second.mutable_grad() = at::ones({2, 3}, type);
+  }
+  GradientWatch watch(
+      parameters, [](std::size_t) { FAIL("nothing is found during backward"); }, /*at_end=*/true);
+  CHECK_FALSE(watch.take_first().has_value());
+  for (const double bad : {kNan, kInfinite, -kInfinite}) {
+    for (const std::size_t place : {3, 2, 0}) {
+      parameters[place].second.mutable_grad()[1][2] = bad;
+      CHECK(watch.take_first() == std::optional<std::size_t>(place));
+    }
+    for (const std::size_t place : {3, 2, 0}) parameters[place].second.mutable_grad()[1][2] = 65504;
+    CHECK_FALSE(watch.take_first().has_value());
+  }
+  watch.forget();
+  CHECK_FALSE(GradientWatch(
+                  {}, [](std::size_t) {}, /*at_end=*/true)
+                  .take_first()
+                  .has_value());
+}
+
 TEST_CASE("ranks without shared progress find a gradient in the sum of all, and the rank it came from") {
   Meeting meeting;
   std::vector<std::optional<NotFinite>> found[2];
