@@ -23,7 +23,8 @@ deb() {
 }
 # shellcheck source=../../scripts/setup/packages.sh
 . "$source_root/scripts/setup/packages.sh"
-for package in "${packages[@]}" "${image_packages[@]}" "${serve_packages[@]}"; do deb "$package" 1:2.0 "common-part (>= 2)"; done
+mapfile -t optional < <(printf '%s\n' "${image_packages[@]}" "${serve_packages[@]}" "${object_packages[@]}" | sort -u)
+for package in "${packages[@]}" "${optional[@]}"; do deb "$package" 1:2.0 "common-part (>= 2)"; done
 deb common-part 2.1
 deb unwanted 1.0
 /usr/bin/python3 -I "$source_root/scripts/setup/debs.py" "$scratch/files/debian" "$scratch/files"
@@ -59,7 +60,7 @@ expect_text "$scratch/asked" "/simple/torch/"
 expect_text "$scratch/asked" "/files/./0.deb"
 expect "the wheels are there" test "$(find "$folder" -name '*.whl' | wc -l)" = 5
 expect "packages of this machine are fetched too, and unneeded ones are not: $(ls "$folder")" \
-  test "$(find "$folder" -name '*.deb' | wc -l)" = $((${#packages[@]} + ${#image_packages[@]} + ${#serve_packages[@]} + 1)) -a ! -e "$folder/unwanted_1.0_$architecture.deb"
+  test "$(find "$folder" -name '*.deb' | wc -l)" = $((${#packages[@]} + ${#optional[@]} + 1)) -a ! -e "$folder/unwanted_1.0_$architecture.deb"
 expect "nothing else is left" test -z "$(find "$folder" -mindepth 1 -not -name '*.whl' -not -name '*.deb')"
 kill "$mirror"
 
@@ -75,7 +76,7 @@ expect "all packages are installed: $(count_installed)" test "$(count_installed)
 env DDP_WHEELS="$folder" unshare -n "$checkout/scripts/ddp-exp" --obtain images >"$out" 2>"$err" || status=$?
 expect "the image libraries are obtained: $(cat "$err")" test "$status" = 0 -a -s "$checkout/build/release/bin/libddp_images.so"
 expect "with its packages: $(count_installed)" test "$(count_installed)" = $((${#packages[@]} + ${#image_packages[@]} + 1))
-expect "the folder is unchanged" test "$(find "$folder" -name '*.whl' -o -name '*.deb' | wc -l)" = $((${#packages[@]} + ${#image_packages[@]} + ${#serve_packages[@]} + 6))
+expect "the folder is unchanged" test "$(find "$folder" -name '*.whl' -o -name '*.deb' | wc -l)" = $((${#packages[@]} + ${#optional[@]} + 6))
 
 # A folder that lacks a package: the error names it and the remedy.
 rm "$folder"/common-part*
