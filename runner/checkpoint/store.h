@@ -23,8 +23,8 @@ struct StateTensors {
   NamedTensors changing;
 };
 
-// A loaded checkpoint: the tensors of each named state, on the CPU. Those that were
-// loaded here are the files' pages, mapped into memory.
+// A loaded checkpoint: the tensors of each named state, on the CPU. The process that read the files has their pages,
+// mapped into memory; others have copies.
 struct Checkpoint {
   State state;
   std::map<std::string, NamedTensors> tensors;

@@ -63,6 +63,7 @@ struct JsonlContent {
   std::vector<std::string> names = {};
   std::vector<Kind> kinds = {};
   std::map<std::string, std::int64_t> infinite = {};  // the first line in which a key is Infinity or -Infinity
+  std::map<std::string, std::int64_t> beyond = {};    // the first line in which a key is a number that no double holds
   std::map<std::string, std::int64_t> large = {};     // the first line in which a key is a whole number from 2^53
   std::map<std::string, std::int64_t> repeated = {};  // the first line that has a key twice
   bool is_clean = true;                               // each cell is one of JSON, or NaN or Infinity
@@ -78,6 +79,7 @@ struct JsonlContent {
     f({.name = "names"}, names);
     f({.name = "kinds"}, kinds);
     f({.name = "infinite"}, infinite);
+    f({.name = "beyond"}, beyond);
     f({.name = "large"}, large);
     f({.name = "repeated"}, repeated);
     f({.name = "is_clean"}, is_clean);
@@ -124,6 +126,11 @@ class Columns {
       // A double may not have all its digits.
       const bool is_large = std::fabs(parse_number(cell.written).value_or(0)) >= kWholeNumbers;
       if (is_large) found_.large.try_emplace(found_.names[at], number_);
+    }
+    // 1e308, or as many digits
+    const bool may_be_beyond = cell.written.size() > 300 || cell.written.find_first_of("eE") != cell.written.npos;
+    if (kind == Kind::number && may_be_beyond && !std::isfinite(parse_number(cell.written).value_or(0))) {
+      found_.beyond.try_emplace(found_.names[at], number_);
     }
     found_.kinds[at] = common_kind(found_.kinds[at], kind);
     if (kind == Kind::infinite) found_.infinite.try_emplace(found_.names[at], number_);
@@ -314,7 +321,7 @@ class JsonlSource : public BatchSource {
   JsonlSource(const std::filesystem::path& file, const format::TableOptions& options)
       : file_(file),
         how_(options),
-        content_(indexed<JsonlContent>(file, options, "jsonl 3", [&] { return jsonl_content(file, options); })),
+        content_(indexed<JsonlContent>(file, options, "jsonl 4", [&] { return jsonl_content(file, options); })),
         schema_(content_.schema()) {}
 
   std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
@@ -324,18 +331,12 @@ class JsonlSource : public BatchSource {
   arrow::Status begin(const std::vector<format::WantedColumn>& wanted, const std::vector<int>& places,
                       std::optional<std::int64_t> block) override {
     for (const format::WantedColumn& column : wanted) {
-      const auto line = content_.infinite.find(column.name);
-      if (line == content_.infinite.end()) continue;
-      throw usage_error("column " + config::in_quotes(column.name) + ": Infinity is not a finite number",
-                        file_.string() + ":" + std::to_string(line->second), "correct the file");
+      const std::string name = config::in_quotes(column.name);
+      refuse(content_.infinite, column, "column " + name + ": Infinity is not a finite number");
+      refuse(content_.beyond, column, "column " + name + ": a number is beyond the range of a double");
+      refuse(content_.repeated, column, "has the key " + name + " twice");
+      require_all_digits(column);
     }
-    for (const format::WantedColumn& column : wanted) {
-      const auto line = content_.repeated.find(column.name);
-      if (line == content_.repeated.end()) continue;
-      throw usage_error("has the key " + config::in_quotes(column.name) + " twice",
-                        file_.string() + ":" + std::to_string(line->second), "correct the file");
-    }
-    for (const format::WantedColumn& column : wanted) require_all_digits(column);
     arrow::FieldVector fields;
     for (const int place : places) fields.push_back(field_to_read(*schema_->field(place), wanted));
     wanted_ = wanted;
@@ -395,6 +396,14 @@ class JsonlSource : public BatchSource {
       if (status.ok() && builder.rows() == row) status = builder.add_missing();
     }
     return status;
+  }
+
+  // Throws if the column is among those of a mistake, which have its first line.
+  void refuse(const std::map<std::string, std::int64_t>& lines, const format::WantedColumn& column,
+              const std::string& mistake) const {
+    const auto line = lines.find(column.name);
+    if (line == lines.end()) return;
+    throw usage_error(mistake, file_.string() + ":" + std::to_string(line->second), "correct the file");
   }
 
   // Throws if the texts of a column are those of doubles, some of which stand for several numbers.

@@ -259,12 +259,14 @@ def main():
     parser.add_argument("--rehearse", action="store_true", help="small sizes on the CPU")
     parser.add_argument("--only", default="", metavar="WORD", help="cases whose name contains it")
     asked = parser.parse_args()
+    chosen = [case for case in cases(asked.rehearse) if asked.only in case.name]
+    if not chosen:
+        parser.error(f"no case has {asked.only!r} in its name: {', '.join(case.name for case in cases(asked.rehearse))}")
     peak = float(call_peer(asked.rehearse, "peak"))
     print(f"gpu-bench, {name_of_card(asked.rehearse)}: a bf16 matrix product has {peak / 1e12:.1f} TFLOP/s")
     begun = time.monotonic()
-    for case in cases(asked.rehearse):
-        if asked.only in case.name:
-            measure(case, peak, asked.rehearse)
+    for case in chosen:
+        measure(case, peak, asked.rehearse)
     print(f"\n{time.monotonic() - begun:.0f} s")
 
 

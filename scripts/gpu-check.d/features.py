@@ -1,4 +1,4 @@
-"""What is built on steps: logical ranks, lost ranks, audits, recipes, streams, measurements and predictions."""
+"""Features that are built on steps: logical ranks, lost ranks, audits, recipes, streams, measurements and predictions."""
 
 import csv
 import json
@@ -7,6 +7,7 @@ import random
 import signal
 import socket
 
+from faults import TOKENS, write_tokens
 from machine import LONG, Run, children, gone, on_gpus, same, sets, until
 from training import RECIPE, write_images
 
@@ -84,8 +85,6 @@ def lost_node(machine, folder):
 @on_gpus
 def failed_kernel_of_a_node(machine, folder):
     """a kernel that fails on one of two nodes that share the GPU ends both, and names its rank"""
-    from faults import TOKENS, write_tokens
-
     rows = [[number % 11] * 8 for number in range(256)]
     write_tokens(folder / "next.npy", rows)
     rows[101][3] = 77  # of rank 1, in step 7

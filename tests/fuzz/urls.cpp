@@ -1,5 +1,5 @@
-// What a server answers, and what the cache folder keeps of it. The first byte selects: an answer of HTTP about an
-// object, one of S3 about a pattern, a piece of an object, or the index of a text.
+// Answers of a server, and files of the cache folder. The first byte selects: an answer of HTTP about an object, one of
+// S3 about a pattern, a piece of an object, or the index of a text.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -131,7 +131,7 @@ class Text final : public format::Bytes {
 void read_by_index(const std::string& index) {
   const config::Value value = config::Value::parse(index, nullptr, /*allow_exceptions=*/false);
   if (!value.is_object()) return;
-  record::keep_value("indexes", record::hash_hex(std::string("jsonl 3") + '\0' + "text"), value, 10);
+  record::keep_value("indexes", record::hash_hex(std::string("jsonl 4") + '\0' + "text"), value, 10);
   format::TableOptions options{.format = "jsonl"};
   options.open = [](const std::filesystem::path&) { return std::make_shared<const Text>(); };
   const std::filesystem::path file = "text.jsonl";

@@ -314,6 +314,10 @@ TEST_CASE("Lines of JSON have the cells that another parser finds, and are refus
   }
   CHECK(refused > 1000);
   CHECK(read > 2500);
+  for (const std::string& number : {std::string("1e999"), std::string("-1E400"), std::string(400, '9')}) {
+    CHECK(
+        contains(jsonl_error("{\"a\": 1}\n{\"a\": " + number + "}\n"), "t.jsonl:2: column \"a\": a number is beyond"));
+  }
   CHECK(contains(jsonl_error("{\"a\": 1}\n{\"a\": 2, \"a\": 3}\n"), "t.jsonl:2: has the key \"a\" twice"));
 }
 
