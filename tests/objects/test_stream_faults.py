@@ -17,6 +17,7 @@ from store import BUCKET, Server, use_cache  # noqa: E402
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--kills", type=int, default=8)
 parser.add_argument("--faults", type=int, default=60)
+parser.add_argument("--seed", type=int, default=5, help="of the faults and the moments of the kills")
 asked = parser.parse_args()
 
 FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="stream faults "))
@@ -90,8 +91,8 @@ def main():
     never = start("run", "s.toml", "--run-id", "never")
     assert never.wait(600) == 0, never
     reference = left("never")
-    faults, kills, runs = Faults(5), 0, 0
-    draw = random.Random(6)
+    faults, kills, runs = Faults(asked.seed), 0, 0
+    draw = random.Random(1000 + asked.seed)
     while kills < asked.kills or faults.count < asked.faults:
         run = f"killed{runs}"
         runs += 1
