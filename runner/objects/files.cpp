@@ -16,13 +16,6 @@ namespace {
 
 using arrow::fs::S3Options;
 
-// with_retries alone tries again.
-class NoRetries final : public arrow::fs::S3RetryStrategy {
- public:
-  bool ShouldRetry(const AWSErrorDetail&, std::int64_t) override { return false; }
-  std::int64_t CalculateDelayBeforeNextRetry(const AWSErrorDetail&, std::int64_t) override { return 0; }
-};
-
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
@@ -59,27 +52,14 @@ Bucket open_s3(const Place& place) {
   auto options = S3Options::FromUri(uri);
   require(options.status());
   if (options->GetAccessKey().empty()) options->ConfigureAnonymousCredentials();
-  options->retry_strategy = std::make_shared<NoRetries>();
-  options->connect_timeout = 20;
-  options->request_timeout = 30;
-  if (const std::string bundle = environment("AWS_CA_BUNDLE"); !bundle.empty()) options->tls_ca_file_path = bundle;
-  auto files = arrow::fs::S3FileSystem::Make(*options);
+  // It knows the region of the environment and of the profile. Its requests are not ours: they cannot ask for an ETag,
+  // and an error without XML ends the process.
+  const auto files = arrow::fs::S3FileSystem::Make(*options);
   require(files.status());
   const std::string region = (*files)->region();
-  return {.files = *files,
-          .prefix = place.bucket + "/",
-          .server = server_of(*options, region, place.bucket),
+  return {.server = server_of(*options, region, place.bucket),
           .region = region.empty() ? "us-east-1" : region,
           .options = std::make_shared<const S3Options>(*options)};
-}
-
-std::string escaped_pattern(const std::string& key) {
-  std::string pattern;
-  for (const char c : key) {
-    if (c == '?' || c == '[' || c == '\\') pattern += '\\';
-    pattern += c;
-  }
-  return pattern;
 }
 
 }  // namespace
@@ -128,26 +108,13 @@ Credentials credentials_of(const Bucket& bucket) {
   }
 }
 
-std::vector<std::string> matching_keys(const Bucket& bucket, const Place& pattern) {
-  const std::size_t star = pattern.key.find('*');
-  const std::size_t slash = pattern.key.rfind('/', star);
-  const std::string folder = slash == std::string::npos ? "" : pattern.key.substr(0, slash);
-  arrow::fs::FileSelector selector;
-  selector.base_dir = bucket.prefix + folder;
-  while (selector.base_dir.ends_with('/')) selector.base_dir.pop_back();
-  selector.allow_not_found = true;
-  selector.recursive = pattern.key.find('/', star) != std::string::npos;
-  const auto listed = bucket.files->GetFileInfo(selector);
-  require(listed.status());
-  const std::string wanted = escaped_pattern(pattern.key);
-  std::vector<std::string> keys;
-  for (const arrow::fs::FileInfo& info : *listed) {
-    if (!info.IsFile() || !info.path().starts_with(bucket.prefix)) continue;
-    const std::string key = info.path().substr(bucket.prefix.size());
-    if (fnmatch(wanted.c_str(), key.c_str(), FNM_PATHNAME) == 0) keys.push_back(key);
+bool matches(const std::string& pattern, const std::string& key) {
+  std::string escaped;
+  for (const char c : pattern) {
+    if (c == '?' || c == '[' || c == '\\') escaped += '\\';
+    escaped += c;
   }
-  std::sort(keys.begin(), keys.end());
-  return keys;
+  return fnmatch(escaped.c_str(), key.c_str(), FNM_PATHNAME) == 0;
 }
 
 }  // namespace ddp::objects

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "objects/signature.h"
+#include "objects/s3.h"
 
 #include <arrow/status.h>
 
@@ -28,10 +28,11 @@ struct Place {
 };
 Place place_of(const std::string& url);
 
-// How Arrow reaches the objects of a bucket.
+// How the objects of a bucket are reached.
 struct Bucket {
-  std::shared_ptr<arrow::fs::FileSystem> files;
-  std::string prefix;  // of the paths in `files`: "bucket/"
+  // Not of S3: Arrow asks.
+  std::shared_ptr<arrow::fs::FileSystem> files = {};
+  std::string prefix = {};  // of the paths in `files`: "container/"
 
   // Of S3: where its requests go ("https://bucket.s3.eu-west-1.amazonaws.com", "http://localhost:9000/bucket"), and how
   // they are signed.
@@ -46,8 +47,7 @@ Bucket open_bucket(const Place& place);
 // The credentials of a bucket of S3, now: they may have been renewed.
 Credentials credentials_of(const Bucket& bucket);
 
-// Returns the keys that match the pattern of the place's key, sorted by their bytes; "*" stands for any characters but
-// "/". Throws Failure.
-std::vector<std::string> matching_keys(const Bucket& bucket, const Place& pattern);
+// Does a key match a pattern? "*" stands for any characters but "/".
+bool matches(const std::string& pattern, const std::string& key);
 
 }  // namespace ddp::objects

@@ -69,14 +69,14 @@ class Store final : public format::ObjectStore {
     found.front().url = url;
     if (!by_http && place.key.find('*') != std::string::npos) {
       found.clear();
-      with_retries(retries_, url, [&] {
-        found.clear();
-        for (const std::string& key : matching_keys(bucket_of(place), place)) {
-          Object object;
-          object.url = place.scheme + "://" + place.bucket + "/" + key + place.query;
-          found.push_back(std::move(object));
-        }
-      });
+      const std::size_t star = place.key.find('*');
+      const bool is_deep = place.key.find('/', star) != std::string::npos;
+      for (const auto& [key, bytes] : keys(url, place.key.substr(0, star), is_deep)) {
+        if (!matches(place.key, key)) continue;
+        Object object;
+        object.url = place.scheme + "://" + place.bucket + "/" + key + place.query;
+        found.push_back(std::move(object));
+      }
       if (found.empty()) throw usage_error("matches no object", without_query(url));
     }
     on_threads(std::ssize(found), kLookedAtOnce, [&](std::int64_t i) {
@@ -110,7 +110,7 @@ class Store final : public format::ObjectStore {
     };
     if (size <= of_part) return void(send(url, {.method = "PUT", .body = part(0)}));
     const std::string upload =
-        "uploadId=" + escaped(element(send(url, {.method = "POST", .query = "uploads="}).body, "UploadId"));
+        "uploadId=" + escaped_value(element(send(url, {.method = "POST", .query = "uploads="}).body, "UploadId"));
     try {
       std::string parts;
       for (std::int64_t number = 1, begin = 0; begin < size; ++number, begin += of_part) {
@@ -137,20 +137,12 @@ class Store final : public format::ObjectStore {
   }
 
   std::map<std::string, std::int64_t> list(const std::string& folder) override {
+    const Place place = place_of(folder);
+    std::string prefix = place.key;
+    while (prefix.ends_with('/')) prefix.pop_back();
+    if (!prefix.empty()) prefix += '/';
     std::map<std::string, std::int64_t> found;
-    in_bucket(folder, [&](arrow::fs::FileSystem& files, const std::string& path) {
-      arrow::fs::FileSelector selector;
-      selector.base_dir = path;
-      selector.allow_not_found = true;
-      selector.recursive = true;
-      const auto listed = files.GetFileInfo(selector);
-      require(listed.status());
-      found.clear();
-      for (const arrow::fs::FileInfo& info : *listed) {
-        if (info.IsFile() && info.path().starts_with(path + "/"))
-          found[info.path().substr(path.size() + 1)] = info.size();
-      }
-    });
+    for (const auto& [key, bytes] : keys(folder, prefix, /*is_deep=*/true)) found[key.substr(prefix.size())] = bytes;
     return found;
   }
 
@@ -164,6 +156,46 @@ class Store final : public format::ObjectStore {
   }
 
  private:
+  // Returns the keys that begin with `prefix` in the bucket of a URL, and their bytes; `is_deep`: those with a further
+  // "/" too.
+  std::map<std::string, std::int64_t> keys(const std::string& url, const std::string& prefix, bool is_deep) {
+    const Place place = place_of(url);
+    const std::string bucket = place.scheme + "://" + place.bucket + "/" + place.query;
+    std::map<std::string, std::int64_t> found;
+    const auto add = [&](const std::string& key, std::int64_t bytes) {
+      // A key that ends with "/" is a folder that a tool made.
+      if (key.starts_with(prefix) && !key.ends_with('/')) found[key] = bytes;
+    };
+    if (!is_asked_here(url)) {
+      in_bucket(bucket, [&](arrow::fs::FileSystem& files, const std::string& root) {
+        arrow::fs::FileSelector selector;
+        selector.base_dir = root + "/" + prefix.substr(0, prefix.rfind('/') + 1);
+        while (selector.base_dir.ends_with('/')) selector.base_dir.pop_back();
+        selector.allow_not_found = true;
+        selector.recursive = is_deep;
+        const auto listed = files.GetFileInfo(selector);
+        require(listed.status());
+        found.clear();
+        for (const arrow::fs::FileInfo& info : *listed) {
+          if (info.IsFile()) add(info.path().substr(std::min(root.size() + 1, info.path().size())), info.size());
+        }
+      });
+      return found;
+    }
+    for (std::string token;;) {
+      const std::string query = (token.empty() ? "" : "continuation-token=" + escaped_value(token) + "&") +
+                                (is_deep ? "" : "delimiter=%2F&") +
+                                "encoding-type=url&list-type=2&prefix=" + escaped_value(prefix);
+      Listing page;
+      with_retries(retries_, url, [&] { page = listing_of(send_once(bucket, {.query = query}).body); });
+      for (const auto& [key, bytes] : page.bytes) add(key, bytes);
+      if (page.next.empty()) return found;
+      if (std::exchange(token, page.next) == page.next) {
+        throw usage_error("the server's listing of the bucket has no end", without_query(url));
+      }
+    }
+  }
+
   // Calls `use` with the file system and the path of an object or a folder, as often as requests may be tried.
   void in_bucket(const std::string& url, const std::function<void(arrow::fs::FileSystem&, const std::string&)>& use) {
     with_retries(retries_, url, [&] {
@@ -218,11 +250,14 @@ class Store final : public format::ObjectStore {
   // Sends a request to S3 until it succeeds.
   Reply send(const std::string& url, const Request& request) {
     Reply reply;
-    with_retries(retries_, url, [&] {
-      const auto [target, headers] = for_s3(url, {}, request);
-      reply = objects::send(request.method, target, headers, request.body);
-      require_success(reply.head, reply.body);
-    });
+    with_retries(retries_, url, [&] { reply = send_once(url, request); });
+    return reply;
+  }
+
+  Reply send_once(const std::string& url, const Request& request) {
+    const auto [target, headers] = for_s3(url, {}, request);
+    Reply reply = objects::send(request.method, target, headers, request.body);
+    require_success(reply.head, reply.body);
     return reply;
   }
 

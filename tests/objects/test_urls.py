@@ -113,12 +113,40 @@ def test_a_pattern_stands_for_the_objects_that_match_sorted():
         SERVER.put(f"many/{name}", data[name])
     SERVER.put("many/deeper/part0.csv", b"not this one")
     SERVER.put("many/part0.txt", b"nor this one")
-    (FOLDER / "files/one.csv").unlink()
+    (FOLDER / "files/one.csv").unlink(missing_ok=True)
     local = trained_here("parts", {f"p{i}.csv": body for i, body in enumerate(data.values())}, seed=3)
     run(*experiment("pattern", f"s3://{BUCKET}/many/part*.csv", seed=3))
     assert weights(newest("pattern")) == local
     assert [file["path"].rsplit("/")[-1] for file in state(newest("pattern"))["data"]] == list(data)
     assert "matches no object" in run(*experiment("none", f"s3://{BUCKET}/many/*.parquet"), exits=2).said()
+
+
+def test_a_pattern_is_listed_in_parts():
+    names = ["a+b.csv", "a b.csv", "ä&amp;.csv", "a%20.csv"]
+    for i, name in enumerate(names):
+        SERVER.put(f"strange names/{name}", table(30 + i, i))
+    SERVER.put("strange names/", b"")
+    lists = []
+
+    def one_by_one(environ, answer):
+        if "list-type" not in environ["QUERY_STRING"]:
+            return None
+        lists.append(environ["QUERY_STRING"])
+        if len(lists) == 2:
+            return "500 Internal Server Error", [("Content-Type", "text/html")], b"no XML"
+        environ["QUERY_STRING"] += "&max-keys=1"
+        return None
+
+    path = f"s3://{BUCKET}/strange names/*.csv"
+    with SERVER.spoilt(one_by_one):
+        run(*experiment("parts", path))
+    assert len(lists) > len(names), lists
+    assert [file["path"].rsplit("/")[-1] for file in state(newest("parts"))["data"]] == sorted(names, key=str.encode)
+    # An answer that is no XML: a portal on the way.
+    with SERVER.spoilt(lambda environ, _: "list-type" in environ["QUERY_STRING"] and ("403 Forbidden", [], b"<html>")):
+        assert "the server answers 403" in run(*experiment("parts", path), exits=2).said()
+    with SERVER.spoilt(lambda environ, _: "list-type" in environ["QUERY_STRING"] and ("200 OK", [], b"<html></html>")):
+        assert "is no listing of a bucket" in run(*experiment("parts", path, loader__retries=0), exits=2).said()
 
 
 def test_messages_name_the_url():

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 
 #include "objects/http.h"
@@ -15,6 +17,9 @@ struct Credentials {
 // Returns the path of an object's URL with each byte escaped that is no letter, digit, "-", "_", "." or "~"; "/" stays.
 std::string escaped(const std::string& path);
 
+// Returns a value of a query, with "/" escaped too.
+std::string escaped_value(const std::string& value);
+
 // The parts of a request that are signed besides its headers.
 struct Request {
   std::string method = "GET";
@@ -28,5 +33,14 @@ struct Request {
 Headers signed_headers(const Credentials& credentials, const std::string& region, const std::string& host,
                        const std::string& path, const std::string& time, const Headers& more,
                        const Request& request = {});
+
+// The keys of a bucket that begin with a prefix, as one answer lists them.
+struct Listing {
+  std::map<std::string, std::int64_t> bytes = {};  // of each object
+  std::string next = {};                           // continues the listing; "": this is its end
+};
+
+// Reads an answer to ListObjectsV2. Throws Failure (passing) if it is none.
+Listing listing_of(const std::string& body);
 
 }  // namespace ddp::objects

@@ -1,10 +1,14 @@
-#include "objects/signature.h"
+#include "objects/s3.h"
 
+#include <algorithm>
 #include <cctype>
 #include <string_view>
+#include <utility>
 
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+
+#include "base/text_number.h"
 
 namespace ddp::objects {
 namespace {
@@ -31,6 +35,35 @@ std::string hmac(std::string_view key, std::string_view text) {
   return {reinterpret_cast<const char*>(digest), size};
 }
 
+// "a%2Fb+c" -> "a/b c"
+std::string from_url(const std::string& text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool is_escaped = text[i] == '%' && i + 2 < text.size() &&
+                            std::isxdigit(static_cast<unsigned char>(text[i + 1])) &&
+                            std::isxdigit(static_cast<unsigned char>(text[i + 2]));
+    if (is_escaped) {
+      plain += static_cast<char>(std::stoi(text.substr(i + 1, 2), nullptr, 16));
+      i += 2;
+    } else {
+      plain += text[i] == '+' ? ' ' : text[i];
+    }
+  }
+  return plain;
+}
+
+// "a&amp;b" -> "a&b"
+std::string from_xml(std::string text) {
+  constexpr std::pair<std::string_view, char> kEntities[] = {
+      {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&apos;", '\''}, {"&amp;", '&'}};
+  for (const auto& [entity, character] : kEntities) {  // "&amp;" is the last: what it gives is no entity
+    for (std::size_t at = 0; (at = text.find(entity, at)) != text.npos; ++at) {
+      text.replace(at, entity.size(), 1, character);
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string escaped(const std::string& path) {
@@ -43,6 +76,12 @@ std::string escaped(const std::string& path) {
       text += {'%', kDigits[c >> 4], kDigits[c & 15]};
     }
   }
+  return text;
+}
+
+std::string escaped_value(const std::string& value) {
+  std::string text = escaped(value);
+  for (std::size_t at = 0; (at = text.find('/', at)) != text.npos; ++at) text.replace(at, 1, "%2F");
   return text;
 }
 
@@ -67,6 +106,30 @@ Headers signed_headers(const Credentials& credentials, const std::string& region
   headers["authorization"] = "AWS4-HMAC-SHA256 Credential=" + credentials.key_id + "/" + scope +
                              ",SignedHeaders=" + names + ",Signature=" + hex(hmac(key, to_sign));
   return headers;
+}
+
+Listing listing_of(const std::string& body) {
+  constexpr std::string_view kBegin = "<Contents>", kEnd = "</Contents>";
+  const bool is_whole = body.find("<ListBucketResult") != body.npos && body.find("</ListBucketResult>") != body.npos;
+  Listing listing;
+  bool is_right = is_whole;
+  // Keys may have characters that XML has not; not each server escapes them as it is asked to.
+  const bool has_escapes = element(body, "EncodingType") == "url";
+  for (std::size_t at = 0; (at = body.find(kBegin, at)) != body.npos;) {
+    const std::size_t end = std::min(body.find(kEnd, at), body.size());
+    const std::string object = body.substr(at, end - at);
+    const std::string key = element(object, "Key");
+    const auto bytes = text_number<std::int64_t>(element(object, "Size"));
+    is_right = is_right && !key.empty() && bytes.value_or(-1) >= 0;
+    listing.bytes[has_escapes ? from_url(key) : from_xml(key)] = bytes.value_or(0);
+    at = end;
+  }
+  const bool goes_on = element(body, "IsTruncated") == "true";
+  if (goes_on) listing.next = from_xml(element(body, "NextContinuationToken"));
+  if (!is_right || goes_on == listing.next.empty()) {
+    throw Failure(Failure::Kind::passing, "the server's answer is no listing of a bucket");
+  }
+  return listing;
 }
 
 }  // namespace ddp::objects
