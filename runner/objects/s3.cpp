@@ -66,23 +66,17 @@ std::string from_xml(std::string text) {
 
 }  // namespace
 
-std::string escaped(const std::string& path) {
+std::string escaped(const std::string& text, bool is_path) {
   constexpr char kDigits[] = "0123456789ABCDEF";
-  std::string text;
-  for (const unsigned char c : path) {
-    if (std::isalnum(c) || c == '-' || c == '_' || c == '.' || c == '~' || c == '/') {
-      text += static_cast<char>(c);
+  std::string result;
+  for (const unsigned char c : text) {
+    if (std::isalnum(c) || c == '-' || c == '_' || c == '.' || c == '~' || (is_path && c == '/')) {
+      result += static_cast<char>(c);
     } else {
-      text += {'%', kDigits[c >> 4], kDigits[c & 15]};
+      result += {'%', kDigits[c >> 4], kDigits[c & 15]};
     }
   }
-  return text;
-}
-
-std::string escaped_value(const std::string& value) {
-  std::string text = escaped(value);
-  for (std::size_t at = 0; (at = text.find('/', at)) != text.npos; ++at) text.replace(at, 1, "%2F");
-  return text;
+  return result;
 }
 
 Headers signed_headers(const Credentials& credentials, const std::string& region, const std::string& host,
@@ -110,9 +104,8 @@ Headers signed_headers(const Credentials& credentials, const std::string& region
 
 Listing listing_of(const std::string& body) {
   constexpr std::string_view kBegin = "<Contents>", kEnd = "</Contents>";
-  const bool is_whole = body.find("<ListBucketResult") != body.npos && body.find("</ListBucketResult>") != body.npos;
+  bool is_right = body.find("<ListBucketResult") != body.npos && body.find("</ListBucketResult>") != body.npos;
   Listing listing;
-  bool is_right = is_whole;
   // Keys may have characters that XML has not; not each server escapes them as it is asked to.
   const bool has_escapes = element(body, "EncodingType") == "url";
   for (std::size_t at = 0; (at = body.find(kBegin, at)) != body.npos;) {

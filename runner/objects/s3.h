@@ -14,11 +14,9 @@ struct Credentials {
   std::string token = {};  // of a session
 };
 
-// Returns the path of an object's URL with each byte escaped that is no letter, digit, "-", "_", "." or "~"; "/" stays.
-std::string escaped(const std::string& path);
-
-// Returns a value of a query, with "/" escaped too.
-std::string escaped_value(const std::string& value);
+// Returns a text of a URL with each byte escaped that is no letter, digit, "-", "_", "." or "~"; "/" stays in a path, but
+// not in a query.
+std::string escaped(const std::string& text, bool is_path = true);
 
 // The parts of a request that are signed besides its headers.
 struct Request {

@@ -110,7 +110,8 @@ class Store final : public format::ObjectStore {
     };
     if (size <= of_part) return void(send(url, {.method = "PUT", .body = part(0)}));
     const std::string upload =
-        "uploadId=" + escaped_value(element(send(url, {.method = "POST", .query = "uploads="}).body, "UploadId"));
+        "uploadId=" +
+        escaped(element(send(url, {.method = "POST", .query = "uploads="}).body, "UploadId"), /*is_path=*/false);
     try {
       std::string parts;
       for (std::int64_t number = 1, begin = 0; begin < size; ++number, begin += of_part) {
@@ -183,9 +184,9 @@ class Store final : public format::ObjectStore {
       return found;
     }
     for (std::string token;;) {
-      const std::string query = (token.empty() ? "" : "continuation-token=" + escaped_value(token) + "&") +
+      const std::string query = (token.empty() ? "" : "continuation-token=" + escaped(token, /*is_path=*/false) + "&") +
                                 (is_deep ? "" : "delimiter=%2F&") +
-                                "encoding-type=url&list-type=2&prefix=" + escaped_value(prefix);
+                                "encoding-type=url&list-type=2&prefix=" + escaped(prefix, /*is_path=*/false);
       Listing page;
       with_retries(retries_, url, [&] { page = listing_of(send_once(bucket, {.query = query}).body); });
       for (const auto& [key, bytes] : page.bytes) add(key, bytes);

@@ -35,7 +35,7 @@ TEST_CASE("a body and a query are signed as in S3's documentation") {
 
 TEST_CASE("a path keeps its slashes and unreserved characters") {
   CHECK(escaped("/a b/ü+~.csv") == "/a%20b/%C3%BC%2B~.csv");
-  CHECK(escaped_value("a/b c") == "a%2Fb%20c");
+  CHECK(escaped("a/b c", /*is_path=*/false) == "a%2Fb%20c");
 }
 
 // As "Sample Response" of ListObjectsV2 in S3's API reference.
