@@ -19,7 +19,7 @@ namespace {
 
 // The variables that a signal handler can reach: the flag and the signal in the shared progress.
 std::atomic<bool>* stop_flag = nullptr;
-std::atomic<int>* stop_signal = nullptr;
+std::atomic<int>* shared_signal = nullptr;
 launch::StopSignals stop_signals;
 
 unsigned grace = 0;  // seconds
@@ -27,7 +27,7 @@ unsigned grace = 0;  // seconds
 void hear(int signal) {
   if (stop_signals.at_once(signal)) _exit(128 + signal);
   int none = 0;
-  if (stop_signal->compare_exchange_strong(none, signal)) alarm(grace);
+  if (shared_signal->compare_exchange_strong(none, signal)) alarm(grace);
   stop_flag->store(true);
 }
 
@@ -37,12 +37,12 @@ void end_after_grace(int) {
   if (poll(&err, 1, 0) > 0) {
     [[maybe_unused]] const auto written = write(STDERR_FILENO, kWord, sizeof kWord - 1);
   }
-  _exit(exit_code_of(*stop_signal));
+  _exit(exit_code_of(*shared_signal));
 }
 
 void hear_signals(record::SharedProgress& shared, double seconds_to_end) {
   stop_flag = &shared.stop_requested();
-  stop_signal = &shared.stop_signal();
+  shared_signal = &shared.stop_signal();
   grace = static_cast<unsigned>(std::ceil(seconds_to_end));
   std::signal(SIGALRM, end_after_grace);
   struct sigaction action {};

@@ -169,9 +169,10 @@ void ObjectShelf::fetch(config::Experiment& experiment) {
       if (!file.key.starts_with(section) || !urls.insert(file.path).second) continue;
       const FetchedObjects& known = known_.at(file.path);
       const std::vector<config::Option>& options = components.find("dataset", component->name)->options;
-      const bool takes_one = std::any_of(options.begin(), options.end(), [&](const config::Option& option) {
-        return section + option.name == file.key && !config::takes_type(option, config::Type::list);
-      });
+      const bool takes_one =
+          std::any_of(options.begin(), options.end(), [&, &prefix = section](const config::Option& option) {
+            return prefix + option.name == file.key && !config::takes_type(option, config::Type::list);
+          });
       if (known.all.size() > 1 && takes_one) {
         throw usage_error("names " + std::to_string(known.all.size()) + " objects, and one is wanted", file.key);
       }
