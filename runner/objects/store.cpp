@@ -34,10 +34,13 @@ constexpr std::int64_t kPart = 64 << 20;    // bytes of a part of an object that
 constexpr std::int64_t kMostParts = 10'000;
 constexpr int kLookedAtOnce = 16;  // objects of a pattern
 
-// "Sun, 06 Nov 1994 08:49:37 GMT"; 0: it is no such text.
+// "Sun, 06 Nov 1994 08:49:37 GMT"; 0: it is no such text, or centuries away.
 std::int64_t nanoseconds_of(const std::string& date) {
   std::tm time{};
-  return strptime(date.c_str(), "%a, %d %b %Y %H:%M:%S", &time) == nullptr ? 0 : timegm(&time) * kNanoseconds;
+  std::int64_t nanoseconds = 0;
+  const bool is_date = strptime(date.c_str(), "%a, %d %b %Y %H:%M:%S", &time) != nullptr &&
+                       !__builtin_mul_overflow(timegm(&time), kNanoseconds, &nanoseconds);
+  return is_date ? nanoseconds : 0;
 }
 
 // A part of an object as an answer describes it.
