@@ -6,7 +6,7 @@
 
 // Compiles a function for several sets of vector instructions; the program's start chooses one. The floor is compiled
 // without contraction of products and sums, so all of them give the same bits.
-#define DDP_CLONES __attribute__((target_clones("default", "arch=haswell", "arch=skylake-avx512")))
+#define DDP_CLONES __attribute__((target_clones("default", "avx2", "avx512f")))
 
 namespace ddp::kernels {
 namespace {
