@@ -85,8 +85,14 @@ std::int64_t WindowedOrder::next() {
     left_ += std::ssize(samples);
     if (!samples.empty()) open_.push_back(std::move(samples));
   }
-  datasets::Draws draws(static_cast<std::uint64_t>(seed_), epoch_, position_++);
-  auto drawn = static_cast<std::int64_t>(draws.below(static_cast<std::uint64_t>(left_--)));
+  const auto seed = static_cast<std::uint64_t>(seed_), left = static_cast<std::uint64_t>(left_--);
+  const auto at = static_cast<std::uint64_t>(position_++);
+  // A rank draws the samples of all, and a resume those that were seen: many at once take a fifth of the time.
+  if (at % kernels::kPhilox == 0) kernels::philox(seed, static_cast<std::uint64_t>(epoch_), at, bits_.data());
+  const std::uint64_t bits = bits_[at % kernels::kPhilox];
+  // Draws::below() does not take the smallest bits for all numbers.
+  auto drawn = static_cast<std::int64_t>(
+      bits >= left ? bits % left : datasets::Draws(seed, epoch_, static_cast<std::int64_t>(at)).below(left));
   auto block = open_.begin();
   for (; drawn >= std::ssize(*block); ++block) drawn -= std::ssize(*block);
   std::swap((*block)[static_cast<std::size_t>(drawn)], block->back());

@@ -32,6 +32,11 @@ struct Twister {
 // which takes two words for each number.
 void bernoulli(Twister& twister, double p, float* out, std::int64_t count);
 
+// out[i] = the first 64 bits of Draws(seed, epoch, first + i) in datasets/draws.h, for i below kPhilox: Philox4x32-10
+// (Salmon et al. 2011).
+constexpr std::size_t kPhilox = 64;
+void philox(std::uint64_t seed, std::uint64_t epoch, std::uint64_t first, std::uint64_t* out);
+
 // Sums with the order of additions of ATen's (aten/src/ATen/native/cpu/SumKernel.cpp), which LibTorch compiles for
 // vectors of eight floats.
 

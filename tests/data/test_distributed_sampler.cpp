@@ -2,6 +2,7 @@
 #include <numeric>
 #include <random>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include <ATen/CPUGeneratorImpl.h>
@@ -9,6 +10,8 @@
 
 #include "catch.h"
 #include "data/distributed_sampler.h"
+#include "datasets/draws.h"
+#include "kernels/kernels.h"
 
 namespace ddp::data {
 namespace {
@@ -142,6 +145,25 @@ TEST_CASE("a stream draws each sample once an epoch, from blocks within its wind
       --left[static_cast<std::size_t>(block)];
     }
   }
+}
+
+TEST_CASE("each draw of a stream is that of the seed, the epoch and the position") {
+  const std::int64_t size = 500, epoch = (std::int64_t{1} << 32) - 1;
+  for (const std::int64_t seed : {0L, 42L, -1L, (1L << 40) + 5}) {
+    Indices left(static_cast<std::size_t>(size)), expected;
+    std::iota(left.begin(), left.end(), 0);
+    for (std::int64_t position = 0; position < size; ++position) {
+      const auto drawn = datasets::Draws(static_cast<std::uint64_t>(seed), epoch, position).below(left.size());
+      expected.push_back(std::exchange(left[drawn], left.back()));
+      left.pop_back();
+    }
+    WindowedOrder order({0, size}, 1, seed, epoch);
+    for (const std::int64_t sample : expected) CHECK(order.next() == sample);
+  }
+  std::uint64_t bits[kernels::kPhilox];
+  const std::int64_t far = (std::int64_t{1} << 32) - 3;  // the position takes two words
+  kernels::philox(7, 9, static_cast<std::uint64_t>(far), bits);
+  for (std::int64_t i = 0; i < 9; ++i) CHECK(bits[i] == datasets::Draws(7, 9, far + i).below(~std::uint64_t{0}));
 }
 
 TEST_CASE("the ranks of a stream take turns in one order, and resume inside it on other numbers of ranks") {
