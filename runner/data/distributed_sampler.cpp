@@ -87,10 +87,10 @@ std::int64_t WindowedOrder::next() {
   }
   const auto seed = static_cast<std::uint64_t>(seed_), left = static_cast<std::uint64_t>(left_--);
   const auto at = static_cast<std::uint64_t>(position_++);
-  // A rank draws the samples of all, and a resume those that were seen: many at once take a fifth of the time.
+  // A rank draws the samples of all ranks, and a resume those before its position. Vectors draw for many positions.
   if (at % kernels::kPhilox == 0) kernels::philox(seed, static_cast<std::uint64_t>(epoch_), at, bits_.data());
   const std::uint64_t bits = bits_[at % kernels::kPhilox];
-  // Draws::below() does not take the smallest bits for all numbers.
+  // Draws::below() draws again only after bits below 2^64 mod left, which is less than left.
   auto drawn = static_cast<std::int64_t>(
       bits >= left ? bits % left : datasets::Draws(seed, epoch_, static_cast<std::int64_t>(at)).below(left));
   auto block = open_.begin();

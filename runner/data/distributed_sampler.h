@@ -52,7 +52,7 @@ class WindowedOrder {
   const at::Tensor blocks_;  // int64, in their order
   std::int64_t next_block_ = 0;
   std::int64_t position_ = 0;
-  std::array<std::uint64_t, kernels::kPhilox> bits_{};  // of the positions around it
+  std::array<std::uint64_t, kernels::kPhilox> bits_{};  // of this position and those beside it
   std::int64_t left_ = 0;
   std::vector<std::vector<std::int64_t>> open_;  // the samples that are left of each block, the oldest first
 };

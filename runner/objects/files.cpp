@@ -52,8 +52,8 @@ Bucket open_s3(const Place& place) {
   auto options = S3Options::FromUri(uri);
   require(options.status());
   if (options->GetAccessKey().empty()) options->ConfigureAnonymousCredentials();
-  // It knows the region of the environment and of the profile. Its requests are not ours: they cannot ask for an ETag,
-  // and an error without XML ends the process.
+  // It finds the region, in the environment and the profile too. The requests are our own: Arrow's cannot ask for an
+  // ETag, and an error without XML ends the process.
   const auto files = arrow::fs::S3FileSystem::Make(*options);
   require(files.status());
   const std::string region = (*files)->region();

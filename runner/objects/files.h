@@ -30,7 +30,7 @@ Place place_of(const std::string& url);
 
 // How the objects of a bucket are reached.
 struct Bucket {
-  // Not of S3: Arrow asks.
+  // Of gs and abfs: Arrow asks.
   std::shared_ptr<arrow::fs::FileSystem> files = {};
   std::string prefix = {};  // of the paths in `files`: "container/"
 

@@ -31,7 +31,7 @@ Error error_of(const Failure& failure, const std::string& url, std::int64_t atte
     case Failure::Kind::changed:
       return usage_error("the object has changed while it was read", place, "start again when it is complete");
     case Failure::Kind::missing:
-      return usage_error("there is no such object: " + std::string(failure.what()), place);
+      return usage_error("is not there: " + std::string(failure.what()), place);
     case Failure::Kind::refused:
       break;
   }

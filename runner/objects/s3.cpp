@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
+#include <optional>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <openssl/evp.h>
@@ -52,16 +55,33 @@ std::string from_url(const std::string& text) {
   return plain;
 }
 
-// "a&amp;b" -> "a&b"
-std::string from_xml(std::string text) {
-  constexpr std::pair<std::string_view, char> kEntities[] = {
-      {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&apos;", '\''}, {"&amp;", '&'}};
-  for (const auto& [entity, character] : kEntities) {  // "&amp;" is the last: what it gives is no entity
-    for (std::size_t at = 0; (at = text.find(entity, at)) != text.npos; ++at) {
-      text.replace(at, entity.size(), 1, character);
-    }
+// The character of "amp", "#38" or "#x26". Servers write other characters than those of ASCII as they are.
+std::optional<char> character_of(std::string_view reference) {
+  constexpr std::pair<std::string_view, char> kNamed[] = {
+      {"lt", '<'}, {"gt", '>'}, {"amp", '&'}, {"quot", '"'}, {"apos", '\''}};
+  for (const auto& [name, character] : kNamed) {
+    if (name == reference) return character;
   }
-  return text;
+  if (!reference.starts_with('#')) return {};
+  const bool is_hex = reference.starts_with("#x");
+  const std::string_view digits = reference.substr(is_hex ? 2 : 1);
+  int code = 0;
+  const auto end = std::from_chars(digits.begin(), digits.end(), code, is_hex ? 16 : 10);
+  if (end.ptr != digits.end() || end.ec != std::errc{} || code <= 0 || code > 127) return {};
+  return static_cast<char>(code);
+}
+
+// "a&amp;b" -> "a&b"
+std::string from_xml(const std::string& text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::size_t end = text[i] == '&' ? text.find(';', i) : text.npos;
+    const auto character =
+        end == text.npos ? std::nullopt : character_of(std::string_view(text).substr(i + 1, end - i - 1));
+    plain += character.value_or(text[i]);
+    if (character) i = end;
+  }
+  return plain;
 }
 
 }  // namespace
@@ -111,10 +131,10 @@ Listing listing_of(const std::string& body) {
   for (std::size_t at = 0; (at = body.find(kBegin, at)) != body.npos;) {
     const std::size_t end = std::min(body.find(kEnd, at), body.size());
     const std::string object = body.substr(at, end - at);
-    const std::string key = element(object, "Key");
+    const std::string key = from_xml(element(object, "Key"));
     const auto bytes = text_number<std::int64_t>(element(object, "Size"));
     is_right = is_right && !key.empty() && bytes.value_or(-1) >= 0;
-    listing.bytes[has_escapes ? from_url(key) : from_xml(key)] = bytes.value_or(0);
+    listing.bytes[has_escapes ? from_url(key) : key] = bytes.value_or(0);
     at = end;
   }
   const bool goes_on = element(body, "IsTruncated") == "true";

@@ -14,8 +14,8 @@ struct Credentials {
   std::string token = {};  // of a session
 };
 
-// Returns a text of a URL with each byte escaped that is no letter, digit, "-", "_", "." or "~"; "/" stays in a path, but
-// not in a query.
+// Returns a text of a URL with each byte escaped that is no letter, digit, "-", "_", "." or "~"; "/" stays in a path,
+// but not in a query.
 std::string escaped(const std::string& text, bool is_path = true);
 
 // The parts of a request that are signed besides its headers.

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -171,21 +172,24 @@ class Store final : public format::ObjectStore {
       if (key.starts_with(prefix) && !key.ends_with('/')) found[key] = bytes;
     };
     if (!is_asked_here(url)) {
-      in_bucket(bucket, [&](arrow::fs::FileSystem& files, const std::string& root) {
+      with_retries(retries_, url, [&] {
+        const Bucket& opened = bucket_of(place);
         arrow::fs::FileSelector selector;
-        selector.base_dir = root + "/" + prefix.substr(0, prefix.rfind('/') + 1);
+        selector.base_dir = opened.prefix + prefix.substr(0, prefix.rfind('/') + 1);
         while (selector.base_dir.ends_with('/')) selector.base_dir.pop_back();
         selector.allow_not_found = true;
         selector.recursive = is_deep;
-        const auto listed = files.GetFileInfo(selector);
+        const auto listed = opened.files->GetFileInfo(selector);
         require(listed.status());
         found.clear();
         for (const arrow::fs::FileInfo& info : *listed) {
-          if (info.IsFile()) add(info.path().substr(std::min(root.size() + 1, info.path().size())), info.size());
+          if (info.IsFile() && info.path().starts_with(opened.prefix))
+            add(info.path().substr(opened.prefix.size()), info.size());
         }
       });
       return found;
     }
+    std::set<std::string> tokens;
     for (std::string token;;) {
       const std::string query = (token.empty() ? "" : "continuation-token=" + escaped(token, /*is_path=*/false) + "&") +
                                 (is_deep ? "" : "delimiter=%2F&") +
@@ -194,7 +198,8 @@ class Store final : public format::ObjectStore {
       with_retries(retries_, url, [&] { page = listing_of(send_once(bucket, {.query = query}).body); });
       for (const auto& [key, bytes] : page.bytes) add(key, bytes);
       if (page.next.empty()) return found;
-      if (std::exchange(token, page.next) == page.next) {
+      token = page.next;
+      if (!tokens.insert(token).second) {
         throw usage_error("the server's listing of the bucket has no end", without_query(url));
       }
     }
@@ -260,7 +265,14 @@ class Store final : public format::ObjectStore {
 
   Reply send_once(const std::string& url, const Request& request) {
     const auto [target, headers] = for_s3(url, {}, request);
-    Reply reply = objects::send(request.method, target, headers, request.body);
+    Reply reply;
+    if (request.method == "GET") {
+      const auto take = [&](const char* data, std::size_t size) { reply.body.append(data, size); };
+      reply.head = get(
+          target, headers, /*follows=*/false, [](const Answer&) { return true; }, take);
+    } else {
+      reply = objects::send(request.method, target, headers, request.body);
+    }
     require_success(reply.head, reply.body);
     return reply;
   }

@@ -2,9 +2,13 @@
 
 import contextlib
 import os
+import re
 import threading
 
 import boto3
+from botocore.auth import S3SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
 from moto.server import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import WSGIRequestHandler, make_server
 
@@ -17,12 +21,24 @@ class _Quiet(WSGIRequestHandler):
         pass
 
 
+def signature_of(environ):
+    """botocore's signature of a request with these headers; moto looks at none."""
+    names = re.search("SignedHeaders=([^,]+)", environ["HTTP_AUTHORIZATION"])[1].split(";")
+    keys = {name: name.upper().replace("-", "_") for name in names}
+    headers = {name: environ.get(f"HTTP_{key}", environ.get(key)) for name, key in keys.items()}
+    request = AWSRequest(environ["REQUEST_METHOD"], f"http://{environ['HTTP_HOST']}{environ['RAW_URI']}", headers)
+    request.context["timestamp"] = headers["x-amz-date"]
+    signer = S3SigV4Auth(Credentials(KEY, SECRET), "s3", "us-east-1")
+    return signer.signature(signer.string_to_sign(request, signer.canonical_request(request)), request)
+
+
 class Server:
     """`spoil(environ, answer)`: gets each request and a function that answers it; returns what is answered instead:
     (status, headers, body), or None. `requests`: of each request the method, the path with its query, and the range."""
 
     def __init__(self):
         self.requests, self.spoil, self._lock = [], None, threading.Lock()
+        self._wrongly_signed = []
         self._app = DomainDispatcherApplication(create_backend_app)
         self._server = make_server("127.0.0.1", 0, self._serve, threaded=True, request_handler=_Quiet)
         self.address = f"http://127.0.0.1:{self._server.server_port}"
@@ -40,8 +56,11 @@ class Server:
     def _serve(self, environ, start):
         line = (environ["REQUEST_METHOD"], environ["PATH_INFO"] + "?" + environ["QUERY_STRING"], environ.get("HTTP_RANGE", ""),
                 environ.get("HTTP_IF_MATCH", ""))  # fmt: skip
+        authorization = environ.get("HTTP_AUTHORIZATION", "")
         with self._lock:
             self.requests.append(line)
+            if authorization and not authorization.endswith("Signature=" + signature_of(environ)):
+                self._wrongly_signed.append(line)
 
         def answer():
             head = []
@@ -68,6 +87,7 @@ class Server:
 
     def close(self):
         self._server.shutdown()
+        assert not self._wrongly_signed, self._wrongly_signed
 
 
 def use_cache(folder):

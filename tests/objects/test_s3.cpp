@@ -55,8 +55,8 @@ TEST_CASE("a listing gives the keys, as far as its answer goes") {
   CHECK(whole.next.empty());
   // A server that does not know the parameter encoding-type.
   const std::string goes_on = "<IsTruncated>true</IsTruncated><NextContinuationToken>1&amp;lt;</NextContinuationToken>";
-  const Listing first = listing_of(answer("", object("E+%2B&amp;amp;", "1"), goes_on));
-  CHECK(first.bytes == Bytes{{"E+%2B&amp;", 1}});
+  const Listing first = listing_of(answer("", object("E+%2B&amp;amp;&#39;&#x26;&no;&#999;", "1"), goes_on));
+  CHECK(first.bytes == Bytes{{"E+%2B&amp;'&&no;&#999;", 1}});
   CHECK(first.next == "1&lt;");
 
   const std::string right = answer(in_urls, object("E", "1"));

@@ -113,7 +113,7 @@ def main():
         assert left(run) == reference, run
         pieces = sum(piece.stat().st_size for piece in (FOLDER / "cache/ddp-exp/objects/pieces").iterdir())
         assert pieces <= 1.05 * CACHE, pieces
-    print(f"{kills} kills and {faults.count} faults in {runs} runs: the bits of a run without them")
+    print(f"seed {asked.seed}: {kills} kills and {faults.count} faults in {runs} runs: the bits of a run without them")
     server.close()
 
 

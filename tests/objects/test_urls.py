@@ -142,6 +142,13 @@ def test_a_pattern_is_listed_in_parts():
         run(*experiment("parts", path))
     assert len(lists) > len(names), lists
     assert [file["path"].rsplit("/")[-1] for file in state(newest("parts"))["data"]] == sorted(names, key=str.encode)
+    listing = b"<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>%s</NextContinuationToken></ListBucketResult>"
+
+    def back_and_forth(environ, _):
+        return "list-type" in environ["QUERY_STRING"] and ("200 OK", [], listing % (b"b" if "token=a" in environ["QUERY_STRING"] else b"a"))
+
+    with SERVER.spoilt(back_and_forth):
+        assert "has no end" in run(*experiment("parts", path), exits=2).said()
     # An answer that is no XML: a portal on the way.
     with SERVER.spoilt(lambda environ, _: "list-type" in environ["QUERY_STRING"] and ("403 Forbidden", [], b"<html>")):
         assert "the server answers 403" in run(*experiment("parts", path), exits=2).said()
@@ -446,7 +453,7 @@ def test_google_cloud_storage_through_arrow():
     assert weights(newest("google")) == local
     assert [file["etag"] for file in state(newest("google"))["data"]] == ["etag-of-d/1.csv", "etag-of-d/2.csv"]
     missing = run(*experiment("google", f"gs://anonymous@bucket/d/3.csv{where}"), exits=2).said()
-    assert "no such object" in missing, missing
+    assert "is not there: the server answers 404" in missing, missing
     server.shutdown()
 
 
