@@ -92,8 +92,8 @@ std::string nearest_run(const fs::path& results, const std::vector<std::string>&
   std::map<std::string, std::string> runs;
   for (const std::string& name : names) {
     runs.emplace(name, name);
-    for (const std::string& id : folders_inside(results / name)) {
-      const std::string run = name + "/" + id;
+    for (const std::string& run : matches_of(results, {.name = name, .part = ""})) {
+      const std::string id = run.substr(name.size() + 1);
       for (const std::string& known : {run, id, id.substr(id.rfind('-') + 1)}) runs.emplace(known, run);
     }
   }

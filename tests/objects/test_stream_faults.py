@@ -98,7 +98,7 @@ def main():
         runs += 1
         with server.spoilt(faults):
             for attempt in range(12):
-                begun = (FOLDER / "results/s" / run / "checkpoints").exists()
+                begun = (FOLDER / "results/s" / run / "config.toml").exists()
                 words = ["resume", f"s/{run}", *sets(device_pool=draw.choice(['["cpu"]', '["cpu", "cpu"]']))]
                 command = start(*(words if begun else ["run", "s.toml", "--run-id", f"{run}"]))
                 if attempt < 11 and kills < asked.kills:

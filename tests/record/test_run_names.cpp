@@ -145,6 +145,9 @@ TEST_CASE("an unknown name is an error with the nearest existing names") {
   CHECK(contains(asked("results/basic/"), "did you mean \"basic\"?"));
   CHECK(contains(asked("digits.toml"), "did you mean \"digits\"?"));
   CHECK(contains(asked("nothing like these"), "names there: basic, digits"));
+  // A start that was killed before it wrote config.toml is no run, and not the nearest one.
+  fs::create_directories(scratch.folder() / "digits/mime/checkpoints");
+  CHECK(contains(asked("digits/mime"), "did you mean \"digits/mine\"?"));
 }
 
 TEST_CASE("a name whose newest run, or all of its runs, were removed is told so") {
