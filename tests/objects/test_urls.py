@@ -453,7 +453,7 @@ def test_google_cloud_storage_through_arrow():
     assert weights(newest("google")) == local
     assert [file["etag"] for file in state(newest("google"))["data"]] == ["etag-of-d/1.csv", "etag-of-d/2.csv"]
     missing = run(*experiment("google", f"gs://anonymous@bucket/d/3.csv{where}"), exits=2).said()
-    assert "is not there: the server answers 404" in missing, missing
+    assert "is not there" in missing, missing
     server.shutdown()
 
 
