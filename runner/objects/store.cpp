@@ -18,6 +18,7 @@
 #include "base/on_threads.h"
 #include "base/text_number.h"
 #include "base/url.h"
+#include "config/text/source.h"
 #include "format/object_store.h"
 #include "objects/files.h"
 #include "objects/http.h"
@@ -77,6 +78,8 @@ class Store final : public format::ObjectStore {
       const bool is_deep = place.key.find('/', star) != std::string::npos;
       for (const auto& [key, bytes] : keys(url, place.key.substr(0, star), is_deep)) {
         if (!matches(place.key, key)) continue;
+        if (key.find('?') != key.npos)
+          throw usage_error("matches a key with \"?\", which begins a URL's query", config::printable(key));
         Object object;
         object.url = place.scheme + "://" + place.bucket + "/" + key + place.query;
         found.push_back(std::move(object));
@@ -183,8 +186,8 @@ class Store final : public format::ObjectStore {
         require(listed.status());
         found.clear();
         for (const arrow::fs::FileInfo& info : *listed) {
-          if (info.IsFile() && info.path().starts_with(opened.prefix))
-            add(info.path().substr(opened.prefix.size()), info.size());
+          if (!info.IsFile() || !info.path().starts_with(opened.prefix)) continue;
+          add(info.path().substr(opened.prefix.size()), info.size());
         }
       });
       return found;

@@ -149,6 +149,9 @@ def test_a_pattern_is_listed_in_parts():
 
     with SERVER.spoilt(back_and_forth):
         assert "has no end" in run(*experiment("parts", path), exits=2).said()
+    SERVER.put("strange names/x?.csv", table(30, 1))
+    assert 'strange names/x?.csv: matches a key with "?"' in run(*experiment("parts", path), exits=2).said()
+    SERVER.client.delete_object(Bucket=BUCKET, Key="strange names/x?.csv")
     # An answer that is no XML: a portal on the way.
     with SERVER.spoilt(lambda environ, _: "list-type" in environ["QUERY_STRING"] and ("403 Forbidden", [], b"<html>")):
         assert "the server answers 403" in run(*experiment("parts", path), exits=2).said()
