@@ -23,6 +23,8 @@ bool is_signed(std::string_view url);
 // Does the URL name a user, as "https://user:password@host/" or "https://token@host/"? It would be written to the run's
 // files. The container of an Azure URL and Google's "anonymous" also end with "@", and are none.
 bool has_user(std::string_view url);
+inline constexpr const char* kNoUser =
+    "s3, gs and abfs take credentials from the environment, as the provider's own tools do";
 
 // Returns the name behind the last "/" of the URL's path, as a file's name: "t.csv". "object": the path has none.
 std::string file_name_of(std::string_view url);

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/own_command.h"
 #include "base/paths.h"
+#include "base/url.h"
 #include "config/option/value.h"
 #include "record/run_directory.h"
 #include "report/text/paper_table.h"
@@ -72,6 +73,11 @@ void add_results(CLI::App& verb, std::string& results, const std::string& doc) {
   completes(option, completion::folders);
   known_as(option, {"--output-dir", "--out-dir", "--log-dir"});
   refuse_empty(option, "a results folder", "write --results . for this folder");
+  option->each([is_list = verb.get_name() == "list"](const std::string& given) {
+    if (is_url(given) && !is_list) {
+      throw usage_error("takes a folder, not a URL", "--results", "[checkpoint] mirror copies runs to a URL");
+    }
+  });
 }
 
 void add_from(CLI::App& verb, std::string& from, const std::string& doc) {

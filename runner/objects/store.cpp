@@ -370,12 +370,19 @@ class Store final : public format::ObjectStore {
     }
   }
 
-  std::shared_ptr<arrow::io::RandomAccessFile> open(const Object& object) {
+  arrow::fs::FileInfo require_file(const Object& object) {
     const Place place = place_of(object.url);
     const Bucket& bucket = bucket_of(place);
     const auto info = bucket.files->GetFileInfo(bucket.prefix + place.key);
     require(info.status());
     if (!info->IsFile()) throw Failure(Kind::missing, place.key);
+    return *info;
+  }
+
+  std::shared_ptr<arrow::io::RandomAccessFile> open(const Object& object) {
+    const Place place = place_of(object.url);
+    const Bucket& bucket = bucket_of(place);
+    require_file(object);
     const auto file = bucket.files->OpenInputFile(bucket.prefix + place.key);
     require(file.status());
     return *file;
@@ -397,6 +404,7 @@ class Store final : public format::ObjectStore {
     require(size.status());
     object.bytes = *size;
     object.etag = etag_of(*file);
+    object.modified = require_file(object).mtime().time_since_epoch().count();
   }
 
   // Arrow's requests cannot ask for an ETag: what was read counts only if the object is the same afterwards.

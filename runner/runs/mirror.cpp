@@ -14,14 +14,18 @@
 #include "base/error.h"
 #include "base/file_descriptor.h"
 #include "base/log.h"
+#include "base/own_command.h"
 #include "base/paths.h"
 #include "base/url.h"
 #include "format/object_store.h"
 #include "launch/library/rank_library.h"
 #include "launch/process/stop_signals.h"
+#include "launch/start/objects.h"
 #include "record/file/atomic_file.h"
 #include "record/file/input_file.h"
+#include "record/liveness.h"
 #include "record/saves/checkpoint_index.h"
+#include "record/summary.h"
 
 namespace ddp::runs {
 namespace fs = std::filesystem;
@@ -114,6 +118,8 @@ class Copying {
   Copying(const record::RunDirectory& run, std::string place, format::ObjectStore& store)
       : run_(run), place_(std::move(place)), store_(store) {}
 
+  // Throws ddp::Error (training) if another run is there, which began at another time.
+  void require_own();
   void copy();
   // The newest complete checkpoint there; "": none is known.
   std::string newest() const { return newest_complete(there_); }
@@ -136,6 +142,17 @@ class Copying {
   format::ObjectStore& store_;
   Sizes there_ = {};
 };
+
+void Copying::require_own() {
+  there_ = store_.list(place_);
+  const std::string summary = run_.summary().filename();
+  if (!there_.contains(summary)) return;
+  const auto theirs = config::Value::parse(read(summary), nullptr, /*allow_exceptions=*/false);
+  const config::Value began = theirs.is_object() ? theirs.value("started", config::Value()) : config::Value();
+  if (began.is_null() || began == record::last_summary(run_).value("started", config::Value())) return;
+  there_.clear();  // nothing there is of this run
+  throw training_error("another run is there, which began at " + began.dump(), without_query(place_));
+}
 
 void Copying::copy() {
   there_ = store_.list(place_);
@@ -239,11 +256,13 @@ struct CopyReport {
   }
 };
 
-CopyReport copy_run(const record::RunDirectory& run, const std::string& to, std::int64_t retries) {
+// `is_own`: an earlier copy there is known to be of this run.
+CopyReport copy_run(const record::RunDirectory& run, const std::string& to, std::int64_t retries, bool is_own) {
   const auto store = is_url(to) ? format::open_object_store(retries) : std::make_unique<FolderStore>();
   Copying copying(run, to, *store);
   CopyReport report;
   try {
+    if (!is_own) copying.require_own();
     copying.copy();
   } catch (const std::exception& error) {
     report.failure = as_error(error).what();
@@ -253,6 +272,7 @@ CopyReport copy_run(const record::RunDirectory& run, const std::string& to, std:
 }
 
 constexpr std::chrono::milliseconds kGlance{100};
+constexpr std::chrono::seconds kBetweenSaves{record::kSilence / 2};
 
 }  // namespace
 
@@ -271,7 +291,8 @@ void Mirror::keep_up() try {
   if (place_.empty() || (child_ && !ended({}))) return;
   std::error_code none;
   const fs::path latest = fs::read_symlink(run_.checkpoints() / "latest", none);
-  if (none || latest == seen_) return;
+  const bool is_late = std::chrono::steady_clock::now() - begun_ > kBetweenSaves;
+  if (none || (latest == seen_ && !is_late)) return;
   seen_ = latest;
   begin();
 } catch (const Error& error) {
@@ -279,10 +300,13 @@ void Mirror::keep_up() try {
 }
 
 void Mirror::begin() {
+  begun_ = std::chrono::steady_clock::now();
+  const record::RunDirectory now(run_.path());  // the child does not have the descriptor that finds a moved folder
   child_.emplace("the copy to the mirror", std::vector<int>(), [&](int pipe) {
     std::signal(SIGPIPE, SIG_IGN);                // a server that closes a connection
     [[maybe_unused]] const int lower = nice(10);  // training comes first
-    launch::RankLibrary::answer_with([&] { return config::written(copy_run(run_, place_, retries_)); }, pipe);
+    const bool is_own = !newest_.empty();
+    launch::RankLibrary::answer_with([&] { return config::written(copy_run(now, place_, retries_, is_own)); }, pipe);
   });
 }
 
@@ -330,6 +354,29 @@ void Mirror::tell(const std::string& failure) {
   if (failure.empty()) return;
   log::warn("the mirror " + without_query(place_) + " is behind: " + failure +
             "\n  the newest complete checkpoint there: " + (newest_.empty() ? "none is known" : newest_));
+}
+
+void require_new_copy(const config::Experiment& e, const fs::path& run) {
+  if (e.checkpoint.mirror.empty()) return;
+  const std::string place = url_below(e.checkpoint.mirror, run);
+  const auto is_taken = [&](format::ObjectStore& store) { return store.list(place).contains("config.toml"); };
+  bool taken = false;
+  try {
+    FolderStore folder;
+    taken = is_url(place)
+                ? launch::ask_about_objects("looking at the mirror",
+                                            [&] { return config::Value(is_taken(*format::open_object_store(0))); })
+                      .get<bool>()
+                : is_taken(folder);
+  } catch (const launch::Stopped&) {
+    throw;
+  } catch (const Error&) {  // as the comment of the declaration says
+  }
+  if (taken) {
+    throw usage_error("the mirror has a run of this id, whose copy a new run would replace", without_query(place),
+                      "go on with that one: " + own_command("resume " + path_word(without_query(place))) +
+                          "; or give another --run-id");
+  }
 }
 
 std::string newest_complete(const Sizes& files) {

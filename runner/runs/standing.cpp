@@ -15,6 +15,7 @@
 #include "record/saves/retention.h"
 #include "record/summary.h"
 #include "runs/changes.h"
+#include "runs/mirror.h"
 
 namespace ddp::runs {
 namespace fs = std::filesystem;
@@ -106,6 +107,7 @@ void Standing::tell(rank::Task& task, rank::TrainRequest& request) const {
 
 void create(Standing& s, const fs::path& results, const std::string& name, const std::string& run_id,
             const record::TagChange& tags) {
+  if (!run_id.empty()) require_new_copy(s.loaded.experiment, fs::path(name) / run_id);
   s.directory = record::RunDirectory::create(results, name, run_id);
   s.lock = s.directory.lock();
   if (s.directory.begun()) throw usage_error("another process has begun this run", s.directory.path().string());

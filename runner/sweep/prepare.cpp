@@ -275,6 +275,9 @@ SweepPlan prepare_sweep(config::LoadedSweep loaded, std::optional<int> jobs, con
   p.library = std::make_shared<launch::RankLibrary>(gpus, p.loaded->components().plugin());
   for (const launch::Plan& plan : plans) p.data.expect(plan);
   try_trials(p, trials, plans, timed);
+  if (!trials.front().experiment.checkpoint.mirror.empty()) {
+    add_each_once(p.warnings, {"checkpoint.mirror has no effect: trials are not copied"});
+  }
   log::warn_of(p.warnings);
   return p;
 }

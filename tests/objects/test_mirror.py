@@ -146,7 +146,7 @@ def test_a_machine_that_disappears_at_any_request():
             newest = complete(copy)[-1]
             assert of_step(copy, newest) == of_step(reference, newest), (number, newest)
             assert set(range(1, newest + 1)) <= set(steps_in(copy["metrics.jsonl"])), number
-        shutil.rmtree(FOLDER / "results" / f"gone{number}")
+        shutil.rmtree(FOLDER / "results" / f"gone{number}", ignore_errors=True)
         if complete(copy) and kills % 3 == 0:
             directory, command = go_on_elsewhere(f"gone{number}")
             assert result(directory) == result(WHOLE) and "skipped" not in command.said(), (number, command)
@@ -247,7 +247,7 @@ def test_without_a_server_the_run_ends_well_and_says_what_is_there():
 
 def test_stop_signals_end_the_wait_for_the_last_copy():
     held = threading.Event()
-    with SERVER.spoilt(lambda *_: held.wait(120) and None):
+    with SERVER.spoilt(lambda environ, _: environ["REQUEST_METHOD"] == "PUT" and held.wait(120) and None):
         command = start(name="waits")
         summary = FOLDER / "results/waits/one/summary.json"
         until(lambda: summary.exists() and '"completed"' in summary.read_text(), "the end of training")
@@ -268,6 +268,28 @@ def test_a_later_run_here_is_not_replaced_and_an_earlier_one_is():
     run("resume", "both/one", epochs=9, checkpoint__mirror='""')
     refused = run("resume", f"{URL}/both/one", exits=2).said()
     assert "has a checkpoint of step" in refused and "results/both/one" in refused, refused
+
+
+def test_a_new_run_does_not_replace_the_copy_of_another():
+    run(name="used")
+    run(name="used", results="copies", mirror="")  # a mirror in a folder
+    copy, looks = there("used"), []
+    for mirror, place in ((URL, f"{URL}/used/one"), ("copies", FOLDER / "copies/used/one")):
+        refused = run(name="used", results="empty", mirror=mirror, exits=2).said()
+        assert f"{place}: the mirror has a run of this id" in refused and "resume" in refused, refused
+    assert not (FOLDER / "empty/used/one").exists()
+
+    def away_first(environ, _):
+        looks.append(environ)
+        return ("503 Slow Down", [], b"") if len(looks) == 1 else None
+
+    with SERVER.spoilt(away_first):
+        command = run(name="used", results="empty")
+    assert "another run is there, which began at" in command.said(), command
+    assert there("used") == copy
+    refused = run("run", "plain.toml", exits=2, checkpoint__mirror='"https://host/runs"').said()
+    assert "s3, gs or abfs" in refused, refused
+    assert "takes a folder" in run("show", "used/one", results="s3://data/runs", exits=2).said()
 
 
 def test_commands_read_copies():

@@ -353,13 +353,15 @@ std::optional<Value> Checker::variant(const Node& node, const Option& option, co
 // A URL stays as it is written.
 std::optional<Value> Checker::url(const Node& node, const Option& option, const std::string& path) const {
   const auto text = node.scalar.get<std::string>();
-  const bool names_user = has_user(text);
-  if (option.urls && !names_user) return node.scalar;
-  mistakes_.add(
-      node.place,
-      names_user ? "the URL names a user, whom the run's files would keep" : "\"" + path + "\" takes a file, not a URL",
-      names_user ? "s3, gs and abfs take credentials from the environment, as the provider's own tools do"
-                 : "copy the file to this machine");
+  if (has_user(text)) {
+    mistakes_.add(node.place, "the URL names a user, whom the run's files would keep", kNoUser);
+  } else if (!option.urls) {
+    mistakes_.add(node.place, "\"" + path + "\" takes a file, not a URL", "copy the file to this machine");
+  } else if (option.is_made && text.starts_with("http")) {
+    mistakes_.add(node.place, "\"" + path + "\" is written, and http has no writing of files", "use s3, gs or abfs");
+  } else {
+    return node.scalar;
+  }
   return std::nullopt;
 }
 

@@ -126,6 +126,9 @@ config::Value ask_about_objects(const std::string& act, const std::function<conf
 
 FetchedObjects fetch_objects(const std::vector<std::string>& urls, const config::Loader& loader, bool streams) {
   if (urls.empty()) return {};
+  for (const std::string& url : urls) {
+    if (has_user(url)) throw usage_error("the URL names a user", url.substr(0, url.find("://")) + "://…", kNoUser);
+  }
   const fs::path folder = objects_folder();
   if (folder.is_relative()) {
     throw usage_error("there is no cache folder for objects of URLs", without_query(urls.front()),
