@@ -138,7 +138,8 @@ std::string location(const std::string& from, const std::string& to) {
   const Target target = target_of(from);
   if (to.starts_with("//")) return from.substr(0, from.find("//")) + to;
   if (to.starts_with('/')) return target.server + to;
-  return target.server + target.path.substr(0, target.path.find('?')).substr(0, target.path.rfind('/') + 1) + to;
+  const std::string path = without_query(target.path);
+  return target.server + path.substr(0, path.rfind('/') + 1) + to;
 }
 
 bool redirects(int status) { return status == 301 || status == 302 || status == 303 || status == 307 || status == 308; }
