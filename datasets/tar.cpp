@@ -43,7 +43,11 @@ class BlockBytes final : public format::Bytes {
  public:
   BlockBytes(const format::Bytes& file, std::int64_t begin, std::int64_t size)
       : begin_(begin), bytes_(static_cast<std::size_t>(size), '\0') {
-    file.read(begin, size, bytes_.data());
+    try {
+      file.read(begin, size, bytes_.data());
+    } catch (const Error& error) {  // no fault of an image
+      throw training_error(error.summary(), error.where(), error.remedy());
+    }
   }
   std::int64_t size() const override { return begin_ + std::ssize(bytes_); }
   std::string identity() const override { return ""; }

@@ -179,6 +179,7 @@ Batch ImageSet::gather(const at::Tensor& indices, std::int64_t epoch) const {
   try {
     return batch_of(indices);
   } catch (const Error& error) {
+    if (error.fault() == Fault::training) throw usage_error(error.summary(), error.where(), error.remedy());
     if (!treatment_.skips_bad) throw with_remedy(error, indices);
     const at::Tensor rest = without_bad(indices, epoch);
     // Each image alone is usable, but their shapes differ.
@@ -229,7 +230,8 @@ bool ImageSet::decodes(std::int64_t sample) const try {
   OpenFile memory;
   source_->open(sample, memory).pixels();
   return true;
-} catch (const Error&) {
+} catch (const Error& error) {
+  if (error.fault() == Fault::training) throw;
   return false;
 }
 

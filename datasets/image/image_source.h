@@ -34,7 +34,8 @@ class ImageSource {
       : targets_(std::move(targets)), classes_(std::move(classes)) {}
   virtual ~ImageSource() = default;
   virtual std::int64_t size() const = 0;
-  // Opens an image; `memory` must outlive it. Throws ddp::Error (usage) if its file is not an image or cannot be read.
+  // Opens an image; `memory` must outlive it. Throws ddp::Error (usage) if its file is not an image or cannot be read,
+  // and ddp::Error (training) if a block of a stream cannot be read: that is no bad image.
   virtual Image open(std::int64_t sample, OpenFile& memory) const = 0;
   // Names an image for people: its file, or its place in a file.
   virtual std::string name(std::int64_t sample) const = 0;

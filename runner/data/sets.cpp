@@ -55,8 +55,14 @@ std::string percent(double share) { return std::to_string(std::lround(100 * shar
 
 class Builder {
  public:
-  Builder(const config::Experiment& e, int rank, int world_size, const NamedTensors& held, Value preprocessing)
-      : e_(e), rank_(rank), world_size_(world_size), held_(held), preprocessing_(std::move(preprocessing)) {
+  Builder(const config::Experiment& e, int rank, int world_size, const NamedTensors& held, Value preprocessing,
+          std::optional<config::Rows> rows = {})
+      : e_(e),
+        rank_(rank),
+        world_size_(world_size),
+        held_(held),
+        preprocessing_(std::move(preprocessing)),
+        rows_(std::move(rows)) {
     trained_before_ = !preprocessing_.is_null();
     if (const at::Tensor fitted = tensor_named(kPreprocessing, held); fitted.defined()) {
       preprocessing_ = Value::parse(text_of_bytes(fitted));
@@ -71,7 +77,7 @@ class Builder {
       Parts parts = parts_of(*map);
       require_training(parts);
       if (held_.empty()) {
-        sets.rows = marks_of(*map, e_.validation.known_rows);
+        sets.rows = rows_ ? *rows_ : marks_of(*map, e_.validation.known_rows);
         note_held_out(sets, *map, parts.validation);
         note_held_out(sets, *map, parts.test);
         map->fit(parts.train);
@@ -228,8 +234,9 @@ class Builder {
   }
 
   // Notes which rows are measured, unless another set is.
-  static void note_held_out(Sets& sets, const datasets::MapDataset& dataset, const at::Tensor& samples) {
-    if (sets.rows.held_out.empty() && samples.numel() > 0) sets.rows.held_out = hash_of_rows(dataset, samples);
+  void note_held_out(Sets& sets, const datasets::MapDataset& dataset, const at::Tensor& samples) const {
+    if (!rows_ && sets.rows.held_out.empty() && samples.numel() > 0)
+      sets.rows.held_out = hash_of_rows(dataset, samples);
   }
 
   const config::Experiment& e_;
@@ -240,13 +247,14 @@ class Builder {
   bool splits_itself_ = false;
   bool trained_before_ = false;
   Value preprocessing_;
+  const std::optional<config::Rows> rows_;
 };
 
 }  // namespace
 
 Sets build_sets(const config::Experiment& experiment, int rank, int world_size, const NamedTensors& held,
-                const Value& preprocessing) {
-  return Builder(experiment, rank, world_size, held, preprocessing).build();
+                const Value& preprocessing, const std::optional<config::Rows>& rows) {
+  return Builder(experiment, rank, world_size, held, preprocessing, rows).build();
 }
 
 Sets build_whole(const config::Experiment& experiment, int rank, int world_size, const NamedTensors& held,

@@ -46,10 +46,10 @@ struct Sets {
 
 // Builds the datasets of an experiment, splits them and fits the preprocessing. `rank`, `world_size`: the place of this
 // rank. `held`: the tensors that hold() returned; empty: datasets read their files. `preprocessing`: fitted before;
-// null: fit it now. Throws ddp::Error (usage) if a dataset rejects its options or files, or if no samples remain for
-// training or evaluation.
+// null: fit it now. `rows`: as build_sets() noted them of the same sets; nothing: read them. Throws ddp::Error (usage)
+// if a dataset rejects its options or files, or if no samples remain for training or evaluation.
 Sets build_sets(const config::Experiment& experiment, int rank, int world_size, const NamedTensors& held = {},
-                const config::Value& preprocessing = nullptr);
+                const config::Value& preprocessing = nullptr, const std::optional<config::Rows>& rows = {});
 
 // Builds a test set of all samples of the experiment's [dataset], with the preprocessing that was fitted before.
 Sets build_whole(const config::Experiment& experiment, int rank, int world_size, const NamedTensors& held,

@@ -152,7 +152,7 @@ data::Sets build_sets(const Task& t, bool whole) {
   if (t.experiment->loader.stream) share_one_heap();
   const NamedTensors held = t.held_data.empty() ? NamedTensors() : format::map_safetensors(t.held_data);
   if (whole) return data::build_whole(*t.experiment, t.rank, t.world_size, held, t.preprocessing);
-  return data::build_sets(*t.experiment, t.rank, t.world_size, held, t.preprocessing);
+  return data::build_sets(*t.experiment, t.rank, t.world_size, held, t.preprocessing, t.rows);
 }
 
 bool require_targets(const train::CheckTargets& check, const datasets::MapDataset& dataset, const at::Tensor& samples) {

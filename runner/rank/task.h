@@ -3,10 +3,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/shared_memory.h"
+#include "config/data_description.h"
 #include "config/experiment.h"
 #include "config/option/value.h"
 #include "record/shared_progress.h"
@@ -34,6 +36,7 @@ struct Task {
   std::filesystem::path held_data = {};    // the file of a HoldRequest, for the ranks of this node; empty: none
   // The preprocessing that was fitted when the checkpoint was trained, for verbs that use it; null: fit it to the data.
   config::Value preprocessing = nullptr;
+  std::optional<config::Rows> rows = {};  // as the checkpoint has them, of the same sets; nothing: read them
   // On rank 0 of ranks without a parent: opens the run directory, and notes in this rank's task and request where and
   // how the run starts. Called when all ranks have met and agree, so that nothing is written for a run that cannot
   // begin. Empty: the directory is open.

@@ -84,6 +84,7 @@ struct alignas(64) RankProgress {
   std::atomic<bool> begun{false};                // the run directory is open; without a parent
   std::atomic<bool> interrupted{false};  // it ended before the run's last step, because the run was asked to stop
   std::atomic<bool> no_restart{false};   // the failure would repeat: a restart of the ranks cannot help
+  std::atomic<bool> no_data{false};      // the data of the first step did not come
   char error[2000] = {};
 
   void note_activity() { activity.fetch_add(1, std::memory_order_relaxed); }

@@ -92,6 +92,20 @@ config::Value kept_fit(const launch::Launch& launch, const fs::path& checkpoint,
   return refits ? config::Value(nullptr) : record::fitted_to_data(checkpoint);
 }
 
+// Returns the rows of the checkpoint's data if they need not be read again, because neither the files nor what chooses
+// the sets has changed: a row of a stream costs a block. `fit`: as kept_fit() returns it.
+std::optional<config::Rows> kept_rows(const fs::path& checkpoint, const config::Value& fit,
+                                      const config::Experiment& before, const config::Experiment& now) {
+  if (fit.is_null() || !now.loader.stream || record::has_other_data(checkpoint, now)) return {};
+  const config::Value changes = changes_of(before, now);
+  const bool has_other_sets = std::any_of(changes.items().begin(), changes.items().end(), [](const auto& change) {
+    const auto begins = [&](const char* section) { return change.key().starts_with(section); };
+    return begins("validation") || begins("test") || begins("folds") || begins("dataset");
+  });
+  const auto rows = has_other_sets ? std::nullopt : record::rows_of_checkpoint(checkpoint);
+  return rows && rows->any() ? rows : std::nullopt;
+}
+
 // Was the batch size in the run's config.toml changed by hand? The program changes it only to keep the samples of a
 // step on another number of ranks.
 bool edits_batch_size(const record::RunDirectory& run, const config::Experiment& before, const config::Experiment& now,
@@ -175,7 +189,8 @@ Prepared prepare_chosen(Standing s, const ResumeRequest& r, const launch::Launch
     global_batch_size = s.position.global_batch_size;
   }
   const config::Value fit = kept_fit(launch, s.checkpoint, s.before, now);
-  Prepared p = prepare(std::move(s), launch, global_batch_size, {.preprocessing = fit});
+  const std::optional<config::Rows> same_rows = kept_rows(s.checkpoint, fit, s.before, now);
+  Prepared p = prepare(std::move(s), launch, global_batch_size, {.preprocessing = fit, .rows = same_rows});
   if (!other_rows) return p;
   // Folds, and the last rows of an order, are chosen among all rows.
   const config::Experiment& chosen = p.plan.experiment;

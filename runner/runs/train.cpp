@@ -171,8 +171,11 @@ Ending ForkedRun::to_its_end() {
     if (run_group(shared, outcome) && prepare_restart(outcome, shared.run())) continue;
     summary_.git = git_ ? git_->result() : *run_.git;
     add_progress(summary_, shared.run(), standing_.directory, run_.plan.experiment);
-    return conclude(standing_.directory, summary_, shared.run(), outcome.failure, outcome.stop_signal,
-                    run_.plan.launch);
+    Ending ending =
+        conclude(standing_.directory, summary_, shared.run(), outcome.failure, outcome.stop_signal, run_.plan.launch);
+    const bool no_data = outcome.failure && outcome.failure->rank >= 0 && shared.rank(outcome.failure->rank).no_data;
+    if (no_data) ending.exit_code = 2;  // as when the data of the try before the run do not come
+    return ending;
   }
 }
 

@@ -207,6 +207,7 @@ void Trainer::end_without_data(const std::exception_ptr& failure, bool is_saved)
   try {
     std::rethrow_exception(failure);
   } catch (const Error& error) {
+    progress().no_data = state_.step == 0;
     if (state_.step == 0) throw;
     throw training_error(error.summary(), error.where(), error.remedy());
   }

@@ -198,6 +198,8 @@ def test_secrets_are_written_nowhere():
             assert secret.encode() not in file.read_bytes(), (file, secret)
     refused = run(*experiment("user", "https://me:word@localhost/t.csv"), exits=2).said()
     assert "names a user" in refused and "word" not in refused, refused
+    refused = run("predict", directory, "https://me:word@localhost/t.csv", exits=2).said()
+    assert "names a user" in refused and "word" not in refused, refused
     wrong = run(*experiment("typo", signed, dataset__headers="true"), exits=2).said()
     assert "Signature" not in wrong and KEY not in wrong, wrong
 
@@ -325,6 +327,47 @@ def test_a_stream_that_fails_ends_after_a_save():
         assert weights(directory) == whole
 
 
+def test_a_resume_reads_only_the_blocks_of_its_window():
+    head, rows = table(20000, 71).split(b"\n", 1)
+    SERVER.put("long.csv", head + b"\n" + rows * 80)
+    words = experiment("long", f"s3://{BUCKET}/long.csv", steps=3, loader__stream="true", loader__window=1, loader__workers=1)
+    run(*words, "--unset", "epochs", "--unset", "validation")
+    for piece in pieces():
+        piece.unlink()
+    before = len(SERVER.requests)
+    run("resume", newest("long"), *sets(steps=4))
+    asked = [line[2].removeprefix("bytes=").split("-") for line in SERVER.requests[before:]]
+    read = sum(int(last) - int(first) + 1 for first, last in asked)
+    assert 1 << 20 < read < 17 << 20 < len(rows) * 80 / 2, read  # a block lies in two pieces of 4 MiB, or one
+
+
+def test_images_that_do_not_come_are_no_bad_images():
+    SERVER.put("skips.tar", shard(6000, 8))
+    (FOLDER / "skips.toml").write_text(
+        f'dataset = {{ name = "tar", path = "s3://{BUCKET}/skips.tar", on_bad = "skip" }}\n'
+        'model = { name = "sequential", layers = [{ type = "Flatten" }, { type = "Linear", in_features = 6912, out_features = 3 }] }\n'
+        + EXPERIMENT.split("\n", 3)[3]
+        + 'loader = { stream = true, window = 1, retries = 0, cache = "5MB" }\n')  # fmt: skip
+    run("run", "skips.toml", "--run-id", "whole")
+    steps = FOLDER / "results/skips/failed/metrics.jsonl"
+    refuse = lambda *_: ("404 Not Found", [], b"") if events_in(steps, "step") else None  # noqa: E731
+    with SERVER.spoilt(refuse):
+        said = run("run", "skips.toml", "--run-id", "failed", exits=1).said()
+    assert "skips.tar" in said and "404" in said, said
+    run("resume", "skips/failed")
+    assert weights(FOLDER / "results/skips/failed") == weights(FOLDER / "results/skips/whole")
+
+
+def test_a_first_batch_that_does_not_come_ends_with_2():
+    config = FOLDER / "results/fails/none/config.toml"
+    settings = {"batch_size": 100_000, "loader__stream": "true", "loader__window": 1, "loader__retries": 0,
+                "loader__cache": '"9MB"'}  # fmt: skip
+    words = experiment("fails", f"s3://{BUCKET}/long.csv", **settings)
+    with SERVER.spoilt(lambda *_: ("404 Not Found", [], b"") if config.exists() else None):
+        said = run(*words, "--run-id", "none", exits=2).said()
+    assert "404" in said and "long.csv" in said, said
+
+
 def measured(directory):
     """All epochs and validations of a run, without their times."""
     timed = ("time", "samples_per_second", "fetched_bytes", "retries")
@@ -362,14 +405,14 @@ def test_a_validation_that_does_not_come_is_made_up_by_the_resume():
 
 
 class Http(http.server.BaseHTTPRequestHandler):
-    """Serves BODY at /plain without ranges, at /ranges with them, and at /moved by a redirect."""
+    """Serves BODY at /plain without ranges, at /ranges with them, and what has "moved" in its name by a redirect."""
 
     BODY, protocol_version = table(70, 8), "HTTP/1.1"
 
     def do_GET(self):  # noqa: N802
-        if self.path == "/moved/t.csv":
+        if "moved" in self.path:
             self.send_response(302)
-            self.send_header("Location", "/ranges/t.csv")
+            self.send_header("Location", "t.csv" if self.path.startswith("/ranges") else "/ranges/t.csv")
             self.send_header("Content-Length", "0")
             return self.end_headers()
         body, asked = self.BODY, self.headers.get("Range")
@@ -393,8 +436,8 @@ def test_http_servers_with_and_without_ranges():
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Http)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     local = trained_here("of_http", {"http.csv": Http.BODY}, seed=4)
-    for kind in ("plain", "ranges", "moved"):
-        run(*experiment(kind, f"http://127.0.0.1:{server.server_port}/{kind}/t.csv", seed=4))
+    for kind, path in ("plain", "plain/t.csv"), ("ranges", "ranges/t.csv"), ("moved", "moved/t.csv"), ("moved", "ranges/moved.csv?x=/y"):
+        run(*experiment(kind, f"http://127.0.0.1:{server.server_port}/{path}", seed=4))
         assert weights(newest(kind)) == local, kind
         assert state(newest(kind))["data"][0]["modified"] == 784111777 * 10**9
     url = f"http://127.0.0.1:{server.server_port}/%s/t.csv"

@@ -51,6 +51,7 @@ config::Value prepare_data(const RankLibrary& library, const Plan& plan, const D
   task.experiment = &plan.experiment;
   task.devices = plan.groups.front();
   task.preprocessing = use.preprocessing.is_null() ? preprocessing_of_weights(plan.experiment) : use.preprocessing;
+  task.rows = use.rows;
   const rank::HoldRequest request{.file = file.string(), .whole = use.whole};
   return library.ask("reading the data", rank::request_for(task, request), std::move(kept));
 }

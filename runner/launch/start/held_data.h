@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +22,7 @@ namespace ddp::launch {
 // How a trained model's data are read.
 struct DataUse {
   config::Value preprocessing = nullptr;  // of the checkpoint; null: fitted on the training samples
+  std::optional<config::Rows> rows = {};  // as the checkpoint has them, of the same sets; nothing: read them
   bool whole = false;                     // all samples of [dataset] form one set
 };
 
