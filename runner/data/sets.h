@@ -34,7 +34,7 @@ struct Sets {
   config::Rows rows = {};                  // of [dataset], and those that are measured
   config::Value preprocessing = nullptr;   // the preprocessing fitted on the training samples; null: none
   std::vector<std::string> warnings = {};  // about the split, a line each
-  std::shared_ptr<const format::ObjectCache> cache = {};  // of streams of URLs; null: nothing is one
+  std::shared_ptr<format::ObjectCache> cache = {};  // of streams of URLs; null: nothing is one
 
   // The sets by their names; some may not exist.
   std::array<std::pair<const char*, const Set*>, 3> by_name() const {

@@ -33,6 +33,8 @@ class ObjectStore {
   virtual void read(const config::Object& object, std::int64_t begin, std::int64_t size, const Take& take) = 0;
   // The attempts of read() after its first one, so far.
   virtual std::int64_t retries() const = 0;
+  // Once this holds, read() retries for two seconds at most. Call it before another thread reads.
+  virtual void hurry_when(std::function<bool()> holds) = 0;
 
   // The next three are for s3, gs and abfs. They throw ddp::Error (usage) if the server refuses or all retries failed.
 
@@ -60,6 +62,8 @@ class ObjectCache : public std::enable_shared_from_this<ObjectCache> {
   // The bytes that this process fetched so far, and its attempts after the first one of a request.
   virtual std::int64_t fetched_bytes() const = 0;
   virtual std::int64_t retries() const = 0;
+  // As ObjectStore::hurry_when.
+  virtual void hurry_when(std::function<bool()> holds) = 0;
 };
 
 inline constexpr const char* kUseEnding = ".lock";

@@ -94,6 +94,7 @@ class Cache final : public format::ObjectCache {
   std::shared_ptr<const format::Bytes> open(const config::Object& object) override;
   std::int64_t fetched_bytes() const override { return fetched_; }
   std::int64_t retries() const override { return store_->retries(); }
+  void hurry_when(std::function<bool()> holds) override { store_->hurry_when(std::move(holds)); }
 
   std::shared_ptr<const std::string> piece(const config::Object& object, std::int64_t number) {
     const std::string name = record::hash_hex(object.content()) + "-" + std::to_string(number);

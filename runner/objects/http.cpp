@@ -21,6 +21,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kFirstWait{100};
 constexpr milliseconds kLongestWait{60'000};
+constexpr milliseconds kHurry{2'000};
 
 Error error_of(const Failure& failure, const std::string& url, std::int64_t attempts) {
   const std::string place = without_query(url);
@@ -146,14 +147,23 @@ bool redirects(int status) { return status == 301 || status == 302 || status == 
 
 }  // namespace
 
-void with_retries(std::int64_t retries, const std::string& url, const std::function<void()>& attempt) {
+void with_retries(std::int64_t retries, const std::string& url, const std::function<void()>& attempt,
+                  const std::function<bool()>& hurries) {
+  const auto patience = Clock::now() + kHurry;
+  const auto gives_up = [&] { return hurries && Clock::now() > patience && hurries(); };
   milliseconds wait = kFirstWait;
   for (std::int64_t done = 0;; ++done) {
     try {
       return attempt();
     } catch (const Failure& failure) {
-      if (failure.kind != Failure::Kind::passing || done == retries) throw error_of(failure, url, done + 1);
-      std::this_thread::sleep_for(std::min<milliseconds>(kLongestWait, std::max<milliseconds>(wait, failure.wait)));
+      const auto again =
+          Clock::now() + std::min<milliseconds>(kLongestWait, std::max<milliseconds>(wait, failure.wait));
+      bool is_last = failure.kind != Failure::Kind::passing || done == retries;
+      while (!is_last && Clock::now() < again) {
+        std::this_thread::sleep_for(std::min<Clock::duration>(kFirstWait, again - Clock::now()));
+        is_last = gives_up();
+      }
+      if (is_last) throw error_of(failure, url, done + 1);
       wait = std::min(2 * wait, kLongestWait);
     }
   }

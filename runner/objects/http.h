@@ -22,9 +22,10 @@ struct Failure : std::runtime_error {
 };
 
 // Calls `attempt` until it returns, or a failure is not passing, or `retries` more attempts have failed: waits 0.1 s,
-// then twice as long each time, at most a minute. Throws ddp::Error (usage) about the URL, of which the query is left
-// out.
-void with_retries(std::int64_t retries, const std::string& url, const std::function<void()>& attempt);
+// then twice as long each time, at most a minute. Gives up after two seconds if `hurries` returns true. Throws
+// ddp::Error (usage) about the URL, of which the query is left out.
+void with_retries(std::int64_t retries, const std::string& url, const std::function<void()>& attempt,
+                  const std::function<bool()>& hurries = {});
 
 using Headers = std::map<std::string, std::string>;
 

@@ -98,14 +98,18 @@ class Store final : public format::ObjectStore {
     if (size == 0) return;
     std::int64_t taken = 0;
     bool is_first = true;
-    with_retries(retries_, object.url, [&] {
-      if (!std::exchange(is_first, false)) ++retried_;
-      if (is_asked_here(object.url)) return read_by_http(object, begin, size, taken, take);
-      read_by_arrow(object, begin, size, taken, take);
-    });
+    with_retries(
+        retries_, object.url,
+        [&] {
+          if (!std::exchange(is_first, false)) ++retried_;
+          if (is_asked_here(object.url)) return read_by_http(object, begin, size, taken, take);
+          read_by_arrow(object, begin, size, taken, take);
+        },
+        hurries_);
   }
 
   std::int64_t retries() const override { return retried_; }
+  void hurry_when(std::function<bool()> holds) override { hurries_ = std::move(holds); }
 
   void write(const std::string& url, std::int64_t size, const Give& give) override {
     if (!is_asked_here(url)) return write_by_arrow(url, size, give);
@@ -422,6 +426,7 @@ class Store final : public format::ObjectStore {
   }
 
   const std::int64_t retries_;
+  std::function<bool()> hurries_ = {};
   std::atomic<std::int64_t> retried_{0};
   std::mutex opening_;  // guards buckets_, whose values stay where they are
   std::map<std::string, Bucket> buckets_;

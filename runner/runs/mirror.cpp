@@ -50,6 +50,7 @@ class FolderStore final : public format::ObjectStore {
   }
 
   std::int64_t retries() const override { return 0; }
+  void hurry_when(std::function<bool()>) override {}
 
   void write(const std::string& path, std::int64_t size, const Give& give) override {
     const fs::path part = path + kPart;

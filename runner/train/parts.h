@@ -38,7 +38,7 @@ struct TrainerParts {
   std::int64_t until_epoch = 0;  // stops when this many epochs are done; 0: at the end
   std::int64_t until_step = 0;   // stops after this step; 0: at the end
   data::Batches& batches;
-  const format::ObjectCache* cache;  // of a stream of URLs; null: it is none
+  format::ObjectCache* cache;        // of a stream of URLs; null: it is none
   config::Value preprocessing = {};  // of the training data; null: none
   std::optional<data::EvaluationSet> validation;
   std::optional<data::EvaluationSet> test;

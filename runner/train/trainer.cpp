@@ -88,6 +88,7 @@ Trainer::Trainer(TrainerParts parts, checkpoint::State state)
   // The metric of the checkpoint that the run resumes from does not apply to the next checkpoint.
   state_.metric = std::numeric_limits<double>::quiet_NaN();
   if (p_.recorder) saved_at_ = p_.recorder->seconds();
+  if (p_.cache != nullptr) p_.cache->hurry_when([this] { return p_.shared.stop_requested().load(); });
 }
 
 void Trainer::restore_end() {
@@ -149,7 +150,12 @@ void Trainer::run_epoch() {
   announced_ = state_.position > 0;
   p_.batches.start_epoch(state_.epoch, state_.position, state_.offset, last);
   while (!epoch_finished() && !finished() && !stopping_) {
-    run_step();
+    const std::int64_t of_step = std::min(p_.experiment.accumulate, in_epoch_ - state_.position);
+    if (!data_came(of_step)) {
+      stopping_ = true;
+      break;
+    }
+    run_step(of_step);
     end_by_time();
     if (validation_is_due() && !epoch_finished() && !finished()) validate_inside_epoch();
     if (std::exchange(first_step_, false)) {
@@ -166,9 +172,7 @@ void Trainer::run_epoch() {
   if (epoch_finished() || finished()) end_epoch();
 }
 
-void Trainer::run_step() {
-  const std::int64_t of_step = std::min(p_.experiment.accumulate, in_epoch_ - state_.position);
-  await_data(of_step);
+void Trainer::run_step(std::int64_t of_step) {
   if (p_.profile != nullptr) p_.profile->begin_step(state_.step);
   const double lr = validation_rules_.lr(state_.step).value_or(p_.scheduler(state_.step));
   const StepOutcome outcome = stepper_.take(state_.step, lr, of_step);
@@ -182,18 +186,21 @@ void Trainer::run_step() {
   if (ends_run) give_up(*outcome.not_finite);
 }
 
-void Trainer::await_data(std::int64_t micro_batches) {
-  if (p_.cache == nullptr) return;
+bool Trainer::data_came(std::int64_t micro_batches) {
+  if (p_.cache == nullptr) return true;
   p_.enter(Phase::loading);
   p_.batches.start_step(state_.step);
   const std::exception_ptr failure = p_.batches.wait(micro_batches);
   progress().fetched_bytes = p_.cache->fetched_bytes();
   progress().retries = p_.cache->retries();
-  bool all_came = true;
-  for (const at::Tensor& failed : dist::all_gather(p_.group, at::scalar_tensor(failure ? 1 : 0, at::kByte))) {
-    all_came = all_came && failed.item<std::int64_t>() == 0;
+  enum Came : std::int64_t { all, none, none_while_stopping };
+  const Came mine = !failure ? all : p_.shared.stop_requested() && state_.step > 0 ? none_while_stopping : none;
+  std::int64_t worst = all;
+  for (const at::Tensor& came : dist::all_gather(p_.group, at::scalar_tensor(mine, at::kByte))) {
+    worst = std::max(worst, came.item<std::int64_t>());
   }
-  if (!all_came) end_without_data(failure);
+  if (worst == none) end_without_data(failure);
+  return worst == all;
 }
 
 void Trainer::end_without_data(const std::exception_ptr& failure, bool is_saved) {

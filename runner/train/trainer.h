@@ -33,10 +33,11 @@ class Trainer {
 
   void train();
   void run_epoch();
-  void run_step();
+  void run_step(std::int64_t of_step);  // of so many micro-batches
   std::int64_t micro_batches_in_epoch() const;
-  // Waits for the data of the next step of a stream of URLs; ends the run if they do not come to all ranks. Collective.
-  void await_data(std::int64_t micro_batches);
+  // Waits for the data of the next step of a stream of URLs. Ends the run if they do not come to all ranks; returns
+  // false if the run is asked to stop meanwhile. Collective.
+  bool data_came(std::int64_t micro_batches);
   // Saves, unless the state is saved; then the ranks that have a `failure` throw it, and the others GaveUp. Collective.
   [[noreturn]] void end_without_data(const std::exception_ptr& failure, bool is_saved = false);
   // Prints the line of the tutorial scripts at the start of an epoch; its "Steps" are the batches of a rank.

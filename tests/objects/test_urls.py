@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import random
+import signal
 import struct
 import sys
 import tarfile
@@ -356,6 +357,27 @@ def test_images_that_do_not_come_are_no_bad_images():
     assert "skips.tar" in said and "404" in said, said
     run("resume", "skips/failed")
     assert weights(FOLDER / "results/skips/failed") == weights(FOLDER / "results/skips/whole")
+
+
+def test_a_stop_signal_during_an_outage_saves_at_once():
+    words = experiment("outage", f"s3://{BUCKET}/long.csv", batch_size=4096, loader__stream="true", loader__window=1,
+                       loader__retries=60, loader__cache='"9MB"', checkpoint__save_every=0)  # fmt: skip
+    run(*words, "--run-id", "whole")
+    directory, asked = FOLDER / "results/outage/stopped", []
+
+    def away(*_):
+        if events_in(directory / "metrics.jsonl", "step"):
+            asked.append(1)
+            return "503 Slow Down", [], b""
+        return None
+
+    with SERVER.spoilt(away):
+        command = start(*words, "--run-id", "stopped")
+        until(lambda: len(asked) > 4 or command.ended(), "the outage")
+        command.kill(signal.SIGTERM)
+        assert command.wait(60) == 143 and "saved after step" in command.said(), command
+    run("resume", directory)
+    assert weights(directory) == weights(FOLDER / "results/outage/whole")
 
 
 def test_a_first_batch_that_does_not_come_ends_with_2():
