@@ -96,7 +96,9 @@ config::Value kept_fit(const launch::Launch& launch, const fs::path& checkpoint,
 // the sets has changed: a row of a stream costs a block. `fit`: as kept_fit() returns it.
 std::optional<config::Rows> kept_rows(const fs::path& checkpoint, const config::Value& fit,
                                       const config::Experiment& before, const config::Experiment& now) {
-  if (fit.is_null() || !now.loader.stream || record::has_other_data(checkpoint, now)) return {};
+  if (fit.is_null() || !now.loader.stream) return {};
+  if (!record::data_difference(record::files_of_checkpoint(checkpoint), record::data_files(now)).path.empty())
+    return {};
   const config::Value changes = changes_of(before, now);
   const bool has_other_sets = std::any_of(changes.items().begin(), changes.items().end(), [](const auto& change) {
     const auto begins = [&](const char* section) { return change.key().starts_with(section); };

@@ -48,7 +48,9 @@ void GradientWatch::look(std::size_t parameter, const at::Tensor& gradient) {
   const model::Unrecorded unrecorded;
   if (!gradient.device().is_cpu()) {
     const at::NoGradGuard no_grad;
-    largest_.emplace_back(parameter, model::largest_value(gradient));
+    at::Tensor largest = model::largest_value(gradient);
+    const std::scoped_lock lock(looking_);
+    largest_.emplace_back(parameter, std::move(largest));
   } else if (!model::all_finite(gradient)) {
     note(parameter);
     found_(*first_);

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -43,6 +44,7 @@ class GradientWatch {
   std::vector<std::pair<at::Tensor, unsigned>> hooks_;
   NamedTensors sums_of_;  // looked at in the end; empty: each gradient is, as it is made
   std::optional<std::size_t> first_;
+  std::mutex looking_;  // guards the next one: backward has a thread for each GPU of the rank
   std::vector<std::pair<std::size_t, at::Tensor>> largest_;  // on a GPU: the largest number of each gradient
 };
 

@@ -88,7 +88,7 @@ Trainer::Trainer(TrainerParts parts, checkpoint::State state)
   // The metric of the checkpoint that the run resumes from does not apply to the next checkpoint.
   state_.metric = std::numeric_limits<double>::quiet_NaN();
   if (p_.recorder) saved_at_ = p_.recorder->seconds();
-  if (p_.cache != nullptr) p_.cache->hurry_when([this] { return p_.shared.stop_requested().load(); });
+  if (p_.cache != nullptr) p_.cache->hurry_when([&shared = p_.shared] { return shared.stop_requested().load(); });
 }
 
 void Trainer::restore_end() {
