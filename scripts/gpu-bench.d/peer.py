@@ -17,6 +17,7 @@ import time
 
 import numpy as np
 import torch
+import torch._dynamo
 import torch.distributed as dist
 from torch.nn import functional as F
 from torch.nn.parallel import DistributedDataParallel as DDP
@@ -28,7 +29,8 @@ from components import MODELS  # noqa: E402
 REHEARSAL = "DDP_REHEARSAL" in os.environ
 DEVICE = torch.device("cpu" if REHEARSAL else "cuda:0")
 LOSSES = 20
-WARM = 10  # more steps before the clock
+WARM = 10  # steps before the clock
+ON_CARD = 256 << 20  # bytes of rows that stay on the card; more are copied from pinned memory, batch by batch
 OPTIMIZERS = {"sgd": torch.optim.SGD, "adamw": torch.optim.AdamW}
 
 
@@ -49,13 +51,28 @@ def write_data(case, folder):
     np.save(folder / "y.npy", y)
 
 
-def on_device(case, folder):
-    """All rows, as pairs of inputs and targets."""
+def all_rows(case, folder):
+    """All inputs and all targets."""
     if not case["block"]:
-        x, y = (torch.from_numpy(np.load(folder / name)).to(DEVICE) for name in ("x.npy", "y.npy"))
-        return (x.to(memory_format=torch.channels_last) if case["channels_last"] else x), y
+        x, y = (torch.from_numpy(np.load(folder / name)) for name in ("x.npy", "y.npy"))
+        x = x.to(memory_format=torch.channels_last) if case["channels_last"] else x
+        if REHEARSAL or x.nbytes <= ON_CARD:
+            return x.to(DEVICE), y.to(DEVICE)
+        return x.pin_memory(), y.pin_memory()
     tokens = torch.from_numpy(np.fromfile(folder / "tokens.bin", np.uint16).astype(np.int64)).to(DEVICE)
     return tokens[:-1].view(-1, case["block"]), tokens[1:].view(-1, case["block"])
+
+
+class WithLoss(torch.nn.Module):
+    """torch.compile gets the loss too, as in nanoGPT."""
+
+    def __init__(self, model, loss):
+        super().__init__()
+        self.model, self.loss = model, loss
+
+    def forward(self, x, y):
+        outputs = self.model(x)
+        return F.mse_loss(outputs, y) if self.loss == "mse" else F.cross_entropy(outputs.flatten(0, -2), y.flatten())
 
 
 class Training:
@@ -66,22 +83,22 @@ class Training:
         model = MODELS[case["model"]["name"]](**options).to(DEVICE)
         if case["channels_last"]:
             model = model.to(memory_format=torch.channels_last)
+        model = WithLoss(model, case["loss"])
         modes = {"compiled": "default", "reduce-overhead": "reduce-overhead"}
         if case["how"] != "eager":
             model = torch.compile(model, mode=modes[case["how"]])
-        self.model = DDP(model)
+        self.model = DDP(model, gradient_as_bucket_view=True)  # as ddp-exp
         options = {key: value for key, value in case["optimizer"].items() if key != "name"}
         self.optimizer = OPTIMIZERS[case["optimizer"]["name"]](self.model.parameters(), fused=True, **options)
-        self.x, self.y = on_device(case, folder)
+        self.x, self.y = all_rows(case, folder)
 
     def step(self):
         batches = len(self.x) // self.case["batch"]
         begin = self.done % batches * self.case["batch"]
-        x, y = (rows[begin : begin + self.case["batch"]] for rows in (self.x, self.y))
+        x, y = (rows[begin : begin + self.case["batch"]].to(DEVICE, non_blocking=True) for rows in (self.x, self.y))
         self.done += 1
         with torch.autocast(DEVICE.type, torch.bfloat16, enabled=self.case["precision"] == "bf16"):
-            outputs = self.model(x)
-            loss = F.mse_loss(outputs, y) if self.case["loss"] == "mse" else F.cross_entropy(outputs.flatten(0, -2), y.flatten())
+            loss = self.model(x, y)
         loss.backward()
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
@@ -116,6 +133,7 @@ def train(case, folder):
     told |= {"losses": losses, "seconds": training.steps(WARM) / WARM}
     tell(told)
     for line in sys.stdin:
+        training.steps(WARM)  # takes the memory again
         tell({"fits": True, "took": training.steps(int(line))})
 
 
@@ -134,6 +152,8 @@ def peak():
 
 def main(what, *words):
     torch.set_num_threads(1)
+    torch.backends.cudnn.benchmark = True  # as ddp-exp
+    torch._dynamo.config.optimize_ddp = False  # one process has nothing to overlap: whole graphs are faster
     if what == "peak":
         print(peak())
     elif what == "data":

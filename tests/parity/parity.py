@@ -73,10 +73,19 @@ def on_digits(title, **experiment):
     return case(title, model={"name": "sequential", "layers": layers}, **(options | experiment))
 
 
-def check(cases):
-    """Runs the cases selected on the command line, and returns the exit status of the process."""
+def selected(cases):
+    """The cases that the command line selects. On GPUs a case has as many ranks as there are GPUs for them, at least one,
+    and equal cases are one."""
     chosen = [c for c in cases if not sys.argv[1:] or any(word in c.title for word in sys.argv[1:])]
-    chosen = chosen[:: max(1, len(chosen) // SAMPLE)][:SAMPLE] if SAMPLE else chosen
+    if ON_GPUS:
+        chosen = [replace(c, world=max(1, min(c.world, gpus() // c.experiment.get("devices_per_rank", 1)))) for c in chosen]
+        chosen = list({repr(replace(c, title="")): c for c in reversed(chosen)}.values())[::-1]
+    return chosen[:: max(1, len(chosen) // SAMPLE)][:SAMPLE] if SAMPLE else chosen
+
+
+def check(cases):
+    """Runs the selected cases, and returns the exit status of the process."""
+    chosen = selected(cases)
     failed = 0
     for one in chosen:
         start = time.monotonic()
@@ -90,9 +99,6 @@ def check(cases):
 
 
 def run_case(one):
-    """On GPUs a case has as many ranks as there are GPUs for them, at least one."""
-    if ON_GPUS:
-        one = replace(one, world=max(1, min(one.world, gpus() // one.experiment.get("devices_per_rank", 1))))
     with tempfile.TemporaryDirectory(prefix="ddp-exp-parity-") as folder:
         try:
             reference = run_reference(one.experiment, one.world, folder)

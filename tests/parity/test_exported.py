@@ -6,25 +6,29 @@ import subprocess
 import sys
 import tempfile
 
-from parity import case, check  # before numpy: it keeps numpy from starting threads
+from parity import case, check, selected  # before numpy: it keeps numpy from starting threads
 
 import numpy as np
 
 from device import ON_GPUS
-from exported_models import ARCHITECTURES, INPUTS
+from exported_models import ARCHITECTURES
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROWS = 90  # the last batch of an epoch is short
 WITH_SECOND = {"Branching", "Centered", "ConvNextT", "EfficientNetB0", "SwinT"}
 
 
-def export_all(folder):
-    """Exports in two processes: this one stays without threads, because ranks.py forks it."""
+def export_models(folder, chosen):
+    """Exports the models of these cases, in two processes: this one stays without threads, because ranks.py forks it."""
     script = os.path.join(HERE, "exported_models.py")
-    halves = [[sys.executable, script, folder, *list(INPUTS)[half::2]] for half in range(2)]
+    names = sorted({os.path.splitext(os.path.basename(one.experiment["model"]["path"]))[0] for one in chosen})
+    halves = [[sys.executable, script, folder, *names[half::2]] for half in range(2)]
     for process in [subprocess.Popen(command, stdout=subprocess.DEVNULL) for command in halves]:
         if process.wait() != 0:
             sys.exit(f"{' '.join(process.args)} exited with {process.returncode}")
+    for name in names:
+        second = os.path.exists(os.path.join(folder, f"{name}.eval.pt2"))
+        assert second == (name in WITH_SECOND), f"{name}: a second file, or none"
 
 
 def write_data(folder):
@@ -51,7 +55,6 @@ def cases(folder):
 
     def exported(title, name, inputs="rows", targets="classes", **experiment):
         second = path(f"{name}.eval.pt2")
-        assert os.path.exists(second) == (name in WITH_SECOND), f"{name}: a second file, or none"
         model = {"name": "exported", "path": path(f"{name}.pt2")} | ({"eval": second} if name in WITH_SECOND else {})
         model |= {"init": experiment.pop("init")} if "init" in experiment else {}
         dataset = {"name": "npy", "inputs": path(f"{inputs}.npy"), "targets": path(f"{targets}.npy")}
@@ -104,6 +107,6 @@ def cases(folder):
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory(prefix="ddp-exp-exported-") as scratch:
-        export_all(scratch)
+        export_models(scratch, selected(cases(scratch)))
         write_data(scratch)
         sys.exit(check(cases(scratch)))
