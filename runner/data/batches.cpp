@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <future>
 #include <system_error>
+#include <utility>
 
 #include <ATen/ops/bincount.h>
 #include <ATen/ops/empty.h>
@@ -86,7 +87,7 @@ class SampledBatches : public Batches {
 
   void start_epoch(std::int64_t epoch, std::int64_t position, std::int64_t done, bool last) override {
     prefetch_.reset();
-    if (position == 0 && done == 0) at::empty({}, at::kLong).random_();
+    draws_ = position == 0 && done == 0;
     epoch_ = epoch;
     first_ = next_ = position;
     end_ = per_epoch(done);
@@ -106,6 +107,7 @@ class SampledBatches : public Batches {
   }
 
   datasets::Batch next() override {
+    if (std::exchange(draws_, false)) at::empty({}, at::kLong).random_();
     fetch_ahead();
     const std::int64_t index = next_++;
     return prefetch_ ? prefetch_->next() : gather(index);
@@ -171,7 +173,8 @@ class SampledBatches : public Batches {
   const std::int64_t accumulate_;
   const std::int64_t workers_;
   const DistributedSampler sampler_;
-  at::Tensor order_;  // this rank's samples of this epoch
+  at::Tensor order_;    // this rank's samples of this epoch
+  bool draws_ = false;  // the epoch has not drawn its number yet
   std::int64_t epoch_ = 0;
   std::int64_t first_ = 0;  // first micro-batch since start_epoch()
   std::int64_t first_step_ = 0;

@@ -145,13 +145,11 @@ class Copying {
 };
 
 void Copying::require_own() {
-  there_ = store_.list(place_);
   const std::string summary = run_.summary().filename();
-  if (!there_.contains(summary)) return;
+  if (!store_.list(place_).contains(summary)) return;
   const auto theirs = config::Value::parse(read(summary), nullptr, /*allow_exceptions=*/false);
   const config::Value began = theirs.is_object() ? theirs.value("started", config::Value()) : config::Value();
   if (began.is_null() || began == record::last_summary(run_).value("started", config::Value())) return;
-  there_.clear();  // nothing there is of this run
   throw training_error("another run is there, which began at " + began.dump(), without_query(place_));
 }
 

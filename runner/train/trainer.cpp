@@ -193,14 +193,17 @@ bool Trainer::data_came(std::int64_t micro_batches) {
   const std::exception_ptr failure = p_.batches.wait(micro_batches);
   progress().fetched_bytes = p_.cache->fetched_bytes();
   progress().retries = p_.cache->retries();
-  enum Came : std::int64_t { all, none, none_while_stopping };
-  const Came mine = !failure ? all : p_.shared.stop_requested() && state_.step > 0 ? none_while_stopping : none;
-  std::int64_t worst = all;
+  // From kStops on: the run is asked to stop, by this signal; another machine may not know it.
+  constexpr std::int64_t kAll = 0, kNone = 1, kStops = 2;
+  const bool stops = failure && p_.shared.stop_requested() && state_.step > 0;
+  const std::int64_t mine = stops ? kStops + p_.shared.stop_signal() : failure ? kNone : kAll;
+  std::int64_t worst = kAll;
   for (const at::Tensor& came : dist::all_gather(p_.group, at::scalar_tensor(mine, at::kByte))) {
     worst = std::max(worst, came.item<std::int64_t>());
   }
-  if (worst == none) end_without_data(failure);
-  return worst == all;
+  if (worst == kNone) end_without_data(failure);
+  if (worst > kStops) p_.shared.stop_signal() = static_cast<int>(worst - kStops);
+  return worst == kAll;
 }
 
 void Trainer::end_without_data(const std::exception_ptr& failure, bool is_saved) {

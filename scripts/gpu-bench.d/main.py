@@ -323,7 +323,7 @@ def main():
             if time.monotonic() - BEGUN > LIMIT and not asked.rehearse:
                 raise SideFailed(f"no time left: --only {case.name}")
             whole = measure(case, peak, asked.rehearse) and whole
-        except SideFailed as why:
+        except (SideFailed, subprocess.CalledProcessError, json.JSONDecodeError) as why:
             print(f"\n{case.name}: {why}")
             whole = False
         sys.stdout.flush()

@@ -8,7 +8,7 @@ import signal
 import socket
 
 from faults import TOKENS, write_tokens
-from machine import LONG, Run, children, gone, on_gpus, same, sets, until
+from machine import LONG, Run, children, gone, same, sets, until
 from training import RECIPE, write_images
 
 TABLE = """

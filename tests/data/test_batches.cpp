@@ -172,7 +172,7 @@ TEST_CASE("random_batch draws new samples for each batch or keeps its first samp
   CHECK_THROWS_AS(draw(*kept, 9), Error);
 }
 
-TEST_CASE("an epoch draws one number from the generator at its start and none when it resumes inside") {
+TEST_CASE("an epoch draws one number from the generator with its first batch and none when it resumes inside") {
   const Numbers numbers(30);
   const auto batches = batches_of(numbers, 2);
   const auto draw_after = [&](std::int64_t position) {
@@ -184,6 +184,9 @@ TEST_CASE("an epoch draws one number from the generator at its start and none wh
   const float first = at::rand({1}).item<float>();
   CHECK(draw_after(2) == first);
   CHECK(draw_after(0) != first);
+  at::manual_seed(9);
+  start_epoch(*batches, 0);
+  CHECK(at::rand({1}).item<float>() == first);
 }
 
 TEST_CASE("batches of places count micro-batches from each step's start") {
