@@ -80,8 +80,9 @@ std::string change_in_words(const std::string& key, const Value& change) {
 Value without_queries(Value value) {
   if (value.is_structured()) {
     for (Value& one : value) one = without_queries(std::move(one));
-  } else if (value.is_string() && is_url(value.get_ref<const std::string&>())) {
-    value = without_query(value.get_ref<const std::string&>());
+  } else if (value.is_string()) {
+    const auto text = value.get<std::string>();
+    value = is_url(text) ? without_query(text) : ddp::without_queries(text);
   }
   return value;
 }

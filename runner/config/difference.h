@@ -31,7 +31,8 @@ std::optional<Difference> first_difference(const Value& first, const Value& seco
 // whole.
 Value differences(const Value& first, const Value& second);
 
-// Returns a value whose URLs have no queries: those may hold signatures, which make no two runs different.
+// Returns a value whose URLs, also inside a text, have no queries: those may hold signatures, which make no two runs
+// different.
 Value without_queries(Value value);
 
 // Describes one of these differences: `optimizer.lr was 0.1, now 0.2`.

@@ -93,10 +93,9 @@ class Batches {
   // The number of micro-batches of an epoch, or of its rest if all ranks together have seen `done` samples; 0:
   // unlimited.
   virtual std::int64_t per_epoch(std::int64_t done = 0) const = 0;
-  // Makes the next call of next() return micro-batch `position` of the epoch, or of its rest. The first
-  // next() of a new epoch draws one number from the global generator, as the creation of a DataLoader iterator does in
-  // Python; a run that ends before it, because its data do not come, saves the generator as it was. `last`: no other
-  // epoch follows.
+  // Makes the next call of next() return micro-batch `position` of the epoch, or of its rest. The first next() of a new
+  // epoch draws one number from the global generator, as the creation of a DataLoader iterator does in Python; a run
+  // that ends before it, because its data do not come, saves the generator as it was. `last`: no other epoch follows.
   virtual void start_epoch(std::int64_t epoch, std::int64_t position, std::int64_t done, bool last) = 0;
   // Announces that the next call of next() returns the first micro-batch of this step of the run. Must be called before
   // the first next() of an epoch if the content of a micro-batch depends on its place in the run.

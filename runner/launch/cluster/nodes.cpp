@@ -6,7 +6,6 @@
 #include <thread>
 
 #include "base/log.h"
-#include "base/url.h"
 #include "config/difference.h"
 #include "launch/cluster/job.h"
 #include "launch/library/libtorch.h"
@@ -70,14 +69,6 @@ std::string reason_against(Node& node, const std::optional<message::Any>& answer
   return differs.empty() ? "" : "its data are not node 0's: " + differs + "\n" + record::kSameDataRemedy;
 }
 
-// Each node may have its own signature of a URL.
-Value without_signatures(Value asked) {
-  if (asked.is_string()) return without_queries(asked.get<std::string>());
-  if (!asked.is_structured()) return asked;
-  for (Value& one : asked) one = without_signatures(std::move(one));
-  return asked;
-}
-
 }  // namespace
 
 Value terms_of(const Launch& launch, const std::string& verb, const Value& asked) {
@@ -85,7 +76,7 @@ Value terms_of(const Launch& launch, const std::string& verb, const Value& asked
               {"nnodes", launch.nodes},
               {"nproc_per_node", launch.ranks_here ? Value(*launch.ranks_here) : Value(nullptr)},
               {"command", verb}};
-  terms.update(without_signatures(asked));
+  terms.update(config::without_queries(asked));  // each node may have its own signature of a URL
   return terms;
 }
 
