@@ -21,6 +21,11 @@ bool is_url(std::string_view text) {
   return std::any_of(kSchemes.begin(), kSchemes.end(), [&](auto scheme) { return text.starts_with(scheme); });
 }
 
+bool has_url_form(std::string_view text) {
+  const std::size_t colon = text.find(kAfterScheme);
+  return colon != text.npos && colon + 1 == text.find('/');
+}
+
 std::string without_query(std::string_view url) { return std::string(url.substr(0, url.find('?'))); }
 
 std::string url_below(std::string_view folder, const std::string& name) {
@@ -49,7 +54,7 @@ bool has_user(std::string_view url) {
   const std::string_view host = rest.substr(0, rest.find('/'));
   const std::size_t at = host.rfind('@');
   if (at == host.npos) return false;
-  const bool may_be_none = url.starts_with("abfs://") || url.starts_with("gs://anonymous@");
+  const bool may_be_none = url.starts_with("abfs") || url.starts_with("gs://anonymous@");
   return !may_be_none || host.substr(0, at).find(':') != host.npos;
 }
 

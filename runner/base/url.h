@@ -8,6 +8,9 @@ namespace ddp {
 // URLs of data: s3://, gs://, abfs://, http:// and https://.
 bool is_url(std::string_view text);
 
+// Has it the form of a URL, of any scheme? "gcs://bucket" is not meant as a folder "gcs:".
+bool has_url_form(std::string_view text);
+
 // Returns the URL without its query, which may hold a signature, for messages and the files of a run.
 std::string without_query(std::string_view url);
 

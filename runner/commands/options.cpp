@@ -74,7 +74,7 @@ void add_results(CLI::App& verb, std::string& results, const std::string& doc) {
   known_as(option, {"--output-dir", "--out-dir", "--log-dir"});
   refuse_empty(option, "a results folder", "write --results . for this folder");
   option->each([is_list = verb.get_name() == "list"](const std::string& given) {
-    if (is_url(given) && !is_list) {
+    if (has_url_form(given) && !is_list) {
       throw usage_error("takes a folder, not a URL", "--results", "[checkpoint] mirror copies runs to a URL");
     }
   });

@@ -289,6 +289,8 @@ def test_a_new_run_does_not_replace_the_copy_of_another():
     assert there("used") == copy
     refused = run("run", "plain.toml", exits=2, checkpoint__mirror='"https://host/runs"').said()
     assert "s3, gs or abfs" in refused, refused
+    for url in ("gcs://data/runs", "S3://data/runs", "abfss://data@account.net/runs"):
+        assert "there is no scheme" in run("run", "plain.toml", exits=2, checkpoint__mirror=f'"{url}"').said()
     assert "takes a folder" in run("show", "used/one", results="s3://data/runs", exits=2).said()
 
 

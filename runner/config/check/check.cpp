@@ -353,12 +353,15 @@ std::optional<Value> Checker::variant(const Node& node, const Option& option, co
 // A URL stays as it is written.
 std::optional<Value> Checker::url(const Node& node, const Option& option, const std::string& path) const {
   const auto text = node.scalar.get<std::string>();
+  const char* schemes = option.is_made ? "use s3, gs or abfs" : "use s3, gs, abfs, http or https";
   if (has_user(text)) {
     mistakes_.add(node.place, "the URL names a user, whom the run's files would keep", kNoUser);
   } else if (!option.urls) {
     mistakes_.add(node.place, "\"" + path + "\" takes a file, not a URL", "copy the file to this machine");
+  } else if (!is_url(text)) {
+    mistakes_.add(node.place, "there is no scheme " + in_quotes(text.substr(0, text.find(':'))), schemes);
   } else if (option.is_made && text.starts_with("http")) {
-    mistakes_.add(node.place, "\"" + path + "\" is written, and http has no writing of files", "use s3, gs or abfs");
+    mistakes_.add(node.place, "\"" + path + "\" is written, and http has no writing of files", schemes);
   } else {
     return node.scalar;
   }
@@ -374,7 +377,7 @@ std::optional<Value> Checker::scalar(const Node& node, const Option& option, con
     if (!option.choices.empty() && !known) return wrong(node, option, path);
     if (!option.form.empty() && !text_form(option.form).fits(text)) return wrong(node, option, path);
     if (!names_file(option, text)) return node.scalar;
-    if (is_url(text)) return url(node, option, path);
+    if (has_url_form(text)) return url(node, option, path);
     return path_or_run(node, option);
   }
   const double number = node.scalar.get<double>();
